@@ -120,9 +120,13 @@ impl Dropped {
         let mut given = 0;
         for KeptRole { user, id, role } in &self.roles {
             if home.store.user(user).await?.is_some_and(|found| found.id == *id) {
-                let (user, collection) = (user.clone(), collection.clone());
-                home.endpoint.grant(Grant { user, collection, role: *role }).await?;
-                given += 1;
+                let collection = collection.clone();
+                let grant = Grant { user: user.clone(), collection, role: *role };
+                match home.endpoint.grant(grant).await {
+                    Ok(()) => given += 1,
+                    // The collection is there already.
+                    Err(error) => warn(&format!("{user} does not become {role} again: {error}")),
+                }
             }
         }
         Ok(given)

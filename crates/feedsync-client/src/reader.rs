@@ -256,7 +256,7 @@ pub async fn compact(
     let has_generations = session.position().generation.is_some();
     let check = |answer: &Answer| match answer.status {
         404 | 409 | 410 | 412 if has_generations => answer.refused(true),
-        _ => answer.excuse().map_or(Ok(()), Err),
+        _ => Ok(()),
     };
     check(&stored).map_err(|stop| stopped(log, stop))?;
     match stored.status {

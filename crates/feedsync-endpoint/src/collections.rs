@@ -43,7 +43,8 @@ impl Endpoint {
     }
 
     /// Changes what a collection is called and set to, or removes it, as is decided on what it is then;
-    /// nobody alters it between. A change of the name is made with [`change_collection`](Self::change_collection).
+    /// nobody alters it between. Whether a new name is that of another database is checked by
+    /// [`change_collection`](Self::change_collection) alone.
     pub async fn alter_collection<E, F>(
         &self,
         name: &CollectionName,
@@ -67,7 +68,8 @@ impl Endpoint {
         surely(self.alter(name, &after, decide).await?)
     }
 
-    /// Alters a collection that has a name `after` it. It is not opened as a database where another database has the name.
+    /// Alters a collection; `after` is its name afterwards. A collection is not opened as a database where another database
+    /// has that name.
     async fn alter<E, F>(
         &self,
         name: &CollectionName,
@@ -136,7 +138,7 @@ fn surely(altered: Result<Collection, Infallible>) -> Result<Collection, Endpoin
 }
 
 /// Whether a collection with these settings is a database too.
-fn opens(settings: &BTreeMap<String, String>) -> bool {
+pub(crate) fn opens(settings: &BTreeMap<String, String>) -> bool {
     Settings::read(settings).is_ok_and(|settings| settings.documents)
 }
 

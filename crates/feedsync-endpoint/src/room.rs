@@ -1,5 +1,5 @@
-//! Bounds of collections: number of live items, and number of bytes that may be added. They are checked where something would
-//! grow, in the transaction that would make it grow.
+//! Bounds of collections: number of live items, and number of bytes that may be added. They are checked in the transaction
+//! that would add something. How many bytes may be added is determined by the caller before it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -7,6 +7,7 @@ use std::num::NonZeroU64;
 use feedsync::{Item, ItemId, Payload};
 use feedsync_store::{Collection, Snapshot, Write, item_bytes};
 
+use crate::collections::opens;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 
@@ -77,9 +78,20 @@ impl Endpoint {
     ) -> Result<(), EndpointError> {
         let Some(room) = self.growth else { return Ok(()) };
         let before = |id| snapshot.item(id).map_or(0, |stored| item_bytes(&stored.item));
-        let before: usize = after.keys().map(|id| before(*id)).sum();
-        let after: usize = after.values().map(|item| item_bytes(item)).sum();
-        let more = after.saturating_sub(before) as u64;
+        // A database keeps the former revision of a document beside the new one.
+        let keeps_revisions = opens(&snapshot.collection().settings);
+        let more: usize = match keeps_revisions {
+            true => after
+                .values()
+                .filter(|item| !item.winner.deleted)
+                .map(|item| item_bytes(item))
+                .sum(),
+            false => {
+                let before: usize = after.keys().map(|id| before(*id)).sum();
+                after.values().map(|item| item_bytes(item)).sum::<usize>().saturating_sub(before)
+            }
+        };
+        let more = more as u64;
         if more <= room {
             return Ok(());
         }

@@ -363,7 +363,11 @@ impl Session {
             // 511 is the status of networks that want a sign-in first (RFC 6585 6).
             1..=399 | 511 => self.stop(answer.foreign()),
             0 | 408 | 425 | 429 | 500.. => self.again(answer, random),
-            410 => self.stop(Stop::Gone),
+            410 => match (&self.position.generation, answer.refused(true)) {
+                (Some(_), Err(foreign)) => self.stop(foreign),
+                // A web server of files says in a page that the file is gone.
+                _ => self.stop(Stop::Gone),
+            },
             // Web servers refuse methods and large bodies in pages of their own.
             _ if answer.is_page() && !matches!(answer.status, 405 | 413) => {
                 self.stop(answer.foreign())

@@ -30,8 +30,6 @@ pub(crate) struct Call {
     right: Right,
     /// What was read for that.
     found: Option<Found>,
-    /// Number of bytes that the items of the collection may grow by, where somebody is charged with it.
-    growth: Option<u64>,
     /// When it was found that they may.
     admitted: Instant,
     pub(crate) uri: Uri,
@@ -101,21 +99,28 @@ impl Call {
         Ok(())
     }
 
-    /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs, and no collection comes to
-    /// more items or bytes than it may have.
+    /// The endpoint, on behalf of who makes the request, for changes that make nothing larger. What changes is recorded
+    /// as theirs.
     pub(crate) fn endpoint(&self, hub: &Hub) -> Endpoint {
-        self.endpoint_of(hub, self.principal.user().cloned())
+        let endpoint = self.endpoint_of(hub, self.principal.user().cloned());
+        if self.right == Right::Edit { endpoint.growing_by_at_most(0) } else { endpoint }
+    }
+
+    /// The same, for changes of items after which a collection has no more items or bytes than it may have. It is asked for
+    /// once the body is there: what may be added is looked up here.
+    pub(crate) async fn growing_endpoint(&self, hub: &Hub) -> Result<Endpoint, Problem> {
+        let endpoint = self.endpoint_of(hub, self.principal.user().cloned());
+        Ok(match limits::growth(hub, &self.collection_name()?).await? {
+            Some(bytes) => endpoint.growing_by_at_most(bytes),
+            None => endpoint,
+        })
     }
 
     /// The same on behalf of a user who signs in with what is in the body.
     pub(crate) fn endpoint_of(&self, hub: &Hub, user: Option<UserName>) -> Endpoint {
         let address = self.from.map(|address| address.to_string());
         let most = hub.config.limits.collection_items as u64;
-        let endpoint = hub.endpoint.on_behalf_of(Actor { user, address }).holding_at_most(most);
-        match self.growth {
-            Some(bytes) => endpoint.growing_by_at_most(bytes),
-            None => endpoint,
-        }
+        hub.endpoint.on_behalf_of(Actor { user, address }).holding_at_most(most)
     }
 
     /// What the suffix of the path says, if it has one.
@@ -175,17 +180,10 @@ impl FromRequestParts<Hub> for Call {
         let base = parts.extensions.get().cloned();
         let principal = parts.extensions.get().cloned();
         let right = parts.extensions.get().copied().ok_or_else(Problem::internal)?;
-        let growth = match segments.get("collection") {
-            Some(segment) if right == Right::Edit && !parts.method.is_safe() => {
-                limits::growth(hub, &collection_name(segment, &parts.uri)?).await?
-            }
-            _ => None,
-        };
         Ok(Self {
             base: base.ok_or_else(Problem::internal)?,
             principal: principal.ok_or_else(Problem::internal)?,
             right,
-            growth,
             found: parts.extensions.get().cloned(),
             admitted: Instant::now(),
             is_of_databases: couch::root::is_asked(&parts.extensions),

@@ -177,11 +177,11 @@ settings! {
         owned_collections: usize as Whole = 1_000;
         /// Databases that one person may have made; administrators are not bounded. 0: any number.
         owned_databases: usize as Whole = 1_000;
-        /// Documents of the databases that one person has made, and of the databases of collections that one person owns,
-        /// deleted ones and those of other writers included. 0: any number.
+        /// Documents of the databases that one person has made, and of the databases of the collections that one person has
+        /// made, deleted ones and those of other writers included. 0: any number.
         owned_documents: usize as Whole = 0;
         /// Bytes that one person may hold: documents, stored revisions and attachments of those databases, and the items
-        /// and logs of the collections that they own. Administrators are not bounded.
+        /// and logs of those collections, with what earlier generations of logs still take. Administrators are not bounded.
         owned_bytes: usize as Bytes = 64 << 30;
         /// Bytes of media and blobs that one person may send in a day, on average, to one process of
         /// the hub; administrators are not bounded.

@@ -92,7 +92,7 @@ pub(crate) async fn resolve(
         None => keep(&decision["keep"])?,
     };
     let resolution = Resolution { resolved, keep };
-    call.endpoint(&hub).resolve(&name, &stored.item, resolution).await?;
+    call.growing_endpoint(&hub).await?.resolve(&name, &stored.item, resolution).await?;
     let stored = hub.endpoint.item(&name, &id).await?;
     if stored.item.winner.deleted {
         return Ok((StatusCode::NO_CONTENT, nothing()).into_response());

@@ -101,7 +101,7 @@ async fn entry(
         };
         complete(&payload, &completion)
     });
-    let member = call.endpoint(hub).create_member(&collection.name, new).await?;
+    let member = call.growing_endpoint(hub).await?.create_member(&collection.name, new).await?;
     Ok(members::whole(StatusCode::CREATED, call, &member))
 }
 

@@ -4,7 +4,8 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync_couch::DatabaseName;
-use feedsync_store::{CollectionName, GrantsOf, Role, StoreError, Usage, UserId, UserName};
+use feedsync_endpoint::doors::DoorOf;
+use feedsync_store::{CollectionName, GrantsOf, Role, Usage, UserId, UserName};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
@@ -62,83 +63,74 @@ pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Pr
     Err(quota("owned_databases", detail))
 }
 
-/// Refuses so many more documents and bytes in a database, if who is charged with it has no room for them.
+/// Refuses so many more documents and bytes in a database, if the user to whom it is charged has no room for them. What adds
+/// neither is never refused.
 pub(crate) async fn documents(
     hub: &Hub,
     database: &DatabaseName,
     documents: u64,
     bytes: u64,
 ) -> Result<(), Problem> {
+    if documents == 0 && bytes == 0 {
+        return Ok(());
+    }
+    let Some(usage) = usage(hub, charged(hub, database).await?).await? else { return Ok(()) };
     let most = hub.config.limits.owned_documents as u64;
-    let charged = match hub.endpoint.databases().charged(database).await {
-        // It was dropped meanwhile, which the write itself reports.
-        Err(StoreError::NoDatabase(_)) => return Ok(()),
-        charged => charged?,
-    };
-    let owners = match (charged, CollectionName::new(database.as_str())) {
-        (Some(owner), _) => vec![owner],
-        (None, Ok(collection)) => owners(hub, &collection).await?,
-        (None, Err(_)) => Vec::new(),
-    };
-    for owner in owners {
-        let usage = hub.endpoint.store().usage(&owner).await?;
-        let after = usage.documents + documents;
-        if most > 0 && (after > most && documents > 0 || usage.documents > most) {
-            let detail = format!(
-                "the owner of {database} has {} documents and may have {most}; nothing was written",
-                usage.documents
-            );
-            return Err(quota("owned_documents", detail));
-        }
-        room(hub, &usage, bytes, &format!("the owner of {database}"))?;
+    if most > 0 && documents > 0 && usage.documents + documents > most {
+        let detail = format!(
+            "the owner of {database} has {} documents and may have {most}; nothing was written",
+            usage.documents
+        );
+        return Err(quota("owned_documents", detail));
     }
-    Ok(())
+    room(hub, &usage, bytes, database.as_str())
 }
 
-/// Refuses so many more bytes of a log, if an owner of its collection has no room for them.
+/// Refuses so many more bytes of a log, if the user to whom its collection is charged has no room for them.
 pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<(), Problem> {
-    for owner in owners(hub, name).await? {
-        let usage = hub.endpoint.store().usage(&owner).await?;
-        room(hub, &usage, bytes, &format!("the owner of {name}"))?;
+    let charged = hub.endpoint.store().charged_collection(name).await?;
+    match usage(hub, charged).await? {
+        Some(usage) => room(hub, &usage, bytes, name.as_str()),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-/// Number of bytes that the items of a collection may grow by. `None` if nobody is charged with it.
+/// Number of bytes that the items of a collection may grow by. `None` if no quota applies.
 pub(crate) async fn growth(hub: &Hub, name: &CollectionName) -> Result<Option<u64>, Problem> {
     let most = hub.config.limits.owned_bytes as u64;
-    let mut least = None;
-    for owner in owners(hub, name).await? {
-        let left = most.saturating_sub(hub.endpoint.store().usage(&owner).await?.bytes());
-        least = Some(least.unwrap_or(left).min(left));
-    }
-    Ok(least)
+    let charged = hub.endpoint.store().charged_collection(name).await?;
+    Ok(usage(hub, charged).await?.map(|usage| most.saturating_sub(usage.bytes())))
 }
 
-/// The users who are charged with a collection: its owners, except administrators.
-async fn owners(hub: &Hub, name: &CollectionName) -> Result<Vec<UserId>, Problem> {
-    let store = hub.endpoint.store();
-    let grants = match store.grants(GrantsOf::Collection(name)).await {
-        // It is made by this request.
-        Err(StoreError::NoCollection(_)) => return Ok(Vec::new()),
-        grants => grants?,
-    };
-    let mut owners = Vec::new();
-    for grant in grants.iter().filter(|grant| grant.role == Role::Owner) {
-        let owner = store.user(&grant.user).await?.filter(|owner| !owner.administrator);
-        owners.extend(owner.map(|owner| owner.id));
+/// The user to whom a database is charged: who made it, or the collection that it belongs to.
+async fn charged(hub: &Hub, name: &DatabaseName) -> Result<Option<UserId>, Problem> {
+    let databases = hub.endpoint.databases();
+    // One that was dropped meanwhile is charged to nobody: the write itself reports it.
+    let Some(database) = databases.database(name).await? else { return Ok(None) };
+    match hub.endpoint.door_of(&database).await? {
+        DoorOf::Collection(collection) => {
+            Ok(hub.endpoint.store().charged_collection(&collection).await?)
+        }
+        DoorOf::Nothing | DoorOf::Closed => Ok(databases.charged(name).await?),
     }
-    Ok(owners)
 }
 
-fn room(hub: &Hub, usage: &Usage, bytes: u64, owner: &str) -> Result<(), Problem> {
+/// Bytes and documents that a user holds. `None` if no quota applies: there is no such user, or the user administers.
+async fn usage(hub: &Hub, user: Option<UserId>) -> Result<Option<Usage>, Problem> {
+    let Some(user) = user else { return Ok(None) };
+    let usage = hub.endpoint.store().usage(&user).await?;
+    Ok(Some(usage).filter(|usage| !usage.administers))
+}
+
+fn room(hub: &Hub, usage: &Usage, bytes: u64, place: &str) -> Result<(), Problem> {
     let most = hub.config.limits.owned_bytes as u64;
     let held = usage.bytes();
-    match held.saturating_add(bytes) <= most {
+    match bytes == 0 || held.saturating_add(bytes) <= most {
         true => Ok(()),
         false => {
-            let detail =
-                format!("{owner} holds {held} bytes and may hold {most}; nothing was written");
+            let detail = format!(
+                "the owner of {place} holds {held} bytes and may hold {most}; nothing was written"
+            );
             Err(quota("owned_bytes", detail))
         }
     }

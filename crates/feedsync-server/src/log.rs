@@ -95,7 +95,11 @@ async fn compact(
     let bounds = &hub.config.limits;
     let (_turn, bytes) = submissions::read(hub, call, body, bounds.log_generation_bytes).await?;
     check_records(&bytes, bounds.log_record_bytes)?;
-    limits::log(hub, &name, bytes.len() as u64).await?;
+    // The generation before stays for a time. One of half its length is taken even without room, so that a log can be
+    // compacted where its owner may hold no more.
+    let is_short = (bytes.len() as u64) <= log.place.length / 2;
+    let more = if is_short { 0 } else { bytes.len() as u64 };
+    limits::log(hub, &name, more).await?;
     let new = NewGeneration { expected, bytes, most: bounds.log_bytes as u64, act: None };
     match call.endpoint(hub).begin_log_generation(&name, new).await? {
         LogOutcome::Done(log) => {

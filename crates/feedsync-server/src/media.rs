@@ -64,7 +64,7 @@ pub(crate) async fn create(
         let entry = Payload::new(Format::Atom, "<entry xmlns=\"http://www.w3.org/2005/Atom\"/>");
         with_blob(&complete(&entry, &completion), &blob)
     });
-    let member = call.endpoint(hub).create_member(&collection.name, new).await?;
+    let member = call.growing_endpoint(hub).await?.create_member(&collection.name, new).await?;
     Ok(whole(StatusCode::CREATED, call, &member))
 }
 
@@ -129,7 +129,12 @@ pub(crate) async fn replace(
             Some(old) => Ok(Some(with_blob(payload, &Blob { name: old.name, ..new.clone() }))),
         }
     }));
-    match call.endpoint(&hub).edit_member(&collection.name, &id, guard(conditions), change).await? {
+    match call
+        .growing_endpoint(&hub)
+        .await?
+        .edit_member(&collection.name, &id, guard(conditions), change)
+        .await?
+    {
         MemberEdit::Done(_) | MemberEdit::Unchanged(_) | MemberEdit::Beside(_) => {}
         MemberEdit::Stale(member) => return Err(failed(&tag_of(&blob_of(&member.stored)?))),
         MemberEdit::Refused(()) => return Err(no_media()),

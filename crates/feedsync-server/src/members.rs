@@ -77,7 +77,7 @@ pub(crate) async fn replace(
     let change =
         MemberChange::Replace(Box::new(move |stored: &StoredItem, now| revision.of(stored, now)));
     let guard = conditions.clone().guard(claim.clone(), settings.keep_stale_edits);
-    match call.endpoint(&hub).edit_member(&name, &id, guard, change).await? {
+    match call.growing_endpoint(&hub).await?.edit_member(&name, &id, guard, change).await? {
         MemberEdit::Done(member) | MemberEdit::Unchanged(member) => {
             Ok(whole(StatusCode::OK, &call, &member))
         }

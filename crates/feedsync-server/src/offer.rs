@@ -60,8 +60,11 @@ pub(crate) async fn take(
         return Err(Problem::too_large(detail));
     }
     let name = &collection.name;
-    let report =
-        call.endpoint(hub).incorporate(name, Source::Posted, reading.feed.items, None).await?;
+    let report = call
+        .growing_endpoint(hub)
+        .await?
+        .incorporate(name, Source::Posted, reading.feed.items, None)
+        .await?;
     hub.metrics.merged(&report.counts, reading.refused.len());
     let answer = answer(&report, before(&report), &reading.refused, reading.feed.plain_items);
     Ok((

@@ -54,14 +54,16 @@ impl fmt::Debug for User {
 pub struct Usage {
     /// Databases that the user made.
     pub databases: u64,
-    /// Documents of those and of the databases of collections that the user owns, deleted ones included.
+    /// Documents of those and of the databases of collections that the user made, deleted ones included.
     pub documents: u64,
     /// Bytes of those documents, their stored revisions and attachments, of local documents and of access rules.
     pub database_bytes: u64,
-    /// Bytes of the items of collections that the user owns.
+    /// Bytes of the items of collections that the user made.
     pub item_bytes: u64,
     /// Bytes of the logs of those collections, with earlier generations and snapshots.
     pub log_bytes: u64,
+    /// Whether the user administers: then no quota applies.
+    pub administers: bool,
 }
 
 impl Usage {
@@ -238,6 +240,19 @@ pub trait People: Send + Sync + 'static {
 
     /// Returns what the user of an id holds. Nobody holds anything if there is no such user.
     async fn usage(&self, user: &UserId) -> Result<Usage, StoreError>;
+
+    /// Charges a collection to a user from now on.
+    async fn charge_collection(
+        &self,
+        collection: &CollectionName,
+        owner: &UserId,
+    ) -> Result<(), StoreError>;
+
+    /// Returns the id of the user to whom a collection is charged: who made it.
+    async fn charged_collection(
+        &self,
+        collection: &CollectionName,
+    ) -> Result<Option<UserId>, StoreError>;
 
     /// Removes a user with all tokens and grants, the collections that are private to them
     /// ([`PRIVATE_TO`](crate::PRIVATE_TO)), and their name in the `_security` of each database. While others remain,

@@ -35,7 +35,7 @@ pub(super) async fn answer(
             asked.still(&database, Need::Use).await?;
             if let Some(id) = local::Sent::names(sent.root())? {
                 let sent = local::Sent::read(id.clone(), sent.root(), None)?;
-                let revision = sent.write(asked, &database).await?;
+                let revision = sent.write_where_room(asked, &database).await?;
                 let text = format!("{{{}}}\n", local::done(&id, revision));
                 return Ok(json(StatusCode::CREATED, text));
             }
@@ -219,7 +219,9 @@ pub(super) async fn part(
                     return Err(RefusalKind::BadRequest.because(reason).into());
                 }
                 Named::read(security)?;
-                limits::documents(&asked.hub, name, 0, security.raw().len() as u64).await?;
+                let replaced = database.security.as_ref().map_or(0, String::len);
+                let more = security.raw().len().saturating_sub(replaced) as u64;
+                limits::documents(&asked.hub, name, 0, more).await?;
                 let security = Some(security.raw().to_owned());
                 let change = DatabaseChange { security, ..DatabaseChange::default() };
                 asked.databases.change_database(name, database.epoch, change).await?;

@@ -7,7 +7,7 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::doors::PLACE;
 use feedsync_formats::json::Node;
-use feedsync_store::{Database, LocalDocument};
+use feedsync_store::{Database, LocalDocument, StoreError};
 use http::{Method, StatusCode};
 
 use super::rights::Need;
@@ -45,7 +45,7 @@ pub(super) async fn answer(
             let given = asked.parameters.text("rev").map(str::to_owned);
             let sent = Sent::read(id.clone(), sent.root(), given)?;
             asked.still(&database, Need::Use).await?;
-            (StatusCode::CREATED, sent.write(asked, &database).await?)
+            (StatusCode::CREATED, sent.write_where_room(asked, &database).await?)
         }
     };
     Ok(json(status, format!("{{{}}}\n", done(id, revision))))
@@ -102,19 +102,30 @@ impl Sent {
         Ok(Self { id, document })
     }
 
-    /// Whether it is to be removed.
+    /// Whether it is a deletion.
     pub(super) fn is_deleted(&self) -> bool {
         self.document.is_none()
     }
 
-    /// Writes it, if the database still is the same one; the number of its revision.
-    pub(super) async fn write(self, asked: &Asked, database: &Database) -> Result<u64, Failure> {
-        let Database { name, epoch, .. } = database;
-        let mut revision = 0;
+    /// Writes it as [`write`](Self::write) does, if there is room for what it adds to the one that it replaces.
+    pub(super) async fn write_where_room(
+        self,
+        asked: &Asked,
+        database: &Database,
+    ) -> Result<u64, Failure> {
         if let Some(document) = &self.document {
-            limits::documents(&asked.hub, name, 0, document.body.len() as u64).await?;
-            revision = document.revision;
+            let replaced = asked.databases.local_document(&database.name, &self.id).await?;
+            let replaced = replaced.map_or(0, |replaced| replaced.body.len());
+            let more = document.body.len().saturating_sub(replaced) as u64;
+            limits::documents(&asked.hub, &database.name, 0, more).await?;
         }
+        Ok(self.write(asked, database).await?)
+    }
+
+    /// Writes it, if the database still is the same one; the number of its revision.
+    pub(super) async fn write(self, asked: &Asked, database: &Database) -> Result<u64, StoreError> {
+        let Database { name, epoch, .. } = database;
+        let revision = self.document.as_ref().map_or(0, |document| document.revision);
         asked.databases.put_local_document(name, *epoch, &self.id, self.document).await?;
         Ok(revision)
     }

@@ -147,6 +147,8 @@ timed! {
     async fn add_user(&self, user: User) -> ();
     async fn change_user(&self, user: User) -> ();
     async fn usage(&self, user: &UserId) -> Usage;
+    async fn charge_collection(&self, collection: &CollectionName, owner: &UserId) -> ();
+    async fn charged_collection(&self, collection: &CollectionName) -> Option<UserId>;
     async fn remove_user(&self, name: &UserName) -> ();
     async fn grants(&self, of: GrantsOf<'_>) -> Vec<Grant>;
     async fn grant(&self, grant: Grant) -> ();

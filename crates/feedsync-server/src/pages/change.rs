@@ -47,7 +47,7 @@ pub(crate) async fn change(
         Ok(found) => found,
         Err(problem) => return gone(&hub, &call, &form, problem).await,
     };
-    let endpoint = &call.endpoint(&hub);
+    let endpoint = &call.growing_endpoint(&hub).await?;
     let change = Change { endpoint, collection: &collection, stored: &stored, form };
     let outcome = match change.form.text("action") {
         _ if !genuine => Ok(change.stale()),

@@ -113,7 +113,7 @@ pub(crate) async fn create(
         let draft = Draft { title_error, ..draft };
         return again(&hub, &call, draft).await;
     }
-    let endpoint = &call.endpoint(&hub);
+    let endpoint = &call.growing_endpoint(&hub).await?;
     let id = endpoint.new_id();
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     // What XML cannot hold would become another character: whoever typed it is asked first.

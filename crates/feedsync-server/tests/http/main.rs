@@ -19,6 +19,7 @@ mod events;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod gates;
+mod held_bytes;
 mod hub;
 mod json_feed;
 mod listing;

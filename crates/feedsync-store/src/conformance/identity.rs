@@ -10,9 +10,9 @@ use super::people::{name, user};
 use super::samples::{create, id, item, named, open, put, version, write};
 use super::{Constructor, wait};
 use crate::{
-    Append, CollectionChange, Databases, Expected, Grant, GrantsOf, LocalDocument, NewCollection,
-    NewGeneration, NewSnapshot, PRIVATE_TO, Role, StoreError, Usage, User, UserId, Write,
-    item_bytes,
+    Append, CollectionChange, Databases, Expected, Founding, Grant, GrantsOf, LocalDocument,
+    NewCollection, NewGeneration, NewSnapshot, PRIVATE_TO, Role, StoreError, Usage, User, UserId,
+    Write, item_bytes,
 };
 
 fn database(text: &str) -> DatabaseName {
@@ -51,11 +51,9 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     let usage = wait(store.usage(&anna.id)).unwrap();
     let database_bytes = own.len() as u64;
     assert_eq!(usage, Usage { databases: 1, database_bytes, ..Usage::default() });
-    wait(store.create_collection(new("private", settings))).unwrap();
-    wait(store.create_collection(new("plans", BTreeMap::new()))).unwrap();
-    for of in ["private", "plans"] {
-        let grant = Grant { user: name("anna"), collection: named(of), role: Role::Owner };
-        wait(store.grant(grant)).unwrap();
+    for new in [new("private", settings), new("plans", BTreeMap::new())] {
+        let founding = Founding { owner: Some(name("anna")), act: None };
+        wait(store.found_collection(new, founding)).unwrap();
     }
     let append = Append {
         expected: Expected::Absent,
@@ -88,8 +86,8 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     assert_eq!(wait(store.user(&name("anna"))).unwrap(), Some(again));
 }
 
-/// Items, logs with all their generations, local documents and access rules count, and databases of collections for who owns
-/// these.
+/// Items, logs with all their generations, local documents and access rules count for who made the collection or database,
+/// and the database of a collection for who made that.
 pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -97,14 +95,26 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     let anna = user("anna", false);
     wait(store.add_user(anna.clone())).unwrap();
     let used = || wait(store.usage(&anna.id)).unwrap();
-    let plans = create(store, "plans");
-    let grant = |role| {
-        let grant = Grant { user: name("anna"), collection: plans.name.clone(), role };
-        wait(store.grant(grant)).unwrap();
+    let new = NewCollection {
+        name: named("plans"),
+        title: String::new(),
+        format: feedsync::Format::Atom,
+        settings: BTreeMap::new(),
     };
-    grant(Role::Owner);
+    let founding = Founding { owner: Some(name("anna")), act: None };
+    let plans = wait(store.found_collection(new, founding)).unwrap();
+    assert_eq!(wait(store.charged_collection(&plans.name)).unwrap(), Some(anna.id.clone()));
     let mut expected = Usage::default();
     assert_eq!(used(), expected);
+    // A role in what another made costs nothing, and nor does a database that only has the name of a collection.
+    let others = create(store, "others");
+    write(store, &others.name, &["a"], vec![put(item("a", "A", 1))]).unwrap();
+    let grant = Grant { user: name("anna"), collection: others.name.clone(), role: Role::Owner };
+    wait(store.grant(grant)).unwrap();
+    let unbridged = wait(databases.create_database(&database("plans"), Some("{}".to_owned())));
+    let epoch = unbridged.unwrap().unwrap().epoch;
+    assert_eq!((wait(store.charged_collection(&others.name)).unwrap(), used()), (None, expected));
+    wait(databases.drop_database(&database("plans"), epoch)).unwrap();
 
     let mut contested = item("a", "A", 1);
     contested.conflicts.push(version("B", 1, "<b/>"));
@@ -148,19 +158,17 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
         let expected = expected.database_bytes + text.len() as u64;
         assert_eq!(used().database_bytes, expected, "{text}");
     }
-    // Who does not own the collection is not charged.
-    grant(Role::Editor);
+    // Another user is charged from now on.
+    wait(store.charge_collection(&plans.name, &UserId::new("b2").unwrap())).unwrap();
     assert_eq!(used(), Usage::default());
-    // Who made a database is charged, whoever owns a collection of that name.
-    grant(Role::Owner);
-    local("{}");
-    wait(databases.charge(&bridged, &UserId::new("b2").unwrap())).unwrap();
-    assert_eq!(used(), Usage { database_bytes: 0, ..expected });
-    wait(databases.charge(&bridged, &anna.id)).unwrap();
-    let database_bytes = expected.database_bytes + 2;
-    assert_eq!(used(), Usage { databases: 1, database_bytes, ..expected });
+    wait(store.charge_collection(&plans.name, &anna.id)).unwrap();
+    assert_eq!(used(), expected);
     wait(databases.drop_database(&bridged, epoch)).unwrap();
-    assert_eq!(used(), Usage { database_bytes: 0, ..expected });
+    expected.database_bytes = 0;
+    assert_eq!(used(), expected);
+    wait(store.add_user(user("root", true))).unwrap();
+    wait(store.change_user(User { administrator: true, ..anna.clone() })).unwrap();
+    assert_eq!(used(), Usage { administers: true, ..expected });
 }
 
 /// A database that is bridged to a collection is renamed and removed with it, and no other database is.

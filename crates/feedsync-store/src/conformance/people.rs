@@ -11,7 +11,8 @@ pub(super) fn name(text: &str) -> UserName {
     UserName::new(text).expect("a legal name")
 }
 
-pub(super) fn user(text: &str, administrator: bool) -> User {
+/// A user of this name.
+pub fn user(text: &str, administrator: bool) -> User {
     let password = Some(format!("$argon2id$of-{text}"));
     let created = Moment::from_micros(7);
     let id = crate::UserId::new(&format!("{:x}", text.bytes().map(u32::from).sum::<u32>()));

@@ -151,7 +151,11 @@ impl Store for MemoryStore {
         let collection = Collection::created(new, epoch, &*self.environment);
         state.shelves.insert(collection.name.clone(), Shelf::new(collection.clone()));
         if let Some(owner) = founding.owner {
+            let id = state.people.id(&owner);
             state.people.own(collection.name.clone(), owner);
+            if let Some(shelf) = state.shelves.get_mut(&collection.name) {
+                shelf.owner = id;
+            }
         }
         if let Some(act) = founding.act {
             state.people.record(self.environment.now(), act);

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use super::logs::StoredLog;
-use super::state::State;
+use super::state::{Shelf, State};
 use crate::blob::Digest;
 use crate::error::StoreError;
 use crate::name::{CollectionName, UserId, UserName};
@@ -32,6 +32,11 @@ impl Register {
     }
 
     /// The first role in a new collection.
+    /// The id of a user.
+    pub(super) fn id(&self, name: &UserName) -> Option<UserId> {
+        self.users.get(name).map(|user| user.id.clone())
+    }
+
     pub(super) fn own(&mut self, collection: CollectionName, owner: UserName) {
         self.grants.insert((collection, owner), Role::Owner);
     }
@@ -106,30 +111,47 @@ impl People for MemoryStore {
 
     async fn usage(&self, user: &UserId) -> Result<Usage, StoreError> {
         let state = self.state();
-        let found = state.people.users.values().find(|it| it.id == *user);
-        let Some(User { name: user_name, .. }) = found else { return Ok(Usage::default()) };
-        let is_owned = |name: &str| {
-            let mut grants = state.people.grants.iter();
-            grants.any(|((collection, owner), role)| {
-                owner == user_name && *role == Role::Owner && collection.as_str() == name
-            })
-        };
-        let mut usage = Usage::default();
+        let mut users = state.people.users.values();
+        let administers = users.any(|found| found.id == *user && found.administrator);
+        let mut usage = Usage { administers, ..Usage::default() };
+        let is_charged = |shelf: &Shelf| shelf.owner.as_ref() == Some(user);
         for (name, room) in &state.rooms {
             let is_made = room.owner.as_ref() == Some(user);
-            if is_made || (room.owner.is_none() && is_owned(name.as_str())) {
+            let shelf =
+                CollectionName::new(name.as_str()).ok().and_then(|it| state.shelves.get(&it));
+            let is_bridged = shelf.filter(|shelf| is_charged(shelf)).is_some_and(|shelf| {
+                room.database.security.as_ref() == Some(&shelf.collection.bridge_security())
+            });
+            if is_made || is_bridged {
                 usage.databases += u64::from(is_made);
                 usage.documents += room.database.documents + room.database.deleted;
                 usage.database_bytes += room.database.bytes + room.local_bytes();
             }
         }
-        for (collection, shelf) in &state.shelves {
-            if is_owned(collection.as_str()) {
-                usage.item_bytes += shelf.collection.bytes;
-                usage.log_bytes += shelf.log.as_ref().map_or(0, StoredLog::bytes);
-            }
+        for shelf in state.shelves.values().filter(|shelf| is_charged(shelf)) {
+            usage.item_bytes += shelf.collection.bytes;
+            usage.log_bytes += shelf.log.as_ref().map_or(0, StoredLog::bytes);
         }
         Ok(usage)
+    }
+
+    async fn charge_collection(
+        &self,
+        collection: &CollectionName,
+        owner: &UserId,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let shelf = state.shelves.get_mut(collection);
+        shelf.ok_or_else(|| StoreError::NoCollection(collection.clone()))?.owner =
+            Some(owner.clone());
+        Ok(())
+    }
+
+    async fn charged_collection(
+        &self,
+        collection: &CollectionName,
+    ) -> Result<Option<UserId>, StoreError> {
+        Ok(self.state().shelves.get(collection).and_then(|shelf| shelf.owner.clone()))
     }
 
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {

@@ -44,6 +44,8 @@ pub(super) struct Shelf {
     pub(super) purged: BTreeMap<ItemId, Vec<Update>>,
     pub(super) discarded: BTreeMap<DiscardedId, Discarded>,
     pub(super) log: Option<StoredLog>,
+    /// The user to whom it is charged.
+    pub(super) owner: Option<UserId>,
 }
 
 impl Shelf {
@@ -56,6 +58,7 @@ impl Shelf {
             purged: BTreeMap::new(),
             discarded: BTreeMap::new(),
             log: None,
+            owner: None,
         }
     }
 

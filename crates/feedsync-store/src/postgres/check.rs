@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::impossible::IMPOSSIBLE;
 
 /// Each asks for more rows that cannot be, and says what they are.
-const OWN: [(&str, &str); 18] = [
+const OWN: [(&str, &str); 20] = [
     (
         "items of no collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
@@ -46,6 +46,20 @@ const OWN: [(&str, &str); 18] = [
     (
         "items with a number that their collection has not reached",
         "SELECT 1 FROM items i JOIN collections c ON c.id = i.collection WHERE i.number > c.last",
+    ),
+    (
+        "collections whose number of bytes is wrong",
+        "SELECT 1 FROM collections c WHERE bytes <>
+           (SELECT coalesce(sum(octet_length(i.payload) + coalesce(octet_length(i.sync_foreign), 0)), 0)
+              FROM items i WHERE i.collection = c.id)
+           + (SELECT coalesce(sum(octet_length(t.payload) + coalesce(octet_length(t.sync_foreign), 0)), 0)
+                FROM conflicts t WHERE t.collection = c.id)",
+    ),
+    (
+        "databases whose number of bytes of local documents is wrong",
+        "SELECT 1 FROM databases d WHERE name IS NOT NULL
+            AND coalesce((SELECT bytes FROM local_bytes WHERE database = d.id), 0) <>
+           (SELECT coalesce(sum(octet_length(text)), 0) FROM local_documents WHERE database = d.id)",
     ),
     (
         "items whose number of conflicts is wrong",

@@ -16,7 +16,8 @@ use crate::error::StoreError;
 use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 use crate::people::{
-    Act, ActSelection, Grant, GrantsOf, People, Recorded, Scope, Token, TokenKind, Usage, User,
+    Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Scope, Token, TokenKind, Usage,
+    User,
 };
 
 /// Who changes users waits for others who do: whether an administrator remains is a matter of all.
@@ -29,22 +30,21 @@ macro_rules! select_tokens {
     };
 }
 
-/// Databases, documents and bytes that are charged to a user: a database to who made it, the database of a collection to
-/// the owners of the collection.
+/// Sums over the databases and collections that a user made, and over the databases of these collections.
 const USAGE: &str = "
-    WITH owned AS (SELECT g.collection AS id FROM users u JOIN grants g ON g.user_name = u.name AND g.role = 'owner'
-                    WHERE u.id = $1),
-         charged AS (SELECT o.database AS id, 1 AS made FROM database_owners o WHERE o.owner = $1
+    WITH owned AS (SELECT collection AS id FROM collection_owners WHERE owner = $1),
+         charged AS (SELECT database AS id, 1 AS made FROM database_owners WHERE owner = $1
                       UNION ALL
-                     SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id JOIN databases d ON d.name = c.name
-                      WHERE NOT EXISTS (SELECT 1 FROM database_owners o WHERE o.database = d.id))
+                     SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id
+                       JOIN databases d ON d.name = c.name AND d.security = convert_to('{\"fs:collection\":\"' || c.feed_id || '\"}', 'UTF8'))
     SELECT coalesce(sum(charged.made), 0)::bigint, coalesce(sum(d.documents + d.deleted), 0)::bigint,
            coalesce(sum(d.bytes + coalesce(l.bytes, 0) + coalesce(octet_length(d.security), 0)), 0)::bigint,
            (SELECT coalesce(sum(c.bytes), 0)::bigint FROM owned JOIN collections c ON c.id = owned.id),
            (SELECT coalesce(sum(l.length), 0)::bigint FROM owned JOIN logs l ON l.collection = owned.id AND NOT l.removed)
            + (SELECT coalesce(sum(g.length), 0)::bigint FROM owned JOIN log_generations g ON g.collection = owned.id)
            + (SELECT coalesce(sum(octet_length(s.content)), 0)::bigint
-                FROM owned JOIN log_snapshots s ON s.collection = owned.id)
+                FROM owned JOIN log_snapshots s ON s.collection = owned.id),
+           EXISTS (SELECT 1 FROM users WHERE id = $1 AND administrator)
       FROM charged JOIN databases d ON d.id = charged.id LEFT JOIN local_bytes l ON l.database = d.id
      WHERE d.name IS NOT NULL";
 
@@ -131,7 +131,40 @@ impl People for PostgresStore {
                 database_bytes: count(2)?,
                 item_bytes: count(3)?,
                 log_bytes: count(4)?,
+                administers: get(&row, 5)?,
             })
+        })
+        .await
+    }
+
+    async fn charge_collection(
+        &self,
+        collection: &CollectionName,
+        owner: &UserId,
+    ) -> Result<(), StoreError> {
+        let (collection, owner) = (collection.clone(), owner.clone());
+        self.write(move |transaction, _| {
+            async move {
+                let id = hold_collection(transaction, &collection).await?;
+                charge(transaction, id, &owner).await
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    async fn charged_collection(
+        &self,
+        collection: &CollectionName,
+    ) -> Result<Option<UserId>, StoreError> {
+        let collection = collection.clone();
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let sql = "SELECT owner FROM collection_owners
+                        WHERE collection = (SELECT id FROM collections WHERE name = $1)";
+            let statement = client.prepare_cached(sql).await?;
+            let row = client.query_opt(&statement, &[&collection.as_str()]).await?;
+            row.as_ref().map(|row| parsed(row, 0)).transpose()
         })
         .await
     }
@@ -392,6 +425,33 @@ pub(super) async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Resul
         )
         .await?;
     Ok(())
+}
+
+/// Charges a collection to a user from now on.
+async fn charge(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    owner: &UserId,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO collection_owners (collection, owner) VALUES ($1, $2)
+               ON CONFLICT (collection) DO UPDATE SET owner = excluded.owner";
+    transaction.execute(sql, &[&collection, &owner.as_str()]).await?;
+    Ok(())
+}
+
+/// Lets a user own the collection that they make, and charges it to them.
+pub(super) async fn found(
+    transaction: &Transaction<'_>,
+    user: UserName,
+    collection: &CollectionName,
+) -> Result<(), StoreError> {
+    let owner = Grant { user: user.clone(), collection: collection.clone(), role: Role::Owner };
+    grant(transaction, &owner).await?;
+    let id = hold_collection(transaction, collection).await?;
+    match find(transaction, &user).await? {
+        Some(user) => charge(transaction, id, &user.id).await,
+        None => Ok(()),
+    }
 }
 
 /// The collection stays until the transaction ends; its row's id.

@@ -20,7 +20,6 @@ use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
-use crate::people::{Grant, Role};
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
 
@@ -80,9 +79,7 @@ impl Store for PostgresStore {
                     .await
                     .map_err(|error| collections::taken(error, &collection.name))?;
                 if let Some(user) = founding.owner {
-                    let name = collection.name.clone();
-                    let owner = Grant { user, collection: name, role: Role::Owner };
-                    people::grant(transaction, &owner).await?;
+                    people::found(transaction, user, &collection.name).await?;
                 }
                 acts::record(transaction, node.environment.now(), founding.act).await?;
                 Ok(collection)

@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::impossible::IMPOSSIBLE;
 
 /// More rows that there are none of in a sound file, each kind with its name.
-const OWN: [(&str, &str); 3] = [
+const OWN: [(&str, &str); 5] = [
     (
         "what documents say, of no database",
         "SELECT 1 FROM bodies t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.key >> 40)",
@@ -24,6 +24,19 @@ const OWN: [(&str, &str); 3] = [
         "SELECT 1 FROM attachment_uses t JOIN databases d ON d.id = t.key >> 40
           WHERE d.name IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM bodies b WHERE b.key = t.key AND b.attachments IS NOT NULL)",
+    ),
+    (
+        "collections whose number of bytes is wrong",
+        "SELECT 1 FROM collections c WHERE bytes <>
+           (SELECT coalesce(sum(octet_length(i.payload) + coalesce(octet_length(i.sync_foreign), 0)), 0)
+              FROM items i WHERE i.collection = c.id)
+           + (SELECT coalesce(sum(octet_length(t.payload) + coalesce(octet_length(t.sync_foreign), 0)), 0)
+                FROM items i JOIN conflicts t ON t.change_key = i.change_key WHERE i.collection = c.id)",
+    ),
+    (
+        "databases whose number of bytes of local documents is wrong",
+        "SELECT 1 FROM databases d WHERE name IS NOT NULL AND local_bytes <>
+           (SELECT coalesce(sum(octet_length(text)), 0) FROM local_documents WHERE database = d.id)",
     ),
 ];
 

@@ -15,25 +15,25 @@ use crate::error::StoreError;
 use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 use crate::people::{
-    Act, ActSelection, Grant, GrantsOf, People, Recorded, Scope, Token, TokenKind, Usage, User,
+    Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Scope, Token, TokenKind, Usage,
+    User,
 };
 
-/// Databases, documents and bytes that are charged to a user: a database to who made it, the database of a collection to
-/// the owners of the collection.
+/// Sums over the databases and collections that a user made, and over the databases of these collections.
 const USAGE: &str = "
-    WITH owned AS (SELECT g.collection AS id FROM users u JOIN grants g ON g.user = u.name AND g.role = 'owner'
-                    WHERE u.id = ?1),
-         charged AS (SELECT o.database AS id, 1 AS made FROM database_owners o WHERE o.owner = ?1
+    WITH owned AS (SELECT collection AS id FROM collection_owners WHERE owner = ?1),
+         charged AS (SELECT database AS id, 1 AS made FROM database_owners WHERE owner = ?1
                       UNION ALL
-                     SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id JOIN databases d ON d.name = c.name
-                      WHERE NOT EXISTS (SELECT 1 FROM database_owners o WHERE o.database = d.id))
+                     SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id
+                       JOIN databases d ON d.name = c.name AND d.security = '{\"fs:collection\":\"' || c.feed_id || '\"}')
     SELECT coalesce(sum(charged.made), 0), coalesce(sum(d.documents + d.deleted), 0),
            coalesce(sum(d.bytes + d.local_bytes + coalesce(octet_length(d.security), 0)), 0),
            (SELECT coalesce(sum(c.bytes), 0) FROM owned JOIN collections c ON c.id = owned.id),
            (SELECT coalesce(sum(l.length), 0) FROM owned JOIN logs l ON l.collection = owned.id AND NOT l.removed)
            + (SELECT coalesce(sum(g.length), 0) FROM owned JOIN log_generations g ON g.collection = owned.id)
            + (SELECT coalesce(sum(octet_length(s.content)), 0)
-                FROM owned JOIN log_snapshots s ON s.collection = owned.id)
+                FROM owned JOIN log_snapshots s ON s.collection = owned.id),
+           EXISTS (SELECT 1 FROM users WHERE id = ?1 AND administrator)
       FROM charged JOIN databases d ON d.id = charged.id WHERE d.name IS NOT NULL";
 
 #[async_trait]
@@ -105,9 +105,40 @@ impl People for SqliteStore {
                         database_bytes: count(2)?,
                         item_bytes: count(3)?,
                         log_bytes: count(4)?,
+                        administers: row.get(5)?,
                     })
                 })?;
                 Ok(usage)
+            })
+            .await
+    }
+
+    async fn charge_collection(
+        &self,
+        collection: &CollectionName,
+        owner: &UserId,
+    ) -> Result<(), StoreError> {
+        let (collection, owner) = (collection.clone(), owner.clone());
+        self.writer
+            .run(move |connection| {
+                let id = collections::require(connection, &collection)?.id;
+                charge(connection, id, &owner)
+            })
+            .await
+    }
+
+    async fn charged_collection(
+        &self,
+        collection: &CollectionName,
+    ) -> Result<Option<UserId>, StoreError> {
+        let collection = collection.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = "SELECT owner FROM collection_owners
+                            WHERE collection = (SELECT id FROM collections WHERE name = ?1)";
+                let mut statement = connection.prepare_cached(sql)?;
+                let mut rows = statement.query([collection.as_str()])?;
+                rows.next()?.map(|row| parsed(row, 0)).transpose()
             })
             .await
     }
@@ -351,6 +382,25 @@ fn is_last_administrator(connection: &Connection, name: &UserName) -> Result<boo
         )
         .optional()?;
     Ok(administrators.is_some_and(|(first, count)| count == 1 && first == name.as_str()))
+}
+
+/// Lets a user own the collection that they make, and charges it to them.
+pub(super) fn found(
+    connection: &Connection,
+    user: UserName,
+    collection: &CollectionName,
+) -> Result<(), StoreError> {
+    let owner = find(connection, &user)?.map(|owner| owner.id);
+    grant(connection, &Grant { user, collection: collection.clone(), role: Role::Owner })?;
+    let id = collections::require(connection, collection)?.id;
+    owner.map_or(Ok(()), |owner| charge(connection, id, &owner))
+}
+
+/// Charges a collection to a user from now on.
+fn charge(connection: &Connection, collection: i64, owner: &UserId) -> Result<(), StoreError> {
+    let sql = "INSERT OR REPLACE INTO collection_owners (collection, owner) VALUES (?1, ?2)";
+    connection.prepare_cached(sql)?.execute(params![collection, owner.as_str()])?;
+    Ok(())
 }
 
 pub(super) fn grant(connection: &Connection, grant: &Grant) -> Result<(), StoreError> {

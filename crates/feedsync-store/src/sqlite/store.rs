@@ -21,7 +21,6 @@ use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
-use crate::people::{Grant, Role};
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
 
@@ -73,11 +72,7 @@ impl Store for SqliteStore {
                 let collection = Collection::created(new, epoch, &*environment);
                 collections::insert(connection, &collection)?;
                 if let Some(user) = founding.owner {
-                    let name = collection.name.clone();
-                    people::grant(
-                        connection,
-                        &Grant { user, collection: name, role: Role::Owner },
-                    )?;
+                    people::found(connection, user, &collection.name)?;
                 }
                 if let Some(act) = &founding.act {
                     people::insert_act(connection, environment.now(), act)?;

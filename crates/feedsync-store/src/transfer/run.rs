@@ -127,8 +127,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Moves grants and tokens of users, and the record.
+    /// Moves grants and tokens of users, to whom collections are charged, and the record.
     pub(super) async fn people(&mut self) -> Result<(), StoreError> {
+        for collection in self.from.collections().await? {
+            if let Some(owner) = self.from.charged_collection(&collection.name).await? {
+                self.to.charge_collection(&collection.name, &owner).await?;
+            }
+        }
         for user in self.from.users().await? {
             let name = user.name;
             for grant in self.from.grants(GrantsOf::User(&name)).await? {

@@ -7,6 +7,7 @@ use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::identity::Identity;
 use crate::log::Log;
+use crate::name::UserId;
 use crate::people::{ActSelection, Grant, GrantsOf, Recorded, Token, User};
 use crate::remote::Remote;
 
@@ -19,6 +20,7 @@ pub(super) struct State {
     logs: Vec<Option<Log>>,
     pub(super) databases: Vec<LookedAt>,
     pub(super) remotes: Vec<Remote>,
+    charged: Vec<Option<UserId>>,
     users: Vec<User>,
     tokens: Vec<Token>,
     grants: Vec<Grant>,
@@ -34,15 +36,17 @@ pub(super) async fn state(store: &dyn Transfer) -> Result<State, StoreError> {
     }
     // Sent marks come and go with every reader, and are no change; they are moved as they are seen first.
     let collections = store.collections().await?;
-    let mut logs = Vec::new();
+    let (mut logs, mut charged) = (Vec::new(), Vec::new());
     for collection in &collections {
         logs.push(store.log(&collection.name).await?);
+        charged.push(store.charged_collection(&collection.name).await?);
     }
     Ok(State {
         identity: store.identity().await?,
         marks: store.marks().await?,
         collections: collections.iter().map(Collection::unsent).collect(),
         logs,
+        charged,
         databases: databases::look(store).await?,
         remotes: store.remotes(None).await?,
         users,

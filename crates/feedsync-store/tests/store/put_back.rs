@@ -237,7 +237,7 @@ fn a_store_of_before_there_were_nonces_stays_what_it_was_and_gets_one() {
     place.sql(
         "DROP TABLE attachment_uses; DROP TABLE attachments; DROP TABLE local_documents;
          DROP TABLE bodies; DROP TABLE documents;
-         DROP TABLE database_owners; DROP TABLE databases; DROP TABLE log_snapshots; DROP TABLE log_keys; DROP TABLE log_generations;
+         DROP TABLE collection_owners; DROP TABLE database_owners; DROP TABLE databases; DROP TABLE log_snapshots; DROP TABLE log_keys; DROP TABLE log_generations;
          DROP TABLE logs; DROP TABLE tokens; DROP TABLE grants; DROP TABLE users; DROP TABLE acts;
          ALTER TABLE remotes DROP COLUMN every; ALTER TABLE remotes DROP COLUMN plain;
          ALTER TABLE remotes DROP COLUMN reaches_private; ALTER TABLE remotes DROP COLUMN due;

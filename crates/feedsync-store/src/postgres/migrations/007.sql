@@ -14,3 +14,14 @@ CREATE TABLE local_bytes (
 );
 INSERT INTO local_bytes (database, bytes)
   SELECT database, sum(octet_length(text)) FROM local_documents GROUP BY database;
+
+-- The users to whom collections are charged, by their ids: who made them. Of collections that exist already it is one of
+-- their owners.
+CREATE TABLE collection_owners (
+  collection bigint PRIMARY KEY REFERENCES collections (id) ON DELETE CASCADE,
+  owner      text   COLLATE "C" NOT NULL
+);
+CREATE INDEX collections_by_owner ON collection_owners (owner);
+INSERT INTO collection_owners (collection, owner)
+  SELECT g.collection, min(u.id) FROM grants g JOIN users u ON u.name = g.user_name AND NOT u.administrator
+   WHERE g.role = 'owner' GROUP BY g.collection;

@@ -10,3 +10,14 @@ UPDATE collections SET bytes =
 ALTER TABLE databases ADD COLUMN local_bytes INTEGER NOT NULL DEFAULT 0;
 UPDATE databases SET local_bytes =
   (SELECT coalesce(sum(octet_length(l.text)), 0) FROM local_documents l WHERE l.database = databases.id);
+
+-- The users to whom collections are charged, by their ids: who made them. Of collections that exist already it is one of
+-- their owners.
+CREATE TABLE collection_owners (
+  collection INTEGER PRIMARY KEY REFERENCES collections (id) ON DELETE CASCADE,
+  owner      TEXT    NOT NULL
+) STRICT;
+CREATE INDEX collections_by_owner ON collection_owners (owner);
+INSERT INTO collection_owners (collection, owner)
+  SELECT g.collection, min(u.id) FROM grants g JOIN users u ON u.name = g.user AND u.administrator = 0
+   WHERE g.role = 'owner' GROUP BY g.collection;

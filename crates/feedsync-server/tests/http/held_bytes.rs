@@ -1,0 +1,221 @@
+//! Bytes that a person may hold: all that the person made counts, and nothing else.
+
+use feedsync_server::Limits;
+use feedsync_store::{Grant, Role, UserName};
+use http::Method;
+
+use crate::hub::{TestHub, bytes, request};
+use crate::quotas::people;
+
+/// A person's hub: a collection with a database and a log, and a database of their own.
+struct Held {
+    hub: TestHub,
+    bearer: String,
+    /// The first member of the collection.
+    member: String,
+    /// The revision of a document of the collection's database.
+    revision: String,
+    _directory: tempfile::TempDir,
+}
+
+impl Held {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let limits = Limits { owned_bytes: 6_000, ..Limits::default() };
+        let (hub, bearer) = people(directory.path(), limits).await;
+        let bearer = bearer("anna");
+        let mut held = Self {
+            hub,
+            bearer,
+            member: String::new(),
+            revision: String::new(),
+            _directory: directory,
+        };
+        let documents = r#"{"documents":true}"#.to_owned();
+        assert_eq!(held.ask("PUT /collections/mine", documents).await.0, 201);
+        held.hub.endpoint.open_as_database(&"mine".parse().unwrap()).await.unwrap();
+        assert_eq!(held.ask("PUT /couch/own", String::new()).await.0, 201);
+        assert_eq!(held.ask("POST /logs/mine", lines(1)).await.0, 201);
+        let (status, place, _) = held.ask("POST /collections/mine", entry(1)).await;
+        assert_eq!(status, 201);
+        held.member = place[place.find("/collections").unwrap()..].to_owned();
+        let told = held.ask("PUT /couch/mine/base", "{}".to_owned()).await.2;
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        held.revision = told["rev"].as_str().unwrap().to_owned();
+        held
+    }
+
+    async fn ask(&self, way: &str, body: String) -> (u16, String, String) {
+        let (method, path) = way.split_once(' ').unwrap();
+        let (path, kind) = match (path.replace("MEMBER", &self.member), path) {
+            (path, "/collections/mine") if method == "PUT" => (path, "application/json"),
+            (path, of) if of.starts_with("/collections") || of == "MEMBER" => {
+                (path, "application/atom+xml")
+            }
+            (path, of) if of.starts_with("/couch") && !of.contains('?') => {
+                (path, "application/json")
+            }
+            (path, _) => (path, "application/x-ndjson"),
+        };
+        let path = path.replace("REVISION", &self.revision);
+        let mut headers = vec![("authorization", &*self.bearer), ("content-type", kind)];
+        let log = self.hub.endpoint.store().log(&"mine".parse().unwrap()).await;
+        let covers = log.ok().flatten().map(|log| format!("\"{}\"", log.place)).unwrap_or_default();
+        match (method, &*path) {
+            ("POST", "/logs/mine") => headers.push(("if-none-match", "*")),
+            ("PUT", "/logs/mine") => headers.push(("if-match", "*")),
+            ("PUT", "/logs/mine/snapshot") => headers.push(("log-covers", &covers)),
+            _ => {}
+        }
+        let asked = request(method.parse().unwrap(), &path, &headers, body.into());
+        let answer = self.hub.send(asked).await;
+        let status = answer.status().as_u16();
+        let place = answer.headers().get("location").map(|it| it.to_str().unwrap().to_owned());
+        let told = String::from_utf8_lossy(&bytes(answer).await).into_owned();
+        (status, place.unwrap_or_default(), told)
+    }
+
+    async fn bytes(&self) -> u64 {
+        let store = self.hub.endpoint.store();
+        let anna = store.user(&UserName::new("anna").unwrap()).await.unwrap().unwrap();
+        store.usage(&anna.id).await.unwrap().bytes()
+    }
+}
+
+fn lines(length: usize) -> String {
+    format!("{}\n", "x".repeat(length))
+}
+
+fn entry(length: usize) -> String {
+    let content = "x".repeat(length);
+    format!(
+        "<entry xmlns='http://www.w3.org/2005/Atom'><title>t</title><content>{content}</content></entry>"
+    )
+}
+
+fn feed(length: usize) -> String {
+    let content = "x".repeat(length);
+    format!(
+        "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:sx='http://feedsync.org/2007/feedsync'>\
+         <entry><title>t</title><content>{content}</content><sx:sync id='of-feed' updates='1'>\
+         <sx:history sequence='1' by='J'/></sx:sync></entry></feed>"
+    )
+}
+
+fn object(members: &str, length: usize) -> String {
+    format!("{{{members}\"x\":\"{}\"}}", "x".repeat(length))
+}
+
+fn bulk(length: usize) -> String {
+    format!("{{\"docs\":[{}]}}", object("\"_id\":\"_local/c\",", length))
+}
+
+type Made = fn(usize) -> String;
+
+/// However bytes are stored: they count, and what would be too much is refused and leaves nothing.
+#[tokio::test]
+async fn bytes_of_every_kind_count() {
+    let ways: [(&str, Made); 11] = [
+        ("POST /collections/mine", entry),
+        ("PUT MEMBER", entry),
+        ("POST /collections/mine/changes", feed),
+        ("PUT /logs/mine", lines),
+        ("PUT /logs/mine/snapshot", lines),
+        ("PUT /couch/mine/new", |length| object("", length)),
+        ("PUT /couch/mine/base/n?rev=REVISION", lines),
+        ("PUT /couch/own/_local/a", |length| object("", length)),
+        ("POST /couch/own", |length| object("\"_id\":\"_local/b\",", length)),
+        ("POST /couch/own/_bulk_docs", bulk),
+        ("PUT /couch/own/_security", |length| {
+            object("\"members\":{\"names\":[\"anna\"]},", length)
+        }),
+    ];
+    for (way, body) in ways {
+        let held = Held::new().await;
+        let before = held.bytes().await;
+        let (status, _, told) = held.ask(way, body(5_900)).await;
+        assert_eq!((status, held.bytes().await), (507, before), "{way}: {told}");
+        let (status, _, told) = held.ask(way, body(3_000)).await;
+        assert!((200..300).contains(&status), "{way}: {status} {told}");
+        assert!(held.bytes().await >= before + 2_900, "{way}");
+        let (status, _, told) = held.ask("POST /collections/mine", entry(3_000)).await;
+        assert_eq!(status, 507, "after {way}: {told}");
+        assert!(told.contains("owned_bytes"), "{told}");
+        // What makes nothing larger is done.
+        let (status, _, told) = held.ask("PUT MEMBER", entry(1)).await;
+        assert_eq!(status, 200, "{way}: {told}");
+        let member = format!("DELETE {}", held.member);
+        assert_eq!(held.ask(&member, String::new()).await.0, 204, "{way}");
+    }
+}
+
+/// What is written in place of something as large, and what takes rights away, is done also where nothing more may be held.
+#[tokio::test]
+async fn what_adds_nothing_is_done_at_the_quota() {
+    let held = Held::new().await;
+    let security = |more: &str| {
+        format!("{{\"admins\":{{\"names\":[\"anna\"]}},\"members\":{{\"names\":[{more}]}}}}")
+    };
+    for (way, body) in [
+        ("PUT /couch/own/_local/a", object("", 1_000)),
+        ("PUT /couch/own/_security", security("\"anna\",\"root\"")),
+        ("PUT /logs/mine/snapshot", lines(200)),
+        ("PUT /logs/mine", lines(1_500)),
+    ] {
+        assert!(held.ask(way, body).await.0 < 300, "{way}");
+    }
+    let room = 6_000 - held.bytes().await;
+    let fill = object("", room as usize - 60);
+    assert_eq!(held.ask("PUT /couch/own/fill", fill).await.0, 201);
+    assert_eq!(held.ask("PUT /couch/own/_local/b", object("", 100)).await.0, 507);
+    for (way, body) in [
+        ("PUT /couch/own/_local/a", object("", 1_000)),
+        ("PUT /couch/own/_local/a", object("", 900)),
+        ("PUT /couch/own/_security", security("\"anna\"")),
+        ("PUT /logs/mine/snapshot", lines(200)),
+        ("PUT /logs/mine", lines(700)),
+    ] {
+        let (status, _, told) = held.ask(way, body).await;
+        assert!((200..300).contains(&status), "{way}: {status} {told}");
+    }
+    assert_eq!(held.ask("PUT /logs/mine", lines(600)).await.0, 507);
+}
+
+/// A quota is used up by what a person made alone: not by what has a name of theirs, nor by what others let them own.
+#[tokio::test]
+async fn nobody_is_charged_for_what_another_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let limits = Limits { owned_bytes: 4_000, ..Limits::default() };
+    let (hub, bearer) = people(directory.path(), limits).await;
+    let ask = async |who: &str, method: Method, path: &str, body: String| {
+        let bearer = bearer(who);
+        let is_item = method == Method::POST && path.starts_with("/collections");
+        let kind = if is_item { "application/atom+xml" } else { "application/json" };
+        let headers = [("authorization", &*bearer), ("content-type", kind)];
+        let answer = hub.send(request(method, path, &headers, body.into())).await;
+        let status = answer.status().as_u16();
+        (status, String::from_utf8_lossy(&bytes(answer).await).into_owned())
+    };
+    let (put, post) = (Method::PUT, Method::POST);
+    // A database of an administrator has the name of a collection that somebody makes later.
+    assert_eq!(ask("root", put.clone(), "/couch/orders", String::new()).await.0, 201);
+    assert_eq!(ask("root", put.clone(), "/couch/orders/a", object("", 5_000)).await.0, 201);
+    assert_eq!(ask("anna", put.clone(), "/collections/orders", "{}".to_owned()).await.0, 201);
+    for name in ["b", "_local/c"] {
+        let path = format!("/couch/orders/{name}");
+        let (status, told) = ask("root", put.clone(), &path, object("", 500)).await;
+        assert_eq!(status, 201, "{told}");
+    }
+    assert_eq!(ask("anna", post.clone(), "/collections/orders", entry(3_000)).await.0, 201);
+    // Who is made an owner of a full collection has all of their own room.
+    let grant = Grant {
+        user: UserName::new("otto").unwrap(),
+        collection: "orders".parse().unwrap(),
+        role: Role::Owner,
+    };
+    hub.endpoint.grant(grant).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    assert_eq!(ask("otto", post.clone(), "/collections/orders", entry(3_000)).await.0, 507);
+    assert_eq!(ask("otto", put, "/collections/own", "{}".to_owned()).await.0, 201);
+    assert_eq!(ask("otto", post, "/collections/own", entry(3_000)).await.0, 201);
+}
