@@ -45,6 +45,8 @@ pub(crate) struct Dropped {
     pub(crate) unshown: u64,
     /// Roles that users had in it.
     pub(crate) roles: Vec<KeptRole>,
+    /// Id of the user to whom it was charged.
+    pub(crate) charged: Option<UserId>,
 }
 
 /// A role that a user had in a dropped collection. It is given again to this user alone, and to no later one of the name.
@@ -76,7 +78,7 @@ impl KeptRole {
 impl Dropped {
     /// For programs.
     pub(crate) fn value(&self) -> Value {
-        let Self { directory, name, at, until, items, unshown, roles } = self;
+        let Self { directory, name, at, until, items, unshown, roles, charged } = self;
         json!({
             "name": name,
             "dropped": at,
@@ -84,6 +86,7 @@ impl Dropped {
             "items": items,
             "unshown": unshown,
             "roles": roles.iter().map(KeptRole::value).collect::<Value>(),
+            "charged": charged.as_ref().map(UserId::as_str),
             "directory": directory,
         })
     }
@@ -111,15 +114,20 @@ impl Dropped {
         )
     }
 
-    /// Gives the users that are still there the roles that they had, and returns the number of these.
+    /// Gives the users that are still there the roles that they had, and returns the number of these. The collection is
+    /// charged to the same user as before.
     pub(crate) async fn give_roles(
         &self,
         home: &Home,
         collection: &CollectionName,
     ) -> Result<u64, Failure> {
+        let users = home.store.users().await?;
+        if let Some(user) = users.iter().find(|user| self.charged.as_ref() == Some(&user.id)) {
+            home.store.charge_collection(collection, &user.id).await?;
+        }
         let mut given = 0;
         for KeptRole { user, id, role } in &self.roles {
-            if home.store.user(user).await?.is_some_and(|found| found.id == *id) {
+            if users.iter().any(|found| found.id == *id) {
                 let collection = collection.clone();
                 let grant = Grant { user: user.clone(), collection, role: *role };
                 match home.endpoint.grant(grant).await {
@@ -164,6 +172,7 @@ impl Dropped {
                     Some(roles) => roles.iter().map(KeptRole::read).collect::<Option<_>>()?,
                     None => Vec::new(),
                 },
+                charged: value["charged"].as_str().and_then(|id| UserId::new(id).ok()),
                 directory: directory.clone(),
             })
         };
@@ -249,7 +258,7 @@ pub(crate) async fn keep(
     period: Duration,
 ) -> Result<Dropped, Failure> {
     let at = now();
-    let roles = roles(home, name).await?;
+    let (roles, charged) = (roles(home, name).await?, home.store.charged_collection(name).await?);
     let directory = fresh(&context.data, &format!("{name}-{at}"))?;
     let copied = copy(home, name, &directory).await;
     let items = match copied {
@@ -262,7 +271,7 @@ pub(crate) async fn keep(
     };
     let name = name.to_string();
     let until = at.saturating_add(period.as_secs());
-    let dropped = Dropped { directory, name, at, until, items, unshown, roles };
+    let dropped = Dropped { directory, name, at, until, items, unshown, roles, charged };
     let text = format!("{:#}\n", dropped.value());
     let file = dropped.directory.join(DESCRIPTION);
     replace_file(&file, text.as_bytes(), Readers::Owner)

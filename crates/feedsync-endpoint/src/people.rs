@@ -10,8 +10,8 @@ mod person;
 mod token;
 
 use feedsync_store::{
-    CollectionName, Digest, Grant, GrantsOf, Moment, Scope, StoreError, Token, TokenKind, User,
-    UserId, UserName,
+    CollectionName, Digest, Grant, GrantsOf, Moment, Role, Scope, StoreError, Token, TokenKind,
+    User, UserId, UserName,
 };
 
 pub use password::{Password, PasswordError};
@@ -172,6 +172,9 @@ impl Endpoint {
         }
         self.store.grant(grant.clone()).await?;
         let Grant { user, collection, role } = grant;
+        if role != Role::Owner {
+            self.take_charge(&user, &collection).await?;
+        }
         self.record_people("grant", &user, Some(collection), role.name()).await
     }
 
@@ -183,9 +186,26 @@ impl Endpoint {
     ) -> Result<bool, PeopleError> {
         let had = self.store.revoke(user, collection).await?;
         if had {
+            self.take_charge(user, collection).await?;
             self.record_people("revoke", user, Some(collection.clone()), "").await?;
         }
         Ok(had)
+    }
+
+    /// Charges a collection to who acts, if they take its ownership from the user to whom it was charged.
+    async fn take_charge(
+        &self,
+        from: &UserName,
+        collection: &CollectionName,
+    ) -> Result<(), PeopleError> {
+        let actor = self.actor.as_ref().and_then(|actor| actor.user.as_ref());
+        let Some(actor) = actor.filter(|actor| *actor != from) else { return Ok(()) };
+        let users = (self.store.user(actor).await?, self.store.user(from).await?);
+        let (Some(actor), Some(from)) = users else { return Ok(()) };
+        if self.store.charged_collection(collection).await? == Some(from.id) {
+            self.store.charge_collection(collection, &actor.id).await?;
+        }
+        Ok(())
     }
 
     /// Gives out a token. Its text is known to nobody but who gets this answer.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use feedsync::{Item, ItemId, Payload};
-use feedsync_store::{Collection, Snapshot, Write, item_bytes};
+use feedsync::{Item, ItemId, Payload, Version};
+use feedsync_store::{Collection, Snapshot, Write, item_bytes, payload_bytes};
 
 use crate::collections::opens;
 use crate::endpoint::Endpoint;
@@ -77,21 +77,23 @@ impl Endpoint {
         after: &BTreeMap<&ItemId, &Item<Payload>>,
     ) -> Result<(), EndpointError> {
         let Some(room) = self.growth else { return Ok(()) };
-        let before = |id| snapshot.item(id).map_or(0, |stored| item_bytes(&stored.item));
-        // A database keeps the former revision of a document beside the new one.
+        // A database keeps former revisions, too.
         let keeps_revisions = opens(&snapshot.collection().settings);
-        let more: usize = match keeps_revisions {
-            true => after
-                .values()
-                .filter(|item| !item.winner.deleted)
-                .map(|item| item_bytes(item))
-                .sum(),
-            false => {
-                let before: usize = after.keys().map(|id| before(*id)).sum();
-                after.values().map(|item| item_bytes(item)).sum::<usize>().saturating_sub(before)
+        let (mut held, mut wanted, mut revisions) = (0, 0, 0);
+        for (id, item) in after {
+            let before = snapshot.item(id).map(|stored| &stored.item);
+            held += before.map_or(0, item_bytes);
+            wanted += item_bytes(item);
+            if keeps_revisions && !item.winner.deleted {
+                let is_new = |version: &&Version<Payload>| {
+                    before
+                        .is_none_or(|it| it.versions().all(|old| !old.dot().is_same(version.dot())))
+                };
+                let new = item.versions().filter(is_new);
+                revisions += new.map(|version| payload_bytes(&version.payload)).sum::<usize>();
             }
-        };
-        let more = more as u64;
+        }
+        let more = (wanted.saturating_sub(held) + revisions) as u64;
         if more <= room {
             return Ok(());
         }

@@ -95,6 +95,14 @@ pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<
     }
 }
 
+/// Refuses a log of so many bytes that a request begins and makes a collection for, if whoever asks has no room for them.
+pub(crate) async fn log_to_be(hub: &Hub, principal: &Principal, bytes: u64) -> Result<(), Problem> {
+    match usage(hub, principal.reader().map(|reader| reader.id)).await? {
+        Some(usage) => room(hub, &usage, bytes, "the new log"),
+        None => Ok(()),
+    }
+}
+
 /// Number of bytes that the items of a collection may grow by. `None` if no quota applies.
 pub(crate) async fn growth(hub: &Hub, name: &CollectionName) -> Result<Option<u64>, Problem> {
     let most = hub.config.limits.owned_bytes as u64;

@@ -97,7 +97,10 @@ async fn compact(
     check_records(&bytes, bounds.log_record_bytes)?;
     // The generation before stays for a time. One of half its length is taken even without room, so that a log can be
     // compacted where its owner may hold no more.
-    let is_short = (bytes.len() as u64) <= log.place.length / 2;
+    let is_short = match &expected {
+        Expected::At(places) => places.iter().all(|it| bytes.len() as u64 <= it.length / 2),
+        Expected::Present | Expected::Absent => false,
+    };
     let more = if is_short { 0 } else { bytes.len() as u64 };
     limits::log(hub, &name, more).await?;
     let new = NewGeneration { expected, bytes, most: bounds.log_bytes as u64, act: None };

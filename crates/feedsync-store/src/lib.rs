@@ -74,6 +74,6 @@ pub use remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
 pub use sqlite::{BackedUp, DamagedLog, SqliteStore};
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
-    item_bytes,
+    item_bytes, payload_bytes,
 };
 pub use transfer::{Marks, Moved, MovedDocument, MovedLog, Part, Transfer, archive, transfer};

@@ -43,7 +43,8 @@ pub fn item_bytes(item: &Item<Payload>) -> usize {
     item.versions().map(|version| payload_bytes(&version.payload)).sum()
 }
 
-fn payload_bytes(payload: &Payload) -> usize {
+/// Number of bytes of a payload, with the foreign markup beside it.
+pub fn payload_bytes(payload: &Payload) -> usize {
     payload.text.len() + payload.sync_foreign.as_ref().map_or(0, |text| text.len())
 }
 

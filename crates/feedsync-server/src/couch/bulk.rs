@@ -13,6 +13,7 @@ use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
 use feedsync_formats::json::Node;
 use http::{Method, StatusCode};
 
+use super::document::is_plain_deletion;
 use super::failure::text as failed;
 use super::rights::Need;
 use super::server::new_id;
@@ -50,16 +51,23 @@ pub(super) async fn write(
             }
         });
     }
-    let is_any_local =
-        named.iter().any(|it| matches!(it, Named::Local(sent) if !sent.is_deleted()));
-    if is_any_local || !documents.iter().all(|document| document.sent.is_deleted) {
-        let begins = |sent: &Submission| sent.base().is_none_or(|base| base.generation() <= 1);
-        let new = documents.iter().filter(|it| match edits {
-            Edits::New => it.sent.base().is_none(),
-            Edits::Replicated => begins(&it.sent),
-        });
-        limits::documents(&asked.hub, name, new.count() as u64, bytes).await?;
+    let (mut local, mut more) = (0, 0);
+    for one in &named {
+        if let Named::Local(sent) = one {
+            local += sent.length();
+            more += sent.growth(asked, name).await?;
+        }
     }
+    if !documents.iter().all(|document| is_plain_deletion(&document.sent)) {
+        more += bytes.saturating_sub(local);
+    }
+    let begins = |sent: &Submission| sent.base().is_none_or(|base| base.generation() <= 1);
+    let new = documents.iter().filter(|it| match edits {
+        _ if is_plain_deletion(&it.sent) => false,
+        Edits::New => it.sent.base().is_none(),
+        Edits::Replicated => begins(&it.sent),
+    });
+    limits::documents(&asked.hub, name, new.count() as u64, more).await?;
     let written = write_documents(&*asked.databases, &database, documents, edits).await?;
     let documents = named.iter().filter_map(|named| match named {
         Named::Document(id, _) => Some(id),

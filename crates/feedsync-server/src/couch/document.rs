@@ -105,6 +105,11 @@ async fn check_there(asked: &Asked, name: &DatabaseName, id: &DocumentId) -> Res
     }
 }
 
+/// Whether it is a deletion that leaves nothing: one with members or attachments is stored like any revision.
+pub(super) fn is_plain_deletion(sent: &Submission) -> bool {
+    sent.is_deleted && sent.attachments.is_empty() && sent.body.as_str() == "{}"
+}
+
 /// A document and its new revision.
 pub(super) async fn written(
     asked: &Asked,
@@ -114,7 +119,7 @@ pub(super) async fn written(
     followed: BTreeMap<String, StoredAttachment>,
     edits: Edits,
 ) -> Result<(DocumentId, Revision), Failure> {
-    if !sent.is_deleted {
+    if !is_plain_deletion(&sent) {
         let begins = |generation: u64| edits == Edits::Replicated && generation <= 1;
         let new = u64::from(sent.base().is_none_or(|base| begins(base.generation())));
         let inline = sent.attachments.iter().map(|it| match &it.form {

@@ -102,9 +102,19 @@ impl Sent {
         Ok(Self { id, document })
     }
 
-    /// Whether it is a deletion.
-    pub(super) fn is_deleted(&self) -> bool {
-        self.document.is_none()
+    /// Number of bytes that it has.
+    pub(super) fn length(&self) -> u64 {
+        self.document.as_ref().map_or(0, |document| document.body.len() as u64)
+    }
+
+    /// Number of bytes that it has more than the one that it replaces.
+    pub(super) async fn growth(
+        &self,
+        asked: &Asked,
+        name: &DatabaseName,
+    ) -> Result<u64, StoreError> {
+        let replaced = asked.databases.local_document(name, &self.id).await?;
+        Ok(self.length().saturating_sub(replaced.map_or(0, |replaced| replaced.body.len() as u64)))
     }
 
     /// Writes it as [`write`](Self::write) does, if there is room for what it adds to the one that it replaces.
@@ -113,12 +123,8 @@ impl Sent {
         asked: &Asked,
         database: &Database,
     ) -> Result<u64, Failure> {
-        if let Some(document) = &self.document {
-            let replaced = asked.databases.local_document(&database.name, &self.id).await?;
-            let replaced = replaced.map_or(0, |replaced| replaced.body.len());
-            let more = document.body.len().saturating_sub(replaced) as u64;
-            limits::documents(&asked.hub, &database.name, 0, more).await?;
-        }
+        let more = self.growth(asked, &database.name).await?;
+        limits::documents(&asked.hub, &database.name, 0, more).await?;
         Ok(self.write(asked, database).await?)
     }
 

@@ -81,13 +81,20 @@ impl Appending {
         }
         check_records(&bytes, limits.log_record_bytes)?;
         let length = bytes.len() as u64;
-        limits::log(hub, &self.name, length).await?;
+        let no_room = match known(hub, &self.name).await? {
+            Some(_) => limits::log(hub, &self.name, length).await.err(),
+            None => {
+                limits::log_to_be(hub, &call.principal, length).await?;
+                None
+            }
+        };
         let append = Append {
             expected: self.expected.clone(),
             bytes,
             media_type: self.media_type.clone(),
             key: self.key.clone(),
-            most: limits.log_bytes as u64,
+            // What was appended before is confirmed, and a wrong place told, also where there is no room.
+            most: if no_room.is_none() { limits.log_bytes as u64 } else { 0 },
             act: None,
         };
         match self.append(hub, call, append).await? {
@@ -95,6 +102,9 @@ impl Appending {
                 Ok(self.answer(call, log.place.length.saturating_sub(length), log.place))
             }
             LogOutcome::Repeated { start, end } => Ok(self.answer(call, start, end)),
+            full @ LogOutcome::Full { .. } => {
+                Err(no_room.unwrap_or_else(|| refused(&self.name, full)))
+            }
             other => Err(refused(&self.name, other)),
         }
     }

@@ -1,11 +1,15 @@
 //! Bytes that a person may hold: all that the person made counts, and nothing else.
 
+use feedsync_endpoint::Actor;
 use feedsync_server::Limits;
-use feedsync_store::{Grant, Role, UserName};
+use feedsync_store::{Grant, Role, UserId, UserName};
 use http::Method;
 
 use crate::hub::{TestHub, bytes, request};
 use crate::quotas::people;
+
+/// Bytes that the person of [`Held`] may hold.
+const HELD: usize = 10_000;
 
 /// A person's hub: a collection with a database and a log, and a database of their own.
 struct Held {
@@ -21,7 +25,7 @@ struct Held {
 impl Held {
     async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let limits = Limits { owned_bytes: 6_000, ..Limits::default() };
+        let limits = Limits { owned_bytes: HELD, ..Limits::default() };
         let (hub, bearer) = people(directory.path(), limits).await;
         let bearer = bearer("anna");
         let mut held = Self {
@@ -62,8 +66,8 @@ impl Held {
         let log = self.hub.endpoint.store().log(&"mine".parse().unwrap()).await;
         let covers = log.ok().flatten().map(|log| format!("\"{}\"", log.place)).unwrap_or_default();
         match (method, &*path) {
-            ("POST", "/logs/mine") => headers.push(("if-none-match", "*")),
-            ("PUT", "/logs/mine") => headers.push(("if-match", "*")),
+            ("POST", path) if path.starts_with("/logs") => headers.push(("if-none-match", "*")),
+            ("PUT", "/logs/mine") => headers.push(("if-match", &covers)),
             ("PUT", "/logs/mine/snapshot") => headers.push(("log-covers", &covers)),
             _ => {}
         }
@@ -77,9 +81,13 @@ impl Held {
 
     async fn bytes(&self) -> u64 {
         let store = self.hub.endpoint.store();
-        let anna = store.user(&UserName::new("anna").unwrap()).await.unwrap().unwrap();
-        store.usage(&anna.id).await.unwrap().bytes()
+        let anna = id(&self.hub, &UserName::new("anna").unwrap()).await;
+        store.usage(&anna).await.unwrap().bytes()
     }
+}
+
+async fn id(hub: &TestHub, name: &UserName) -> UserId {
+    hub.endpoint.store().user(name).await.unwrap().unwrap().id
 }
 
 fn lines(length: usize) -> String {
@@ -133,12 +141,12 @@ async fn bytes_of_every_kind_count() {
     for (way, body) in ways {
         let held = Held::new().await;
         let before = held.bytes().await;
-        let (status, _, told) = held.ask(way, body(5_900)).await;
+        let (status, _, told) = held.ask(way, body(HELD - 100)).await;
         assert_eq!((status, held.bytes().await), (507, before), "{way}: {told}");
         let (status, _, told) = held.ask(way, body(3_000)).await;
         assert!((200..300).contains(&status), "{way}: {status} {told}");
         assert!(held.bytes().await >= before + 2_900, "{way}");
-        let (status, _, told) = held.ask("POST /collections/mine", entry(3_000)).await;
+        let (status, _, told) = held.ask("POST /collections/mine", entry(3_500)).await;
         assert_eq!(status, 507, "after {way}: {told}");
         assert!(told.contains("owned_bytes"), "{told}");
         // What makes nothing larger is done.
@@ -164,11 +172,18 @@ async fn what_adds_nothing_is_done_at_the_quota() {
     ] {
         assert!(held.ask(way, body).await.0 < 300, "{way}");
     }
-    let room = 6_000 - held.bytes().await;
+    let room = HELD as u64 - held.bytes().await;
     let fill = object("", room as usize - 60);
     assert_eq!(held.ask("PUT /couch/own/fill", fill).await.0, 201);
     assert_eq!(held.ask("PUT /couch/own/_local/b", object("", 100)).await.0, 507);
+    // A deletion that keeps members is stored like any revision.
+    let kept = object("\"_deleted\":true,", 100);
+    assert_eq!(held.ask("PUT /couch/own/gone", kept.clone()).await.0, 507);
+    let bulk = |document: &str| format!("{{\"docs\":[{document}]}}");
+    assert_eq!(held.ask("POST /couch/own/_bulk_docs", bulk(&kept)).await.0, 507);
+    let local = bulk(&object("\"_id\":\"_local/a\",", 1_000));
     for (way, body) in [
+        ("POST /couch/own/_bulk_docs", local),
         ("PUT /couch/own/_local/a", object("", 1_000)),
         ("PUT /couch/own/_local/a", object("", 900)),
         ("PUT /couch/own/_security", security("\"anna\"")),
@@ -179,6 +194,20 @@ async fn what_adds_nothing_is_done_at_the_quota() {
         assert!((200..300).contains(&status), "{way}: {status} {told}");
     }
     assert_eq!(held.ask("PUT /logs/mine", lines(600)).await.0, 507);
+    // A new log is refused, and makes no collection.
+    assert_eq!(held.ask("POST /logs/new", lines(300)).await.0, 507);
+    let new = held.hub.endpoint.store().collection(&"new".parse().unwrap()).await.unwrap();
+    assert_eq!(new, None);
+    // Items of the same size, smaller ones and deletions; here no database keeps former revisions.
+    assert_eq!(held.ask("PUT /collections/mine", r#"{"documents":false}"#.to_owned()).await.0, 200);
+    assert_eq!(held.ask("PUT MEMBER", entry(2)).await.0, 507);
+    let deleted = feed(1_000).replace("updates='1'", "updates='1' deleted='true'");
+    assert_eq!(held.ask("POST /collections/mine/changes", deleted).await.0, 507);
+    for length in [1, 0] {
+        assert_eq!(held.ask("PUT MEMBER", entry(length)).await.0, 200);
+    }
+    let member = format!("DELETE {}", held.member);
+    assert_eq!(held.ask(&member, String::new()).await.0, 204);
 }
 
 /// A quota is used up by what a person made alone: not by what has a name of theirs, nor by what others let them own.
@@ -217,5 +246,12 @@ async fn nobody_is_charged_for_what_another_made() {
     tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
     assert_eq!(ask("otto", post.clone(), "/collections/orders", entry(3_000)).await.0, 507);
     assert_eq!(ask("otto", put, "/collections/own", "{}".to_owned()).await.0, 201);
-    assert_eq!(ask("otto", post, "/collections/own", entry(3_000)).await.0, 201);
+    assert_eq!(ask("otto", post.clone(), "/collections/own", entry(3_000)).await.0, 201);
+    // Who takes the collection from its maker takes over what it holds.
+    let (anna, otto) = (UserName::new("anna").unwrap(), UserName::new("otto").unwrap());
+    let orders = "orders".parse().unwrap();
+    let acting = hub.endpoint.on_behalf_of(Actor { user: Some(otto), address: None });
+    acting.revoke(&anna, &orders).await.unwrap();
+    assert_eq!(ask("otto", post, "/collections/own", entry(500)).await.0, 507);
+    assert_eq!(hub.endpoint.store().usage(&id(&hub, &anna).await).await.unwrap().bytes(), 0);
 }

@@ -68,6 +68,9 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     wait(store.remove_user(&name("anna"))).unwrap();
     assert_eq!(wait(store.collection(&named("private"))).unwrap(), None);
     assert!(wait(store.collection(&named("plans"))).unwrap().is_some());
+    assert_eq!(wait(store.charged_collection(&named("plans"))).unwrap(), None);
+    assert_eq!(wait(databases.charged(&database("own"))).unwrap(), None);
+    assert_eq!(wait(store.usage(&anna.id)).unwrap(), Usage::default());
     let closed = r#"{"admins":{"names":[]},"members":{"names":[],"roles":["_admin"]}}"#;
     assert_eq!(security(&*databases, "own").as_deref(), Some(closed));
     let others = r#"{"members":{"names":["root","carl"]}}"#;
@@ -169,6 +172,16 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     wait(store.add_user(user("root", true))).unwrap();
     wait(store.change_user(User { administrator: true, ..anna.clone() })).unwrap();
     assert_eq!(used(), Usage { administers: true, ..expected });
+    // Another owner goes on with it when its user is gone.
+    let berta = user("berta", false);
+    wait(store.add_user(berta.clone())).unwrap();
+    for one in ["berta", "root"] {
+        let (user, collection) = (name(one), plans.name.clone());
+        wait(store.grant(Grant { user, collection, role: Role::Owner })).unwrap();
+    }
+    wait(store.remove_user(&name("anna"))).unwrap();
+    assert_eq!(wait(store.charged_collection(&plans.name)).unwrap(), Some(berta.id.clone()));
+    assert_eq!(wait(store.usage(&berta.id)).unwrap(), expected);
 }
 
 /// A database that is bridged to a collection is renamed and removed with it, and no other database is.

@@ -31,12 +31,20 @@ impl Register {
         self.acts.push(Recorded { place: self.last_place, at, act });
     }
 
-    /// The first role in a new collection.
     /// The id of a user.
     pub(super) fn id(&self, name: &UserName) -> Option<UserId> {
         self.users.get(name).map(|user| user.id.clone())
     }
 
+    /// The least id of the owners of a collection who do not administer.
+    pub(super) fn first_owner(&self, name: &CollectionName) -> Option<UserId> {
+        let owners =
+            self.grants.iter().filter(|((of, _), role)| of == name && **role == Role::Owner);
+        let users = owners.filter_map(|((_, user), _)| self.users.get(user));
+        users.filter(|user| !user.administrator).map(|user| user.id.clone()).min()
+    }
+
+    /// The first role in a new collection.
     pub(super) fn own(&mut self, collection: CollectionName, owner: UserName) {
         self.grants.insert((collection, owner), Role::Owner);
     }
@@ -167,6 +175,7 @@ impl People for MemoryStore {
         state.name_no_more(name);
         if let Some(user) = removed {
             state.drop_private(&user.id);
+            state.leave(&user.id);
         }
         Ok(())
     }

@@ -91,6 +91,17 @@ impl State {
         (security == Some(&collection.bridge_security())).then_some(name)
     }
 
+    /// What was charged to a user who is gone: a collection is charged to another owner, if there is one.
+    pub(super) fn leave(&mut self, user: &UserId) {
+        for room in self.rooms.values_mut().filter(|room| room.owner.as_ref() == Some(user)) {
+            room.owner = None;
+        }
+        let people = &self.people;
+        for shelf in self.shelves.values_mut().filter(|shelf| shelf.owner.as_ref() == Some(user)) {
+            shelf.owner = people.first_owner(&shelf.collection.name);
+        }
+    }
+
     /// Removes the collections that are private to a user.
     pub(super) fn drop_private(&mut self, user: &UserId) {
         let is_private = |shelf: &&Shelf| {

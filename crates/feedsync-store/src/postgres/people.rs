@@ -48,6 +48,16 @@ const USAGE: &str = "
       FROM charged JOIN databases d ON d.id = charged.id LEFT JOIN local_bytes l ON l.database = d.id
      WHERE d.name IS NOT NULL";
 
+/// What was charged to a user who is gone: a collection is charged to another owner, if there is one.
+const LEAVE: [&str; 3] = [
+    "DELETE FROM database_owners WHERE owner = $1",
+    "UPDATE collection_owners SET owner = coalesce(
+       (SELECT min(u.id) FROM grants g JOIN users u ON u.name = g.user_name AND NOT u.administrator
+         WHERE g.collection = collection_owners.collection AND g.role = 'owner'), '')
+      WHERE owner = $1",
+    "DELETE FROM collection_owners WHERE owner IN ('', $1)",
+];
+
 #[async_trait]
 impl People for PostgresStore {
     async fn users(&self) -> Result<Vec<User>, StoreError> {
@@ -188,6 +198,9 @@ impl People for PostgresStore {
                 }
                 bridges::name_no_more(transaction, &name).await?;
                 transaction.execute("DELETE FROM users WHERE name = $1", &[&name.as_str()]).await?;
+                for sql in LEAVE {
+                    transaction.execute(sql, &[&user.id.as_str()]).await?;
+                }
                 Ok(())
             }
             .boxed()

@@ -36,6 +36,16 @@ const USAGE: &str = "
            EXISTS (SELECT 1 FROM users WHERE id = ?1 AND administrator)
       FROM charged JOIN databases d ON d.id = charged.id WHERE d.name IS NOT NULL";
 
+/// What was charged to a user who is gone: a collection is charged to another owner, if there is one.
+const LEAVE: [&str; 3] = [
+    "DELETE FROM database_owners WHERE owner = ?1",
+    "UPDATE collection_owners SET owner = coalesce(
+       (SELECT min(u.id) FROM grants g JOIN users u ON u.name = g.user AND NOT u.administrator
+         WHERE g.collection = collection_owners.collection AND g.role = 'owner'), '')
+      WHERE owner = ?1",
+    "DELETE FROM collection_owners WHERE owner IN ('', ?1)",
+];
+
 #[async_trait]
 impl People for SqliteStore {
     async fn users(&self) -> Result<Vec<User>, StoreError> {
@@ -163,6 +173,9 @@ impl People for SqliteStore {
                 }
                 database_rows::name_no_more(connection, &name)?;
                 connection.execute("DELETE FROM users WHERE name = ?1", [name.as_str()])?;
+                for sql in LEAVE {
+                    connection.execute(sql, [user.id.as_str()])?;
+                }
                 files.forget(gone);
                 Ok(())
             })

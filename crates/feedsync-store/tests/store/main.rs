@@ -1,8 +1,8 @@
 //! Each store keeps the contract, and what it acknowledged.
 
-#[cfg(target_os = "linux")]
 mod counted_bytes;
 mod durability;
+#[cfg(target_os = "linux")]
 mod full_disk;
 mod logs_killed;
 mod memory;
