@@ -157,9 +157,9 @@ async fn bytes_of_every_kind_count() {
     }
 }
 
-/// What is written in place of something as large, and what takes rights away, is done also where nothing more may be held.
+/// Replacements of the same size, and changes that take rights away, are done also where nothing more may be held.
 #[tokio::test]
-async fn what_adds_nothing_is_done_at_the_quota() {
+async fn writes_that_add_nothing_are_done_at_the_quota() {
     let held = Held::new().await;
     let security = |more: &str| {
         format!("{{\"admins\":{{\"names\":[\"anna\"]}},\"members\":{{\"names\":[{more}]}}}}")
@@ -212,7 +212,7 @@ async fn what_adds_nothing_is_done_at_the_quota() {
 
 /// A quota is used up by what a person made alone: not by what has a name of theirs, nor by what others let them own.
 #[tokio::test]
-async fn nobody_is_charged_for_what_another_made() {
+async fn users_are_charged_for_their_own_collections_and_databases_alone() {
     let directory = tempfile::tempdir().unwrap();
     let limits = Limits { owned_bytes: 4_000, ..Limits::default() };
     let (hub, bearer) = people(directory.path(), limits).await;

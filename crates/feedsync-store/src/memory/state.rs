@@ -91,7 +91,7 @@ impl State {
         (security == Some(&collection.bridge_security())).then_some(name)
     }
 
-    /// What was charged to a user who is gone: a collection is charged to another owner, if there is one.
+    /// Ends the charges of a removed user. A collection is charged to another owner then, if there is one.
     pub(super) fn leave(&mut self, user: &UserId) {
         for room in self.rooms.values_mut().filter(|room| room.owner.as_ref() == Some(user)) {
             room.owner = None;

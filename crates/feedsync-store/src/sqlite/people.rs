@@ -36,7 +36,7 @@ const USAGE: &str = "
            EXISTS (SELECT 1 FROM users WHERE id = ?1 AND administrator)
       FROM charged JOIN databases d ON d.id = charged.id WHERE d.name IS NOT NULL";
 
-/// What was charged to a user who is gone: a collection is charged to another owner, if there is one.
+/// Statements that end the charges of a removed user. A collection is charged to another owner then, if there is one.
 const LEAVE: [&str; 3] = [
     "DELETE FROM database_owners WHERE owner = ?1",
     "UPDATE collection_owners SET owner = coalesce(
