@@ -157,7 +157,10 @@ fn subscriptions_are_made_filed_called_and_ended() {
         ("ac=x&s=feed/7", "ac: it is none of subscribe, unsubscribe, edit"),
         ("ac=edit", "s: it is missing"),
         ("ac=edit&s=7", "s: not a feed/..."),
-        ("ac=edit&s=feed/ftp://a/", "s: an address of a feed begins with http, https or feed"),
+        (
+            "ac=edit&s=feed/ftp://a/",
+            "s: an address of a feed begins with http, https or feed, such as https://example.org/feed",
+        ),
         (
             "ac=edit&s=feed/7&a=user/-/state/com.google/read",
             "a: a stream is feed/..., user/-/label/..., user/-/state/com.google/... or one of reading-list, starred, read, \

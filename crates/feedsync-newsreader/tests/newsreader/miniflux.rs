@@ -204,7 +204,7 @@ fn what_is_wrong_is_named() {
             "POST /v1/feeds",
             r#"{"feed_url":"a"}"#,
             400,
-            "feed_url: an address of a feed begins with http, https or feed",
+            "feed_url: an address of a feed begins with http, https or feed, such as https://example.org/feed",
         ),
         (
             "POST /v1/discover",

@@ -189,7 +189,7 @@ fn what_is_wrong_is_named() {
             "POST /feeds",
             r#"{"url":"a"}"#,
             422,
-            "url: an address of a feed begins with http, https or feed",
+            "url: an address of a feed begins with http, https or feed, such as https://example.org/feed",
         ),
         ("POST /feeds", "{}", 422, "url: it is missing"),
         ("POST /feeds", r#"{"url":["a"]}"#, 422, "url: not a text"),
