@@ -285,9 +285,9 @@ fn devices_keep_in_step_through_a_script_that_knows_nothing_of_readers() {
             scope.spawn(move || {
                 for number in 0..10 {
                     let article = format!("urn:{}:{number}", desk.name);
-                    desk.ok(&["reader", "mark", FEED, "--read", &article]);
                     let feed = format!("https://{}.example/{number}", desk.name);
                     desk.ok(&["reader", "subscribe", &feed]);
+                    desk.ok(&["reader", "mark", &feed, "--read", &article]);
                     desk.ok(&["reader", "sync", url]);
                 }
             });
