@@ -80,14 +80,21 @@ fn read(context: &Context) -> Result<Replica, Failure> {
 
 /// Checks that the reader knows a feed: that it subscribes to it, or has marks of it.
 fn known(context: &Context, reader: &StoredReader, feed: &FeedAddress) -> Result<(), Failure> {
+    match unknown(reader, feed) {
+        Some(message) => Err(Failure::not_found(message)
+            .hint(format!("see them all: {}", context.command("reader list")))),
+        None => Ok(()),
+    }
+}
+
+/// Tells that the reader does not know a feed, with the feed that may be meant. `None` if it knows it.
+fn unknown(reader: &StoredReader, feed: &FeedAddress) -> Option<String> {
     let view = reader.replica.state().view();
     if reader.replica.state().feed(view.address(feed).as_str()).is_some() {
-        return Ok(());
+        return None;
     }
     let names: Vec<&str> = view.feeds().map(|(feed, _)| feed.as_str()).collect();
-    let near = did_you_mean(feed.as_str(), names);
-    Err(Failure::not_found(format!("this reader knows no feed {feed}{near}"))
-        .hint(format!("see them all: {}", context.command("reader list"))))
+    Some(format!("this reader knows no feed {feed}{}", did_you_mean(feed.as_str(), names)))
 }
 
 /// What the clock says.

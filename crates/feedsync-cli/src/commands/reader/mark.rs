@@ -5,9 +5,9 @@ use feedsync::Timestamp;
 use feedsync_log::Millis;
 use feedsync_reader::{Action, ArticleId, FeedAddress};
 
-use super::{finish, known, now, open};
+use super::{finish, now, open, unknown};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::output::text;
 
 const EXAMPLES: &str = "\
@@ -49,7 +49,10 @@ impl Mark {
         let actions: Vec<_> = actions.map(|action| (feed.clone(), action)).collect();
         let marks = text::count(actions.len() as u64, "mark");
         let mut reader = open(context)?;
-        known(context, &reader, &feed)?;
+        // A device that was not synchronised yet may mark articles of feeds to which another one subscribes.
+        if let Some(message) = unknown(&reader, &feed) {
+            warn(&message);
+        }
         finish(context, &mut reader, &actions, &format!("{feed}: {marks}"))
     }
 }
