@@ -25,8 +25,7 @@ use futures_util::FutureExt as _;
 use self::changes::Walk;
 use self::pages::Page;
 use self::rows::{BY_NAME, BY_NAME_SETTLED, LOCK, OWN, SHARE, WRITE, Written};
-use super::rows::parsed;
-use super::{PostgresStore, collections};
+use super::{PostgresStore, charges, collections};
 use crate::bell::Notices;
 use crate::database::sweep::AttachmentKey;
 use crate::database::{
@@ -128,11 +127,7 @@ impl Databases for PostgresStore {
         let name = name.clone();
         self.run(move |node| async move {
             let client = node.connection().await?;
-            let sql = "SELECT owner FROM database_owners
-                        WHERE database = (SELECT id FROM databases WHERE name = $1)";
-            let statement = client.prepare_cached(sql).await?;
-            let row = client.query_opt(&statement, &[&name.as_str()]).await?;
-            row.as_ref().map(|row| parsed(row, 0)).transpose()
+            charges::owner(&client, charges::OF_DATABASE, name.as_str()).await
         })
         .await
     }

@@ -50,6 +50,7 @@ mod arrays;
 mod batch;
 mod blobs;
 mod bridges;
+mod charges;
 mod check;
 mod collections;
 mod databases;

@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::acts;
 use super::pipeline::Parameter;
 use super::rows::{digest, get, maybe_moment, micros, optional, parsed, text};
-use super::{PostgresStore, bridges, collections, pool, rounds};
+use super::{PostgresStore, bridges, charges, collections, pool, rounds};
 use crate::blob::Digest;
 use crate::collection::Alteration;
 use crate::columns::moment;
@@ -29,34 +29,6 @@ macro_rules! select_tokens {
            FROM tokens t LEFT JOIN collections c ON c.id = t.collection "
     };
 }
-
-/// Sums over the databases and collections that a user made, and over the databases of these collections.
-const USAGE: &str = "
-    WITH owned AS (SELECT collection AS id FROM collection_owners WHERE owner = $1),
-         charged AS (SELECT database AS id, 1 AS made FROM database_owners WHERE owner = $1
-                      UNION ALL
-                     SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id
-                       JOIN databases d ON d.name = c.name AND d.security = convert_to('{\"fs:collection\":\"' || c.feed_id || '\"}', 'UTF8'))
-    SELECT coalesce(sum(charged.made), 0)::bigint, coalesce(sum(d.documents + d.deleted), 0)::bigint,
-           coalesce(sum(d.bytes + coalesce(l.bytes, 0) + coalesce(octet_length(d.security), 0)), 0)::bigint,
-           (SELECT coalesce(sum(c.bytes), 0)::bigint FROM owned JOIN collections c ON c.id = owned.id),
-           (SELECT coalesce(sum(l.length), 0)::bigint FROM owned JOIN logs l ON l.collection = owned.id AND NOT l.removed)
-           + (SELECT coalesce(sum(g.length), 0)::bigint FROM owned JOIN log_generations g ON g.collection = owned.id)
-           + (SELECT coalesce(sum(octet_length(s.content)), 0)::bigint
-                FROM owned JOIN log_snapshots s ON s.collection = owned.id),
-           EXISTS (SELECT 1 FROM users WHERE id = $1 AND administrator)
-      FROM charged JOIN databases d ON d.id = charged.id LEFT JOIN local_bytes l ON l.database = d.id
-     WHERE d.name IS NOT NULL";
-
-/// Statements that end the charges of a removed user. A collection is charged to another owner then, if there is one.
-const LEAVE: [&str; 3] = [
-    "DELETE FROM database_owners WHERE owner = $1",
-    "UPDATE collection_owners SET owner = coalesce(
-       (SELECT min(u.id) FROM grants g JOIN users u ON u.name = g.user_name AND NOT u.administrator
-         WHERE g.collection = collection_owners.collection AND g.role = 'owner'), '')
-      WHERE owner = $1",
-    "DELETE FROM collection_owners WHERE owner IN ('', $1)",
-];
 
 #[async_trait]
 impl People for PostgresStore {
@@ -132,17 +104,7 @@ impl People for PostgresStore {
         let user = user.clone();
         self.run(|node| async move {
             let client = node.connection().await?;
-            let statement = client.prepare_cached(USAGE).await?;
-            let row = client.query_one(&statement, &[&user.as_str()]).await?;
-            let count = |column| Ok::<_, StoreError>(get::<i64>(&row, column)? as u64);
-            Ok(Usage {
-                databases: count(0)?,
-                documents: count(1)?,
-                database_bytes: count(2)?,
-                item_bytes: count(3)?,
-                log_bytes: count(4)?,
-                administers: get(&row, 5)?,
-            })
+            charges::usage(&client, &user).await
         })
         .await
     }
@@ -156,7 +118,7 @@ impl People for PostgresStore {
         self.write(move |transaction, _| {
             async move {
                 let id = hold_collection(transaction, &collection).await?;
-                charge(transaction, id, &owner).await
+                charges::charge(transaction, id, &owner).await
             }
             .boxed()
         })
@@ -170,11 +132,7 @@ impl People for PostgresStore {
         let collection = collection.clone();
         self.run(move |node| async move {
             let client = node.connection().await?;
-            let sql = "SELECT owner FROM collection_owners
-                        WHERE collection = (SELECT id FROM collections WHERE name = $1)";
-            let statement = client.prepare_cached(sql).await?;
-            let row = client.query_opt(&statement, &[&collection.as_str()]).await?;
-            row.as_ref().map(|row| parsed(row, 0)).transpose()
+            charges::owner(&client, charges::OF_COLLECTION, collection.as_str()).await
         })
         .await
     }
@@ -198,10 +156,7 @@ impl People for PostgresStore {
                 }
                 bridges::name_no_more(transaction, &name).await?;
                 transaction.execute("DELETE FROM users WHERE name = $1", &[&name.as_str()]).await?;
-                for sql in LEAVE {
-                    transaction.execute(sql, &[&user.id.as_str()]).await?;
-                }
-                Ok(())
+                charges::end(transaction, &user.id).await
             }
             .boxed()
         })
@@ -440,18 +395,6 @@ pub(super) async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Resul
     Ok(())
 }
 
-/// Charges a collection to a user from now on.
-async fn charge(
-    transaction: &Transaction<'_>,
-    collection: i64,
-    owner: &UserId,
-) -> Result<(), StoreError> {
-    let sql = "INSERT INTO collection_owners (collection, owner) VALUES ($1, $2)
-               ON CONFLICT (collection) DO UPDATE SET owner = excluded.owner";
-    transaction.execute(sql, &[&collection, &owner.as_str()]).await?;
-    Ok(())
-}
-
 /// Lets a user own the collection that they make, and charges it to them.
 pub(super) async fn found(
     transaction: &Transaction<'_>,
@@ -462,7 +405,7 @@ pub(super) async fn found(
     grant(transaction, &owner).await?;
     let id = hold_collection(transaction, collection).await?;
     match find(transaction, &user).await? {
-        Some(user) => charge(transaction, id, &user.id).await,
+        Some(user) => charges::charge(transaction, id, &user.id).await,
         None => Ok(()),
     }
 }

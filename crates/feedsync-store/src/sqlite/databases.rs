@@ -11,9 +11,8 @@ use rusqlite::{OptionalExtension as _, params};
 use super::database_reads::{Page, Walk, by_id, changes, count_by_id};
 use super::database_rows::{self, Finder, Room};
 use super::database_writes::{compact, sweep, update};
-use super::rows::parsed;
 use super::schema::write_home;
-use super::{SqliteStore, attachment_rows, collections};
+use super::{SqliteStore, attachment_rows, charges, collections};
 use crate::bell::Notices;
 use crate::database::sweep::AttachmentKey;
 use crate::database::{
@@ -92,13 +91,7 @@ impl Databases for SqliteStore {
     async fn charged(&self, name: &DatabaseName) -> Result<Option<UserId>, StoreError> {
         let name = name.clone();
         self.readers
-            .read(move |connection| {
-                let sql = "SELECT owner FROM database_owners
-                            WHERE database = (SELECT id FROM databases WHERE name = ?1)";
-                let mut statement = connection.prepare_cached(sql)?;
-                let mut rows = statement.query([name.as_str()])?;
-                rows.next()?.map(|row| parsed(row, 0)).transpose()
-            })
+            .read(move |connection| charges::owner(connection, charges::OF_DATABASE, name.as_str()))
             .await
     }
 

@@ -9,6 +9,7 @@
 
 mod attachment_rows;
 mod blobs;
+mod charges;
 mod check;
 mod collections;
 mod copy;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::SqliteStore;
 use super::rows::parsed;
-use super::{collections, database_rows, log_rows};
+use super::{charges, collections, database_rows, log_rows};
 use crate::blob::Digest;
 use crate::collection::Alteration;
 use crate::columns::{moment, parse};
@@ -18,33 +18,6 @@ use crate::people::{
     Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Scope, Token, TokenKind, Usage,
     User,
 };
-
-/// Sums over the databases and collections that a user made, and over the databases of these collections.
-const USAGE: &str = "
-    WITH owned AS (SELECT collection AS id FROM collection_owners WHERE owner = ?1),
-         charged AS (SELECT database AS id, 1 AS made FROM database_owners WHERE owner = ?1
-                      UNION ALL
-                     SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id
-                       JOIN databases d ON d.name = c.name AND d.security = '{\"fs:collection\":\"' || c.feed_id || '\"}')
-    SELECT coalesce(sum(charged.made), 0), coalesce(sum(d.documents + d.deleted), 0),
-           coalesce(sum(d.bytes + d.local_bytes + coalesce(octet_length(d.security), 0)), 0),
-           (SELECT coalesce(sum(c.bytes), 0) FROM owned JOIN collections c ON c.id = owned.id),
-           (SELECT coalesce(sum(l.length), 0) FROM owned JOIN logs l ON l.collection = owned.id AND NOT l.removed)
-           + (SELECT coalesce(sum(g.length), 0) FROM owned JOIN log_generations g ON g.collection = owned.id)
-           + (SELECT coalesce(sum(octet_length(s.content)), 0)
-                FROM owned JOIN log_snapshots s ON s.collection = owned.id),
-           EXISTS (SELECT 1 FROM users WHERE id = ?1 AND administrator)
-      FROM charged JOIN databases d ON d.id = charged.id WHERE d.name IS NOT NULL";
-
-/// Statements that end the charges of a removed user. A collection is charged to another owner then, if there is one.
-const LEAVE: [&str; 3] = [
-    "DELETE FROM database_owners WHERE owner = ?1",
-    "UPDATE collection_owners SET owner = coalesce(
-       (SELECT min(u.id) FROM grants g JOIN users u ON u.name = g.user AND NOT u.administrator
-         WHERE g.collection = collection_owners.collection AND g.role = 'owner'), '')
-      WHERE owner = ?1",
-    "DELETE FROM collection_owners WHERE owner IN ('', ?1)",
-];
 
 #[async_trait]
 impl People for SqliteStore {
@@ -103,24 +76,7 @@ impl People for SqliteStore {
 
     async fn usage(&self, user: &UserId) -> Result<Usage, StoreError> {
         let user = user.clone();
-        self.readers
-            .read(move |connection| {
-                let mut statement = connection.prepare_cached(USAGE)?;
-                let usage = statement.query_row([user.as_str()], |row| {
-                    let count =
-                        |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)? as u64);
-                    Ok(Usage {
-                        databases: count(0)?,
-                        documents: count(1)?,
-                        database_bytes: count(2)?,
-                        item_bytes: count(3)?,
-                        log_bytes: count(4)?,
-                        administers: row.get(5)?,
-                    })
-                })?;
-                Ok(usage)
-            })
-            .await
+        self.readers.read(move |connection| charges::usage(connection, &user)).await
     }
 
     async fn charge_collection(
@@ -132,7 +88,7 @@ impl People for SqliteStore {
         self.writer
             .run(move |connection| {
                 let id = collections::require(connection, &collection)?.id;
-                charge(connection, id, &owner)
+                charges::charge(connection, id, &owner)
             })
             .await
     }
@@ -144,11 +100,7 @@ impl People for SqliteStore {
         let collection = collection.clone();
         self.readers
             .read(move |connection| {
-                let sql = "SELECT owner FROM collection_owners
-                            WHERE collection = (SELECT id FROM collections WHERE name = ?1)";
-                let mut statement = connection.prepare_cached(sql)?;
-                let mut rows = statement.query([collection.as_str()])?;
-                rows.next()?.map(|row| parsed(row, 0)).transpose()
+                charges::owner(connection, charges::OF_COLLECTION, collection.as_str())
             })
             .await
     }
@@ -173,9 +125,7 @@ impl People for SqliteStore {
                 }
                 database_rows::name_no_more(connection, &name)?;
                 connection.execute("DELETE FROM users WHERE name = ?1", [name.as_str()])?;
-                for sql in LEAVE {
-                    connection.execute(sql, [user.id.as_str()])?;
-                }
+                charges::end(connection, &user.id)?;
                 files.forget(gone);
                 Ok(())
             })
@@ -406,14 +356,7 @@ pub(super) fn found(
     let owner = find(connection, &user)?.map(|owner| owner.id);
     grant(connection, &Grant { user, collection: collection.clone(), role: Role::Owner })?;
     let id = collections::require(connection, collection)?.id;
-    owner.map_or(Ok(()), |owner| charge(connection, id, &owner))
-}
-
-/// Charges a collection to a user from now on.
-fn charge(connection: &Connection, collection: i64, owner: &UserId) -> Result<(), StoreError> {
-    let sql = "INSERT OR REPLACE INTO collection_owners (collection, owner) VALUES (?1, ?2)";
-    connection.prepare_cached(sql)?.execute(params![collection, owner.as_str()])?;
-    Ok(())
+    owner.map_or(Ok(()), |owner| charges::charge(connection, id, &owner))
 }
 
 pub(super) fn grant(connection: &Connection, grant: &Grant) -> Result<(), StoreError> {
