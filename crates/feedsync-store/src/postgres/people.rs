@@ -382,7 +382,8 @@ async fn hold(transaction: &Transaction<'_>, name: &UserName) -> Result<(), Stor
     }
 }
 
-pub(super) async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Result<(), StoreError> {
+/// Gives a user a role in a collection, and returns the id of the row of that.
+async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Result<i64, StoreError> {
     hold(transaction, &grant.user).await?;
     let collection = hold_collection(transaction, &grant.collection).await?;
     transaction
@@ -392,7 +393,7 @@ pub(super) async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Resul
             &[&grant.user.as_str(), &collection, &grant.role.name()],
         )
         .await?;
-    Ok(())
+    Ok(collection)
 }
 
 /// Lets a user own the collection that they make, and charges it to them.
@@ -402,8 +403,7 @@ pub(super) async fn found(
     collection: &CollectionName,
 ) -> Result<(), StoreError> {
     let owner = Grant { user: user.clone(), collection: collection.clone(), role: Role::Owner };
-    grant(transaction, &owner).await?;
-    let id = hold_collection(transaction, collection).await?;
+    let id = grant(transaction, &owner).await?;
     match find(transaction, &user).await? {
         Some(user) => charges::charge(transaction, id, &user.id).await,
         None => Ok(()),

@@ -153,7 +153,7 @@ impl People for SqliteStore {
     }
 
     async fn grant(&self, grant: Grant) -> Result<(), StoreError> {
-        self.writer.run(move |connection| self::grant(connection, &grant)).await
+        self.writer.run(move |connection| self::grant(connection, &grant).map(drop)).await
     }
 
     async fn revoke(
@@ -354,19 +354,19 @@ pub(super) fn found(
     collection: &CollectionName,
 ) -> Result<(), StoreError> {
     let owner = find(connection, &user)?.map(|owner| owner.id);
-    grant(connection, &Grant { user, collection: collection.clone(), role: Role::Owner })?;
-    let id = collections::require(connection, collection)?.id;
+    let id = grant(connection, &Grant { user, collection: collection.clone(), role: Role::Owner })?;
     owner.map_or(Ok(()), |owner| charges::charge(connection, id, &owner))
 }
 
-pub(super) fn grant(connection: &Connection, grant: &Grant) -> Result<(), StoreError> {
+/// Gives a user a role in a collection, and returns the id of the row of that.
+fn grant(connection: &Connection, grant: &Grant) -> Result<i64, StoreError> {
     require(connection, &grant.user)?;
     let shelf = collections::require(connection, &grant.collection)?;
     connection.execute(
         "INSERT OR REPLACE INTO grants (user, collection, role) VALUES (?1, ?2, ?3)",
         params![grant.user.as_str(), shelf.id, grant.role.name()],
     )?;
-    Ok(())
+    Ok(shelf.id)
 }
 
 fn grants(connection: &Connection, only: &str, value: &str) -> Result<Vec<Grant>, StoreError> {

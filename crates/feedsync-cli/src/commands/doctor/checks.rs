@@ -105,8 +105,13 @@ pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, 
     findings.extend(articles(context));
     match contents(context, home).await {
         Ok(more) => findings.extend(more),
-        // A damaged database answers no further questions.
-        Err(_) if findings.iter().any(|found| found.check == "database") => {}
+        // A damaged database may answer no further questions.
+        Err(Failure::Said { message, .. })
+            if findings.iter().any(|finding| finding.check == "database") =>
+        {
+            let message = format!("not all was checked: {message}");
+            findings.push(Finding::warning("database", message));
+        }
         Err(failure) => return Err(failure),
     }
     findings.extend(logins(context));
@@ -114,7 +119,7 @@ pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, 
 }
 
 /// Advice for a store that is damaged.
-fn go_on(context: &Context) -> String {
+fn restore_advice(context: &Context) -> String {
     format!("go on from a backup: {}", context.command_at("NEW", "restore --from BACKUP"))
 }
 
@@ -123,7 +128,7 @@ async fn contents(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
     let mut findings = Vec::new();
     for collection in home.store.collections().await? {
         findings.extend(settings(context, &collection));
-        findings.extend(documents(context, home, &collection).await?);
+        findings.extend(database_name(context, home, &collection).await?);
         findings.extend(counts(context, home, &collection.name).await?);
         findings.extend(bounds(context, home, &collection.name).await?);
         findings.extend(blobs(context, home, &collection.name).await?);
@@ -140,10 +145,12 @@ async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
         faults.into_iter().map(found).collect()
     };
     Ok(match &home.opened {
-        Opened::Sqlite(store) => of("database", found(store.check().await)?, &go_on(context)),
+        Opened::Sqlite(store) => {
+            of("database", faults_of(store.check().await)?, &restore_advice(context))
+        }
         Opened::Postgres(store) => {
             let advice = "go on from a backup of the database";
-            let mut findings = of("database", found(store.check().await)?, advice);
+            let mut findings = of("database", faults_of(store.check().await)?, advice);
             for (setting, why) in store.check_server().await? {
                 findings.push(Finding::warning("server", why).about(setting));
             }
@@ -153,7 +160,7 @@ async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
 }
 
 /// The faults that a check found. A store that is too damaged to be checked has that fault.
-fn found(checked: Result<Vec<String>, StoreError>) -> Result<Vec<String>, StoreError> {
+fn faults_of(checked: Result<Vec<String>, StoreError>) -> Result<Vec<String>, StoreError> {
     match checked {
         Err(error) if is_damaged(&error) => Ok(vec![error.to_string()]),
         checked => checked,
@@ -180,7 +187,7 @@ fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
 }
 
 /// Whether another database keeps a collection from being a database, too.
-async fn documents(
+async fn database_name(
     context: &Context,
     home: &Home,
     collection: &Collection,
@@ -209,7 +216,8 @@ async fn counts(
         let found = match count(home, name).await {
             Ok(found) => found,
             Err(error) if is_damaged(&error) => {
-                let finding = Finding::fault("database", error).about(name).advice(go_on(context));
+                let finding =
+                    Finding::fault("database", error).about(name).advice(restore_advice(context));
                 return Ok(Some(finding));
             }
             Err(StoreError::NoCollection(_)) => return Ok(None),
