@@ -1,6 +1,5 @@
 //! Making, changing and removing collections, recorded with who did it.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use feedsync_store::{
@@ -12,7 +11,7 @@ use crate::actor::Actor;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::readings::{Reader, is_reserved, may_be_named, private};
-use crate::settings::Settings;
+use crate::settings::is_database;
 
 impl Endpoint {
     /// Creates a collection. The user on whose behalf this is done owns it, and gets no name that is reserved for
@@ -26,7 +25,7 @@ impl Endpoint {
         if !may_be_named(&new.name, user) {
             return Err(EndpointError::Reserved(new.name));
         }
-        if opens(&new.settings) && self.is_database_taken(&new.name, None).await? {
+        if is_database(&new.settings) && self.is_database_taken(&new.name, None).await? {
             return Err(EndpointError::DatabaseTaken(new.name));
         }
         // A user who makes their own reading collection gets one that is private from the beginning.
@@ -87,8 +86,8 @@ impl Endpoint {
             let alteration = decide(before).map_err(Refused::Decision)?;
             if let Alteration::Change(change) = &alteration
                 && is_taken
-                && change.settings.as_ref().map_or(opens(&before.settings), opens)
-                && (renamed || !opens(&before.settings))
+                && change.settings.as_ref().map_or(is_database(&before.settings), is_database)
+                && (renamed || !is_database(&before.settings))
             {
                 return Err(Refused::DatabaseTaken);
             }
@@ -135,11 +134,6 @@ fn surely(altered: Result<Collection, Infallible>) -> Result<Collection, Endpoin
         Ok(collection) => Ok(collection),
         Err(never) => match never {},
     }
-}
-
-/// Whether a collection with these settings is a database too.
-pub(crate) fn opens(settings: &BTreeMap<String, String>) -> bool {
-    Settings::read(settings).is_ok_and(|settings| settings.documents)
 }
 
 fn act(actor: &Actor, action: &str, name: &CollectionName, detail: String) -> Act {

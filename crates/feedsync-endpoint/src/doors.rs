@@ -20,7 +20,7 @@ use feedsync_store::{Collection, CollectionName, Database, Databases, StoreError
 use crate::documents::DocumentsError;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
-use crate::settings::Settings;
+use crate::settings::is_database;
 
 pub use place::PLACE;
 
@@ -197,10 +197,7 @@ impl Endpoint {
             return Ok(DoorOf::Closed);
         };
         let collection = self.store().collection(&name).await?;
-        let is_open = |it: &Collection| {
-            it.feed_id == feed_id
-                && Settings::read(&it.settings).is_ok_and(|settings| settings.documents)
-        };
+        let is_open = |it: &Collection| it.feed_id == feed_id && is_database(&it.settings);
         Ok(match collection.is_some_and(|it| is_open(&it)) {
             true => DoorOf::Collection(name),
             false => DoorOf::Closed,

@@ -49,5 +49,5 @@ pub use readings::{Reader, is_reserved, may_be_named, reading_collection};
 pub use retain::Retained;
 pub use settings::{
     Categories, CategoriesError, Category, Keep, MediaRange, MediaRangeError, Period, PeriodError,
-    SettingError, Settings,
+    SettingError, Settings, is_database,
 };

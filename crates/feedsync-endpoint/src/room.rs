@@ -7,9 +7,9 @@ use std::num::NonZeroU64;
 use feedsync::{Item, ItemId, Payload, Version};
 use feedsync_store::{Collection, Snapshot, Write, item_bytes, payload_bytes};
 
-use crate::collections::opens;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
+use crate::settings::is_database;
 
 impl Endpoint {
     /// The same endpoint, by whose edits and merges no collection comes to more live items than this; 0 is no bound.
@@ -78,7 +78,7 @@ impl Endpoint {
     ) -> Result<(), EndpointError> {
         let Some(room) = self.growth else { return Ok(()) };
         // A database keeps former revisions, too.
-        let keeps_revisions = opens(&snapshot.collection().settings);
+        let keeps_revisions = is_database(&snapshot.collection().settings);
         let (mut held, mut wanted, mut revisions) = (0, 0, 0);
         for (id, item) in after {
             let before = snapshot.item(id).map(|stored| &stored.item);

@@ -151,6 +151,13 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// Whether a collection with these settings is a database too. Settings that cannot be read make none.
+pub fn is_database(stored: &BTreeMap<String, String>) -> bool {
+    // Nearly no collection has the setting.
+    stored.contains_key("documents")
+        && Settings::read(stored).is_ok_and(|settings| settings.documents)
+}
+
 impl Settings {
     /// The settings of a collection. Names that are not settings are passed over: a newer program
     /// may have written them.

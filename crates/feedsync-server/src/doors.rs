@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use feedsync_endpoint::doors::{Carried, DoorError, Left};
-use feedsync_endpoint::{Endpoint, Settings};
-use feedsync_store::{Collection, CollectionName, StoreError};
+use feedsync_endpoint::{Endpoint, is_database};
+use feedsync_store::{CollectionName, StoreError};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{interval, sleep};
 
@@ -55,12 +55,7 @@ pub(crate) async fn all(endpoint: Endpoint) {
 /// The collections that are set to be databases, too.
 async fn wanted(endpoint: &Endpoint) -> Result<Vec<CollectionName>, StoreError> {
     let collections = endpoint.store().collections().await?;
-    // What is not set is not read: nearly none is.
-    let is_wanted = |Collection { settings, .. }: &Collection| {
-        settings.contains_key("documents")
-            && Settings::read(settings).is_ok_and(|settings| settings.documents)
-    };
-    Ok(collections.into_iter().filter(is_wanted).map(|it| it.name).collect())
+    Ok(collections.into_iter().filter(|it| is_database(&it.settings)).map(|it| it.name).collect())
 }
 
 /// Keeps a door open.

@@ -1,5 +1,9 @@
 //! init, create, list, rename, drop, status, remote, backup, restore.
 
+use std::sync::Arc;
+
+use feedsync_store::{CollectionName, People as _, SqliteStore, SystemEnvironment, UserName};
+
 use crate::support::Place;
 
 #[test]
@@ -169,6 +173,20 @@ fn roles_come_back_with_a_collection_to_the_users_who_had_them() {
         user_add(name);
         desk.ok(&["grant", "notes", name, role]);
     }
+    let charged = |to: Option<&str>| {
+        let to = to.map(|name| UserName::new(name).unwrap());
+        tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let environment = Arc::new(SystemEnvironment);
+            let store = SqliteStore::open(&place.path("desk"), environment).unwrap();
+            let notes = CollectionName::new("notes").unwrap();
+            if let Some(name) = to {
+                let user = store.user(&name).await.unwrap().unwrap();
+                store.charge_collection(&notes, &user.id).await.unwrap();
+            }
+            store.charged_collection(&notes).await.unwrap()
+        })
+    };
+    let berta = charged(Some("berta"));
     desk.ok(&["drop", "notes", "--yes"]);
     // One user is removed, and one is another of the same name by then.
     for name in ["carl", "dora"] {
@@ -176,6 +194,7 @@ fn roles_come_back_with_a_collection_to_the_users_who_had_them() {
     }
     user_add("dora");
     assert!(desk.ok(&["undrop", "notes"]).starts_with("notes is back with 1 item and 1 role"));
+    assert!(berta.is_some() && charged(None) == berta, "to whom it was charged");
     let grants = desk.json(&["grants", "notes"]);
     let grants = grants.as_array().unwrap();
     assert_eq!(grants.len(), 1, "{grants:?}");

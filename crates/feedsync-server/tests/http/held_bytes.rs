@@ -79,6 +79,18 @@ impl Held {
         (status, place.unwrap_or_default(), told)
     }
 
+    /// Appends lines to the log under a key.
+    async fn append(&self, key: &str, lines: String) -> u16 {
+        let headers = [
+            ("authorization", &*self.bearer),
+            ("content-type", "application/x-ndjson"),
+            ("if-match", "*"),
+            ("idempotency-key", key),
+        ];
+        let asked = request(Method::POST, "/logs/mine", &headers, lines.into());
+        self.hub.send(asked).await.status().as_u16()
+    }
+
     async fn bytes(&self) -> u64 {
         let store = self.hub.endpoint.store();
         let anna = id(&self.hub, &UserName::new("anna").unwrap()).await;
@@ -172,10 +184,14 @@ async fn writes_that_add_nothing_are_done_at_the_quota() {
     ] {
         assert!(held.ask(way, body).await.0 < 300, "{way}");
     }
+    assert!(held.append("\"first\"", lines(200)).await < 300);
     let room = HELD as u64 - held.bytes().await;
     let fill = object("", room as usize - 60);
     assert_eq!(held.ask("PUT /couch/own/fill", fill).await.0, 201);
     assert_eq!(held.ask("PUT /couch/own/_local/b", object("", 100)).await.0, 507);
+    // An append whose answer was lost is confirmed when it is sent again, and another one is refused.
+    assert!(held.append("\"first\"", lines(200)).await < 300);
+    assert_eq!(held.append("\"second\"", lines(200)).await, 507);
     // A deletion that keeps members is stored like any revision.
     let kept = object("\"_deleted\":true,", 100);
     assert_eq!(held.ask("PUT /couch/own/gone", kept.clone()).await.0, 507);

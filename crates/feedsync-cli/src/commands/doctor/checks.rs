@@ -6,7 +6,7 @@ use std::path::Path;
 use feedsync::{Item, MAX_CONFLICTS, MAX_INCOMING_UPDATES, Payload};
 use feedsync_client::fetch::shown_text;
 use feedsync_client::{LoginFile, LoginFileError};
-use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings};
+use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings, is_database};
 use feedsync_library::SqliteLibrary;
 use feedsync_store::{
     Collection, CollectionName, Digest, PRIVATE_TO, PageLimit, StoreError, item_bytes,
@@ -193,8 +193,9 @@ async fn database_name(
     collection: &Collection,
 ) -> Result<Option<Finding>, Failure> {
     let name = &collection.name;
-    let is_open = Settings::read(&collection.settings).is_ok_and(|settings| settings.documents);
-    if !is_open || !home.endpoint.is_database_taken(name, Some(&collection.feed_id)).await? {
+    if !is_database(&collection.settings)
+        || !home.endpoint.is_database_taken(name, Some(&collection.feed_id)).await?
+    {
         return Ok(None);
     }
     let message =
