@@ -17,7 +17,7 @@ use feedsync_store::{
 use serde_json::{Value, json};
 
 use crate::context::{Context, Home, command_at};
-use crate::failure::{Failure, is_damaged, warn};
+use crate::failure::{Failure, warn};
 
 /// The directory in the data directory.
 const DIRECTORY: &str = "dropped";
@@ -105,7 +105,7 @@ impl Dropped {
     /// An error of its store, and what can be done about it.
     pub(crate) fn unreadable(&self, error: StoreError) -> Failure {
         let (place, name) = (self.directory.display(), &self.name);
-        if !is_damaged(&error) {
+        if !error.is_damaged() {
             return Failure::from(error).prefix(&format!("{place}: "));
         }
         let elsewhere = command_at("NEW", "restore --from BACKUP");

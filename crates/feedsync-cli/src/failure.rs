@@ -12,8 +12,6 @@ use feedsync_store::{CollectionName, UserName};
 
 use crate::output::text;
 
-pub(crate) use conversions::is_damaged;
-
 /// The exit codes, as every help shows them.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:

@@ -125,15 +125,32 @@ impl StoreError {
     /// Tells whether there was no room on the disk, which may pass. SQLite reports an I/O error where the file that
     /// its processes share cannot grow.
     pub fn is_full(&self) -> bool {
-        match self {
-            Self::Full => true,
-            #[cfg(feature = "sqlite")]
-            Self::Database(source) => source
-                .downcast_ref::<rusqlite::Error>()
-                .and_then(rusqlite::Error::sqlite_error)
-                .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE),
-            _ => false,
+        #[cfg(feature = "sqlite")]
+        if self
+            .sqlite()
+            .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
+        {
+            return true;
         }
+        matches!(self, Self::Full)
+    }
+
+    /// Tells whether the store cannot be used any more, because its bytes are not what they were.
+    pub fn is_damaged(&self) -> bool {
+        #[cfg(feature = "sqlite")]
+        if self.sqlite().is_some_and(|error| {
+            use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+            matches!(error.code, DatabaseCorrupt | NotADatabase)
+        }) {
+            return true;
+        }
+        matches!(self, Self::Damaged(_) | Self::Foreign { .. })
+    }
+
+    #[cfg(feature = "sqlite")]
+    fn sqlite(&self) -> Option<&rusqlite::ffi::Error> {
+        let Self::Database(source) = self else { return None };
+        source.downcast_ref::<rusqlite::Error>()?.sqlite_error()
     }
 }
 
@@ -153,5 +170,19 @@ mod tests {
         assert!(failed(ffi::SQLITE_IOERR_SHMSIZE));
         assert!(!failed(ffi::SQLITE_IOERR_READ));
         assert!(!failed(ffi::SQLITE_CORRUPT));
+    }
+
+    #[test]
+    fn corrupt_file_is_damaged() {
+        for (code, is_damaged) in [
+            (ffi::SQLITE_CORRUPT, true),
+            (ffi::SQLITE_NOTADB, true),
+            (ffi::SQLITE_BUSY, false),
+            (ffi::SQLITE_IOERR_READ, false),
+        ] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            assert_eq!(StoreError::from(error).is_damaged(), is_damaged, "{code}");
+        }
+        assert!(StoreError::Damaged(String::new()).is_damaged());
     }
 }

@@ -53,7 +53,7 @@ impl From<StoreError> for Failure {
             | StoreError::RemoteExists(_)
             | StoreError::UserExists(_)
             | StoreError::LastAdministrator(_) => Self::refused(error),
-            _ if is_damaged(&error) => {
+            error if error.is_damaged() => {
                 let restore = command("restore --from BACKUP");
                 Self::store(error).hint(format!(
                     "move its directory aside, and put the last backup back: {restore}"
@@ -61,19 +61,6 @@ impl From<StoreError> for Failure {
             }
             _ => Self::store(error),
         }
-    }
-}
-
-/// Whether a store cannot be used any more because its bytes are not what they were.
-pub(crate) fn is_damaged(error: &StoreError) -> bool {
-    let words = ["database disk image is malformed", "file is not a database"];
-    match error {
-        StoreError::Damaged(_) | StoreError::Foreign { .. } => true,
-        StoreError::Database(source) => {
-            let said = source.to_string();
-            words.iter().any(|words| said.contains(words))
-        }
-        _ => false,
     }
 }
 

@@ -15,7 +15,7 @@ use feedsync_store::{
 use super::Finding;
 use crate::context::{Context, Home};
 use crate::dropped;
-use crate::failure::{Failure, is_damaged};
+use crate::failure::Failure;
 use crate::output::text;
 use crate::store::Opened;
 use crate::view::people;
@@ -162,7 +162,7 @@ async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
 /// The faults that a check found. A store that is too damaged to be checked has that fault.
 fn faults_of(checked: Result<Vec<String>, StoreError>) -> Result<Vec<String>, StoreError> {
     match checked {
-        Err(error) if is_damaged(&error) => Ok(vec![error.to_string()]),
+        Err(error) if error.is_damaged() => Ok(vec![error.to_string()]),
         checked => checked,
     }
 }
@@ -216,7 +216,7 @@ async fn counts(
         let Some(before) = home.store.collection(name).await? else { return Ok(None) };
         let found = match count(home, name).await {
             Ok(found) => found,
-            Err(error) if is_damaged(&error) => {
+            Err(error) if error.is_damaged() => {
                 let finding =
                     Finding::fault("database", error).about(name).advice(restore_advice(context));
                 return Ok(Some(finding));
@@ -274,7 +274,7 @@ async fn bounds(
             Ok(page) => page,
             // The check of counts tells of it.
             Err(StoreError::NoCollection(_)) => return Ok(findings),
-            Err(error) if is_damaged(&error) => return Ok(findings),
+            Err(error) if error.is_damaged() => return Ok(findings),
             Err(error) => return Err(error.into()),
         };
         let found = page.items.iter().filter_map(|stored| bound(context, name, &stored.item));
