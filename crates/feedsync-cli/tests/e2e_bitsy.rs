@@ -209,7 +209,7 @@ fn an_edit_without_a_network_is_told_when_it_was_carried_out_or_refused() {
     ] {
         gateway.run(&["offline"]);
         assert_eq!(gateway.put(&address, entry), 200);
-        assert_eq!(gateway.run(&["outbox"])[0]["location"], *address);
+        assert_eq!(gateway.run(&["outbox"])["edits"][0]["location"], *address);
         server.answers("PUT", "/feed/entry", status, ATOM, entry);
         gateway.run(&["online"]);
         let told = page.lines(1);

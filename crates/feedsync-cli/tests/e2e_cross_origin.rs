@@ -62,7 +62,7 @@ fn reads_and_edits(page: &Page<'_>, gateway: &Gateway<'_>, server: &Origin, base
     let yours = MINE.replace("Mine", "Yours");
     assert_eq!(put(&yours), json!([200, yours]));
     assert_eq!(read(&format!("{base}/feed/entry"))[3], yours);
-    assert_eq!(gateway.run(&["outbox"]).as_array().unwrap().len(), 1);
+    assert_eq!(gateway.run(&["outbox"])["edits"].as_array().unwrap().len(), 1);
     gateway.run(&["online"]);
     page.comes("[...bitsy.subscriptions].every((one) => one.state === 2)");
     let told = page.promised(&format!(

@@ -133,7 +133,9 @@ fn outbox_counts_the_changes_of_newsreaders_that_wait() {
     );
     assert!(said.ends_with(" wait until the network is used again\n"), "{said}");
     let json: serde_json::Value = serde_json::from_str(&outbox(&["--json"])).unwrap();
-    assert_eq!((&json[0]["newsreader"], &json[0]["changes"]), (&"miniflux".into(), &1.into()));
+    assert_eq!(json["edits"], serde_json::json!([]));
+    let waiting = &json["newsreaders"][0];
+    assert_eq!((&waiting["newsreader"], &waiting["changes"]), (&"miniflux".into(), &1.into()));
 }
 
 #[test]

@@ -52,8 +52,7 @@ impl Outbox {
         let edits = gateway.get("/outbox").await?;
         let changes = gateway.get("/newsreaders").await?;
         if context.json {
-            let all = [&edits, &changes].into_iter().flat_map(|list| list.as_array());
-            return output::json(&all.flatten().cloned().collect());
+            return output::json(&json!({ "edits": edits, "newsreaders": changes }));
         }
         let row = |edit: &Value| {
             [
