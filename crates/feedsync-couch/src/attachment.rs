@@ -13,6 +13,9 @@ use md5::{Digest as _, Md5};
 use crate::json::{boolean, integer, text};
 use crate::refusal::{Refusal, RefusalKind};
 
+#[cfg(test)]
+mod tests;
+
 /// The most attachments of a document.
 pub const MOST_ATTACHMENTS: usize = 1_000;
 

@@ -274,6 +274,10 @@ mod tests {
         assert!(
             matches!(&*function.filter, ChangesFilter::Function(id, FunctionKind::Filter, name) if id.is_design() && name == "pull")
         );
+        let view = read("filter=_view&view=replicate/pull", "{}").unwrap();
+        assert!(
+            matches!(&*view.filter, ChangesFilter::Function(id, FunctionKind::View, name) if id.is_design() && name == "pull")
+        );
         let request =
             ChangesRequest::read(&Parameters::read("feed=eventsource"), Some("\"7-x\""), None);
         assert_eq!(request.unwrap().since, Since::At("7-x".to_owned()));

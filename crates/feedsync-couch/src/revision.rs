@@ -231,6 +231,12 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Revision>(), Err(RevisionError), "{text}");
         }
+        for place in 0..32 {
+            let mut signature = "0123456789abcdef".repeat(2);
+            assert!(signature.parse::<Signature>().is_ok());
+            signature.replace_range(place..=place, "g");
+            assert!(signature.parse::<Signature>().is_err(), "{signature}");
+        }
     }
 
     #[test]

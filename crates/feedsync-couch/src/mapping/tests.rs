@@ -284,6 +284,11 @@ fn what_a_path_cannot_tell_the_document_tells() {
     assert_eq!((void.history.updates().len(), &*void.payload.text), (1, "{\"x\":1}"));
     version.history = History::from_updates(vec![by("a", 4), by("b", 3)]).unwrap();
     assert_eq!(revision_of(&item(), &version).unwrap().body, "{\"x\":1}");
+    // Markup of others on an earlier update is carried, too.
+    let marked = by("b", 3).with_foreign("<x xmlns=\"urn:x\"/>");
+    version.history = History::from_updates(vec![by("a", 4), marked]).unwrap();
+    let mapped = revision_of(&item(), &version).unwrap();
+    assert!(mapped.body.contains("fs:version"), "{}", mapped.body);
 }
 
 #[test]

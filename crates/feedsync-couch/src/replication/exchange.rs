@@ -242,7 +242,10 @@ mod tests {
         ));
         let missing = missing.unwrap();
         assert_eq!(missing[0].ancestors, ["1-x"]);
-        let request = json(&documents_request(&missing));
+        let request = documents_request(&missing);
+        assert_eq!(request.matches(r#""atts_since":["1-x"]"#).count(), 2, "{request}");
+        assert_eq!(request.matches("atts_since").count(), 2, "{request}");
+        let request = json(&request);
         let asked = asked_documents(request.root()).unwrap();
         let asked: Vec<_> = asked.iter().map(|it| it.asked().unwrap()).collect();
         assert_eq!(asked.len(), 3);
@@ -255,6 +258,8 @@ mod tests {
         let (fetched, unread) = read_documents(&answer).unwrap();
         assert_eq!((fetched.len(), &*fetched[0].text), (1, r#"{"_id":"a","_rev":"3-d","n":1.0}"#));
         assert_eq!((&*unread[0].revision, &*unread[0].error), ("1-c", "not_found"));
+        assert_eq!(unread[0].reason, "missing");
+        assert_eq!(short("\u{e4}".repeat(MOST_REASON + 1)), "\u{e4}".repeat(MOST_REASON));
         let request = json(&write_request(&fetched));
         let (documents, new_edits) = bulk_documents(request.root()).unwrap();
         assert_eq!((documents[0].raw(), new_edits), (&*fetched[0].text, false));

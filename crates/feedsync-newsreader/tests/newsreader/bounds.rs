@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use feedsync_newsreader::google::{self, MOST_FEEDS, Request};
-use feedsync_newsreader::{MOST_BODY, MOST_STREAMS, Stream, miniflux, nextcloud, ttrss};
+use feedsync_newsreader::{MOST_BODY, MOST_STREAMS, MOST_TEXT, Stream, miniflux, nextcloud, ttrss};
 
 fn google(line: &str, body: &str) -> Result<Request, String> {
     let call = google::read(&asked(line, Some(FORM), body.as_bytes()));
@@ -30,6 +30,20 @@ fn a_request_names_only_so_many_streams_and_feeds() {
     assert!(subscribe(MOST_FEEDS).is_ok() && subscribe(MOST_FEEDS + 1).is_err());
     let tags = format!("GET /v1/entries?{}", "tags=a&".repeat(MOST_STREAMS + 1));
     assert_eq!(miniflux::read(&asked(&tags, None, b"")).unwrap_err().status(), 400);
+}
+
+#[test]
+fn text_of_a_member_has_only_so_many_bytes() {
+    let label = |length: usize| {
+        let body = format!(r#"{{"url":"https://a.example/{}"}}"#, "x".repeat(length - 18));
+        let json = Some("application/json");
+        nextcloud::read(&asked("POST /feeds", json, body.as_bytes())).err().map(|it| it.to_string())
+    };
+    let too_long = "url: a text has at most 1048576 bytes";
+    assert_ne!(label(MOST_TEXT).as_deref(), Some(too_long));
+    for length in [MOST_TEXT + 1, MOST_TEXT + 2] {
+        assert_eq!(label(length).as_deref(), Some(too_long), "{length}");
+    }
 }
 
 #[test]

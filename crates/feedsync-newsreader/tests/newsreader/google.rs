@@ -98,6 +98,8 @@ fn newsboat_marks_with_a_body_that_is_not_encoded() {
             format!("&r={state}/read&a={state}/kept-unread&a={state}/tracking-kept-unread"),
             Marking::read(item(), false),
         ),
+        (format!("&a={state}/kept-unread"), Marking::read(item(), false)),
+        (format!("&r={state}/kept-unread"), Marking { articles: item(), ..Marking::default() }),
         (format!("&a={state}/starred"), Marking::starred(item(), true)),
         (format!("&r={state}/starred"), Marking::starred(item(), false)),
         (format!("&a={state}/broadcast"), Marking { articles: item(), ..Marking::default() }),
@@ -113,8 +115,10 @@ fn newsboat_marks_with_a_body_that_is_not_encoded() {
     ] {
         assert_eq!(mark(&edit), Request::Mark(marking), "{edit}");
     }
-    let all = request("POST /reader/api/0/mark-all-as-read", "s=feed/1&T=t");
-    assert_eq!(all, Request::MarkAllRead { stream: Stream::Feed(feed(1)), up_to: None });
+    for body in ["s=feed/1&T=t", "s=feed/1&ts=0&T=t"] {
+        let all = request("POST /reader/api/0/mark-all-as-read", body);
+        assert_eq!(all, Request::MarkAllRead { stream: Stream::Feed(feed(1)), up_to: None });
+    }
     let body = "s=user%2F-%2Flabel%2FNews+%2F+Local&ts=1795330800123456";
     let Request::MarkAllRead { stream, up_to } =
         request("POST /reader/api/0/mark-all-as-read", body)

@@ -87,7 +87,9 @@ fn items_are_selected_in_many_ways() {
         Request::Items(selection) => selection,
         other => panic!("{other:?}"),
     };
-    assert_eq!(items("GET items", ""), of(Stream::All));
+    for line in ["GET items", "GET items?offset=0"] {
+        assert_eq!(items(line, ""), of(Stream::All), "{line}");
+    }
     let unread = "GET items?type=3&id=0&getRead=false&batchSize=-1";
     assert_eq!(items(unread, ""), Selection { include: vec![Stream::Unread], ..of(Stream::All) });
     let on = "GET items?type=1&id=2000&getRead=true&batchSize=20&offset=43";

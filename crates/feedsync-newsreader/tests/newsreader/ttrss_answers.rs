@@ -56,7 +56,8 @@ fn feeds_and_categories_are_shown_as_newsreaders_need_them() {
     assert_eq!(shown(Category::Folder(number), false, 0, None).1, [1]);
     assert_eq!(shown(Category::Folder(FolderNumber::TOP), false, 0, None).1, [2]);
     assert_eq!(shown(Category::Special, false, 0, None).1, [-4, -3, -1, -2, 0]);
-    assert_eq!(shown(Category::Labels, true, 0, None).1, [later]);
+    let (label, numbers) = shown(Category::Labels, true, 0, None);
+    assert_eq!((&label["cat_id"], numbers), (&json!(-2), vec![later]));
     assert_eq!(shown(Category::All, true, 0, None).1, [later, -4, -1, 1, 2]);
     let categories = |flags| content(&ttrss::categories(3, flags, &feeds, &folders, &unread));
     let found = categories((false, false));

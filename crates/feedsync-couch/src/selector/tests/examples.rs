@@ -45,6 +45,9 @@ fn chunks_that_are_badly_named() {
     let range = |lower, upper| IdRange { lower, upper };
     assert_eq!(before.ids(), range(Bound::Unbounded, Bound::Excluded("h:".into())));
     assert_eq!(after.ids(), range(Bound::Excluded("h;".into()), Bound::Unbounded));
+    let chunks = read("{\"_id\":{\"$beginsWith\":\"h:\"}}").unwrap();
+    let all_with = range(Bound::Included("h:".into()), Bound::Excluded("h;".into()));
+    assert_eq!(chunks.ids(), all_with);
     assert_eq!(before.decides_by_type(Some("plain")), Some(false));
     assert_eq!(before.decides_by_type(None), Some(false));
     assert_eq!(before.decides_by_type(Some("leaf")), None);
