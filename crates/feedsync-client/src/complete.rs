@@ -30,6 +30,11 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
+    /// One of which nothing is read yet but what its publisher says of it.
+    pub(crate) fn of(sharing: Option<Sharing>) -> Self {
+        Self { sharing, ..Self::default() }
+    }
+
     /// Remembers the items of a document, those too that were refused: they are there.
     pub(crate) fn note(&mut self, reading: &Reading) {
         reading.feed.items.iter().for_each(|item| self.seen.insert(&item.id));

@@ -126,6 +126,11 @@ impl Run<'_> {
                 let anew = reason == Some(Reason::WentBack);
                 Ok(if anew { Onward::Changes } else { Onward::NextPage })
             }
+            Step::IsComplete { reason } => {
+                let whole = Whole::of(sharing.clone());
+                self.conclude(page, sharing.as_ref(), whole, reason, noted).await?;
+                Ok(Onward::NextPage)
+            }
             Step::ReadComplete { reason, .. } if self.lacks_complete => {
                 self.take_alone(page, sharing.as_ref(), reason, noted).await
             }
@@ -209,16 +214,17 @@ impl Run<'_> {
         self.remember(state).await
     }
 
-    /// What the publisher says, without a complete feed that is the very same document (R-F37), and
-    /// with the one it named before, where it names none and says nothing of its window (R-F31).
+    /// What the publisher says. A complete feed that is the very same document has the address of the page
+    /// (R-F37). Where the publisher names none and says nothing of its window, it is the one that it named before
+    /// (R-F31).
     fn sharing(&self, page: &Page) -> Option<Sharing> {
         let mut sharing = page.reading.feed.sharing.clone();
         let asked = Url::parse(&self.remote.url).ok();
-        if let Some(sharing) = &mut sharing {
-            sharing.related.retain(|related| {
-                let link = page.url.join(&related.link).ok();
-                link.is_none() || (link.as_ref() != Some(&page.url) && link != asked)
-            });
+        for related in sharing.iter_mut().flat_map(|sharing| &mut sharing.related) {
+            let link = page.url.join(&related.link).ok();
+            if link.is_some() && (link.as_ref() == Some(&page.url) || link == asked) {
+                related.link = page.url.as_str().to_owned();
+            }
         }
         let vanished = sharing.as_ref().is_none_or(|sharing| sharing.window.is_none());
         if let Some(link) = self.state.complete.clone()
@@ -242,6 +248,14 @@ impl Run<'_> {
             {
                 Step::ReadComplete { link, reason: Reason::WentBack }
             }
+            (Step::IsComplete { reason: Reason::OutOfSync }, _)
+                if began_anew(remembered, window) =>
+            {
+                Step::IsComplete { reason: Reason::WentBack }
+            }
+            (Step::Merge(_), Some(link)) if self.state.needs_complete && link == url.as_str() => {
+                Step::IsComplete { reason: Reason::Initial }
+            }
             (Step::Merge(_), Some(link)) if self.state.needs_complete && !self.lacks_complete => {
                 Step::ReadComplete { link: link.to_owned(), reason: Reason::Initial }
             }
@@ -254,7 +268,9 @@ impl Run<'_> {
                 let step = Step::Merge(after_complete(reason, sharing, sharing));
                 Judgement { step, reason: Some(reason) }
             }
-            Step::ReadComplete { reason, .. } => Judgement { step, reason: Some(reason) },
+            Step::ReadComplete { reason, .. } | Step::IsComplete { reason } => {
+                Judgement { step, reason: Some(reason) }
+            }
             Step::Merge(_) => Judgement { step, reason: None },
         }
     }
@@ -266,7 +282,9 @@ impl Run<'_> {
         let same_next_time = !hub || window.is_some_and(|window| window.since == window.until);
         let validators =
             if same_next_time { page.validators.clone() } else { Validators::default() };
-        let complete = sharing.and_then(Sharing::complete).map(str::to_owned);
+        let complete =
+            sharing.and_then(Sharing::complete).filter(|link| *link != page.url.as_str());
+        let complete = complete.map(str::to_owned);
         RemoteState {
             complete: complete.or_else(|| self.state.complete.clone()),
             expires: sharing.and_then(|sharing| sharing.expires).map(moment),

@@ -29,6 +29,8 @@ use crate::writing::{Items, Writer, Writing};
 pub(crate) struct Document {
     view: View,
     shown: Representation,
+    /// The representation that the address names by its suffix.
+    suffix: Option<Representation>,
     collection: Collection,
     settings: Settings,
     expires: Option<Timestamp>,
@@ -86,8 +88,9 @@ impl Document {
         let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, tag.value());
+        let suffix = call.suffix()?;
         let depends_on = &["Accept", "Accept-Encoding"];
-        let depends_on = &depends_on[usize::from(call.suffix()?.is_some())..];
+        let depends_on = &depends_on[usize::from(suffix.is_some())..];
         Caching::of(&settings).tell(&mut headers, depends_on);
         let place = call.base.url(&view.path(&collection.name, Some(shown)));
         let place = format!("{place}{query}");
@@ -111,6 +114,7 @@ impl Document {
         Ok(Ok(Self {
             view,
             shown,
+            suffix,
             collection,
             settings,
             expires,
@@ -164,7 +168,10 @@ impl Document {
     ) -> Result<Response, Problem> {
         self.headers.insert(header::CONTENT_TYPE, self.shown.content_type());
         self.headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
-        let url = |view: View| self.base.url(&view.path(&self.collection.name, None));
+        // Whoever asks for one format by its suffix is led to feeds of that format, where there are such feeds.
+        let suffix =
+            |view: View| self.suffix.filter(|suffix| Representation::of(view).contains(suffix));
+        let url = |view: View| self.base.url(&view.path(&self.collection.name, suffix(view)));
         let (changes, complete) = (url(View::Changes), url(View::Complete));
         let service = self.base.url(service::PATH);
         append_link(&mut self.headers, &self.address, "self");

@@ -47,6 +47,11 @@ pub enum Step {
         /// Why.
         reason: Reason,
     },
+    /// It names itself as its complete feed: merge it, then ask [`after_complete`] with it as both feeds.
+    IsComplete {
+        /// Why a complete feed was needed.
+        reason: Reason,
+    },
 }
 
 /// What is done once everything is read.
@@ -84,7 +89,7 @@ pub enum Warning {
 /// earlier readings.
 pub fn after_reading(remembered: Option<&str>, sharing: Option<&Sharing>, address: &str) -> Step {
     let window = sharing.and_then(|sharing| sharing.window.as_ref());
-    let complete = sharing.and_then(Sharing::complete).filter(|&link| link != address);
+    let complete = sharing.and_then(Sharing::complete);
     let (reason, warning) = match (remembered, window) {
         (None, _) => (Some(Reason::Initial), None),
         (Some(_), None) => (Some(Reason::WindowVanished), Some(Warning::WindowVanished)),
@@ -97,6 +102,7 @@ pub fn after_reading(remembered: Option<&str>, sharing: Option<&Sharing>, addres
         (Some(_), Some(_)) => (None, None),
     };
     match (reason, complete) {
+        (Some(reason), Some(link)) if link == address => Step::IsComplete { reason },
         (Some(reason), Some(link)) => Step::ReadComplete { link: link.to_owned(), reason },
         // Without a complete feed nothing is discarded: no edit may be lost (R-F35).
         _ => Step::Merge(Conclusion {
@@ -346,8 +352,28 @@ mod tests {
 
     #[test]
     fn w10_a_complete_feed_that_names_itself_is_not_read_again() {
-        let itself = sharing(Some(("3", "5")), Some(ADDRESS));
-        assert_eq!(after_reading(None, Some(&itself), ADDRESS), merge(Some("5"), None));
+        for (remembered, until, discard, reason) in [
+            (None, "5", false, Some(Reason::Initial)),
+            (Some("2"), "5", true, Some(Reason::OutOfSync)),
+            (Some("3"), "5", false, None),
+            (Some("6"), "5", false, Some(Reason::WentBack)),
+        ] {
+            let itself = sharing(Some(("3", until)), Some(ADDRESS));
+            let step = after_reading(remembered, Some(&itself), ADDRESS);
+            let Some(reason) = reason else {
+                assert_eq!(step, merge(Some(until), None));
+                continue;
+            };
+            assert_eq!(step, Step::IsComplete { reason }, "{remembered:?}");
+            let conclusion = after_complete(reason, Some(&itself), Some(&itself));
+            assert_eq!(
+                (conclusion.remember.as_deref(), conclusion.discard),
+                (Some(until), discard)
+            );
+        }
+        let bare = sharing(None, Some(ADDRESS));
+        let step = after_reading(Some("5"), Some(&bare), ADDRESS);
+        assert_eq!(step, Step::IsComplete { reason: Reason::WindowVanished });
     }
 
     #[test]

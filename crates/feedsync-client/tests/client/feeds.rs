@@ -165,6 +165,31 @@ async fn w10_a_complete_feed_that_names_itself_is_not_read_again() {
 }
 
 #[tokio::test]
+async fn out_of_sync_with_a_feed_that_names_itself_what_it_lacks_is_discarded() {
+    let scene = Scene::new().await;
+    let (gone, kept, new) =
+        (scene.item("gone").await, scene.item("kept").await, scene.item("new").await);
+    let link = scene.library.url(FEED);
+    let put =
+        |window, items: &[_]| scene.library.put(FEED, &feed(Some(window), Some(&link), items));
+    put(("0", "5"), &[gone.clone(), kept.clone()]);
+    scene.sync().await;
+    let own = scene.reader.add("my own").await;
+    put(("8", "9"), &[kept.clone(), new.clone()]);
+    let report = scene.sync().await;
+    assert_eq!(
+        (scene.read(), report.discarded, report.warnings),
+        (vec![FEED.to_owned()], 1, vec![])
+    );
+    let own = scene.reader.item(&own).await;
+    assert!(scene.holds(&[&kept, &new, &own]).await);
+    assert_eq!(scene.until().await.as_deref(), Some("9"));
+    // In sync again: absence is no deletion.
+    put(("8", "10"), &[]);
+    assert_eq!(scene.sync().await.discarded, 0);
+}
+
+#[tokio::test]
 async fn a_complete_feed_that_names_another_is_followed_one_step_only() {
     let scene = Scene::new().await;
     let item = scene.item("item").await;

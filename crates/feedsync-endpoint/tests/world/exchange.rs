@@ -67,7 +67,9 @@ impl<'a> Exchange<'a> {
         let sharing = self.sharing(publication.window.clone());
         match after_reading(state.until.as_deref(), Some(&sharing), &address) {
             Step::Merge(_) => self.read_changes(&publication, None),
-            Step::ReadComplete { reason, .. } => self.read_complete(&publication, reason, &sharing),
+            Step::ReadComplete { reason, .. } | Step::IsComplete { reason } => {
+                self.read_complete(&publication, reason, &sharing)
+            }
         }
     }
 

@@ -36,6 +36,25 @@ async fn changes_come_oldest_first_with_tombstones_under_a_window() {
     assert_eq!(complete, "http://localhost:4287/collections/notes/complete");
 }
 
+/// A peer that knows one format alone finds the complete feed in that format.
+#[tokio::test]
+async fn feeds_of_a_suffix_lead_to_feeds_of_the_same_suffix() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    for suffix in [".atom", ".rss", ".opml", ".json", ".xml"] {
+        let reading = hub.feed(&format!("{CHANGES}{suffix}")).await;
+        let named = reading.feed.sharing.as_ref().unwrap().complete().unwrap().to_owned();
+        assert_eq!(named, format!("http://localhost:4287/collections/notes/complete{suffix}"));
+        let complete = hub.feed(path(&named)).await;
+        assert_eq!((complete.format, ids(&complete)), (reading.format, vec!["a"]));
+        let listing = hub.get(&format!("/collections/notes{suffix}")).await;
+        let changes = format!("http://localhost:4287{CHANGES}{suffix}");
+        assert_eq!(link(&listing, CHANGES_RELATION), Some(changes));
+    }
+    let listing = hub.get("/collections/notes.feed.json").await;
+    assert_eq!(link(&listing, CHANGES_RELATION), Some(format!("http://localhost:4287{CHANGES}")));
+}
+
 #[tokio::test]
 async fn since_gives_exactly_what_changed_after_it() {
     let hub = hub().await;
@@ -128,7 +147,7 @@ pub(crate) async fn walk(hub: TestHub) {
             let response = hub.get(&next).await;
             assert_eq!(
                 link(&response, CHANGES_RELATION).unwrap(),
-                format!("http://localhost:4287{CHANGES}")
+                format!("http://localhost:4287{CHANGES}{suffix}")
             );
             let following = link(&response, "next");
             let body = bytes(response).await;
