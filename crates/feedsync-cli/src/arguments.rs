@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use feedsync::Format;
+use feedsync_client::fetch::{FetchError, Url};
 use feedsync_store::EndpointName;
 
 use crate::commands;
@@ -84,6 +85,7 @@ enum Command {
     Resolve(commands::resolve::Resolve),
     Import(commands::import::Import),
     Export(commands::export::Export),
+    Publish(commands::publish::Publish),
     #[command(subcommand)]
     Remote(commands::remote::Remote),
     Sync(commands::sync::Sync),
@@ -160,6 +162,7 @@ impl Cli {
             Command::Resolve(command) => command.run(&context()?).await,
             Command::Import(command) => command.run(&context()?).await,
             Command::Export(command) => command.run(&context()?).await,
+            Command::Publish(command) => command.run(&context()?).await,
             Command::Remote(command) => command.run(&context()?).await,
             Command::Sync(command) => command.run(&context()?).await,
             Command::Replicate(command) => command.run(&context()?).await,
@@ -200,6 +203,11 @@ impl Cli {
 pub(crate) fn socket(text: &str) -> Result<SocketAddr, String> {
     text.parse()
         .map_err(|_| "no address with a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
+}
+
+/// An absolute address on the web, as an option gives it.
+pub(crate) fn url(text: &str) -> Result<Url, FetchError> {
+    feedsync_client::fetch::address(text)
 }
 
 /// One of the five formats.

@@ -30,6 +30,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod migrate;
+pub(crate) mod publish;
 pub(crate) mod purge;
 pub(crate) mod reader;
 pub(crate) mod recover;

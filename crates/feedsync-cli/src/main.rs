@@ -8,6 +8,7 @@ mod context;
 mod dropped;
 mod explanation;
 mod failure;
+mod feed_file;
 mod output;
 mod secret;
 mod signals;

@@ -1,6 +1,7 @@
 //! Documents that a command names: a file, standard input, or an address.
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use feedsync::Payload;
@@ -49,7 +50,7 @@ impl Source {
         let (name, read) = if name == "-" {
             ("standard input", std::io::stdin().lock().take(limit).read_to_end(&mut bytes))
         } else {
-            let file = std::fs::File::open(name).map_err(|error| {
+            let file = File::open(name).map_err(|error| {
                 let failure = Failure::file(name, &error);
                 match with_scheme(name).filter(|_| error.kind() == ErrorKind::NotFound) {
                     Some(meant) => failure.hint(format!("if it is an address: {meant}")),
@@ -151,6 +152,42 @@ impl Target {
             whole.as_file().set_permissions(permissions).map_err(|error| failed(&path, &error))?;
         }
         whole.persist(&path).map(drop).map_err(|error| failed(&path, &error.error))
+    }
+}
+
+impl Target {
+    /// The document is complete. A file that has the very same bytes already stays as it is, with its date;
+    /// returns whether it was replaced.
+    pub(crate) fn finish_if_changed(self) -> Result<bool, Failure> {
+        if let Self::File { path, whole } = &self
+            && is_same(path, whole.path()).map_err(|error| failed(path, &error))?
+        {
+            return Ok(false);
+        }
+        self.finish()?;
+        Ok(true)
+    }
+}
+
+/// Whether there is a file of the same bytes as another one.
+fn is_same(path: &Path, other: &Path) -> std::io::Result<bool> {
+    let mut files = match File::open(path) {
+        Ok(file) => [BufReader::new(file), BufReader::new(File::open(other)?)],
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    loop {
+        let [one, two] = &mut files;
+        let (left, right) = (one.fill_buf()?, two.fill_buf()?);
+        let length = left.len().min(right.len());
+        if left[..length] != right[..length] || (length == 0 && left.len() != right.len()) {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(true);
+        }
+        one.consume(length);
+        two.consume(length);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::cell::Cell;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -12,6 +13,7 @@ use support::{Place, has};
 struct Files {
     child: Child,
     url: String,
+    dated: Cell<u64>,
 }
 
 impl Files {
@@ -30,7 +32,15 @@ impl Files {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let port = line.split("port ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-        Some(Self { url: format!("http://127.0.0.1:{port}"), child })
+        Some(Self { url: format!("http://127.0.0.1:{port}"), child, dated: Cell::new(1_000) })
+    }
+
+    /// Dates a file a second later than the one before. The server dates files to the second: a file that is
+    /// replaced within one looks unchanged.
+    fn date(&self, place: &Place, file: &str) {
+        self.dated.set(self.dated.get() - 1);
+        let file = std::fs::File::options().write(true).open(place.path(file)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(self.dated.get())).unwrap();
     }
 }
 
@@ -47,11 +57,11 @@ fn a_collection_exported_to_a_web_server_is_followed_by_others() {
     let Some(files) = Files::serve(&place, "www") else { return };
     let (publisher, reader) = (place.desk("publisher"), place.bare("reader"));
     let id = publisher.add("Milk", "two litres");
-    let publish = || publisher.ok(&["export", "notes", "--to", "rss", "--output", "www/notes.rss"]);
+    let publish = || {
+        publisher.ok(&["export", "notes", "--to", "rss", "--output", "www/notes.rss"]);
+        files.date(&place, "www/notes.rss");
+    };
     publish();
-    // The server dates files to the second: a file that is replaced within one looks unchanged.
-    let published = std::fs::File::options().write(true).open(place.path("www/notes.rss")).unwrap();
-    published.set_modified(SystemTime::now() - Duration::from_secs(10)).unwrap();
     let url = format!("{}/notes.rss", files.url);
     reader.ok(&["sync", "notes", &url]);
     assert_eq!(reader.state(), publisher.state());
@@ -66,6 +76,121 @@ fn a_collection_exported_to_a_web_server_is_followed_by_others() {
     reader.ok(&["sync"]);
     assert_eq!(reader.state().len(), 3);
     reader.run(&["sync", "notes", "--push"]).fails(4, "can only be read");
+}
+
+/// The usage model of FeedSync 1.3 and 1.4 with nothing but files: partial and complete feeds in every format, a
+/// purge, a subscriber that was away too long, and one that begins afterwards.
+#[test]
+fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
+    for format in ["atom", "rss", "opml", "pox", "json"] {
+        let place = Place::new();
+        let Some(files) = Files::serve(&place, "www") else { return };
+        let publisher = place.desk("publisher");
+        let (kept, gone) = (publisher.add("Milk", "two litres"), publisher.add("Bread", "one"));
+        publisher.ok(&["set", "notes", "partial.count=2", "expires=1h"]);
+        let publish = |expected: &[u64]| {
+            let base = format!("{}/", files.url);
+            let arguments =
+                ["publish", "notes", "--directory", "www", "--url", &base, "--to", format];
+            let written = publisher.json(&arguments);
+            let written = written.as_array().unwrap();
+            let items: Vec<_> = written.iter().map(|it| it["items"].as_u64().unwrap()).collect();
+            assert_eq!(items, expected, "{format}");
+            for file in written.iter().filter(|it| it["changed"] == true) {
+                files.date(&place, file["file"].as_str().unwrap());
+            }
+            written.iter().filter(|it| it["changed"] == true).count()
+        };
+        assert_eq!(publish(&[2, 2]), 2);
+        assert_eq!(publish(&[2, 2]), 0, "files that are the same stay");
+        let suffix = if format == "pox" { "xml" } else { format };
+        let url = format!("{}/notes.{suffix}", files.url);
+        assert_eq!(place.run(&["validate", &url]).code, 0);
+        assert_eq!(place.run(&["validate", &url.replace("notes.", "notes-complete.")]).code, 0);
+        let (early, late) = (place.bare("early"), place.bare("late"));
+        early.ok(&["sync", "notes", &url]);
+        assert_eq!(early.state(), publisher.state());
+        // Items that only the subscriber has stay whatever happens.
+        let mine = early.add("mine", "x");
+
+        publisher.ok(&["rm", "notes", &gone]);
+        publish(&[2, 2]);
+        publisher.ok(&["set", "notes", "keep.tombstones=0s"]);
+        publisher.ok(&["purge", "notes"]);
+        for title in ["Eggs", "Salt", "Tea"] {
+            publisher.add(title, "x");
+        }
+        assert_eq!(publish(&[4, 2]), 2, "{format}");
+        early.ok(&["sync"]);
+        let held = early.state();
+        assert!(!held.iter().any(|it| it.to_string().contains(&gone)), "{format}: {held:?}");
+        assert!(held.iter().any(|it| it.to_string().contains(&mine)), "{format}: {held:?}");
+        assert_eq!(held.len(), 5);
+        late.ok(&["sync", "notes", &url]);
+        assert_eq!(late.state(), publisher.state(), "{format}");
+        assert!(late.state().iter().any(|it| it.to_string().contains(&kept)), "{format}");
+    }
+}
+
+/// A complete feed that is exported with its address tells late subscribers that it is complete.
+#[test]
+fn exported_feed_with_its_address_is_a_complete_feed() {
+    let place = Place::new();
+    let Some(files) = Files::serve(&place, "www") else { return };
+    let (publisher, reader) = (place.desk("publisher"), place.bare("reader"));
+    let (kept, gone) = (publisher.add("Milk", "two litres"), publisher.add("Bread", "one"));
+    let url = format!("{}/notes.rss", files.url);
+    let export = || {
+        publisher.ok(&[
+            "export",
+            "notes",
+            "--to",
+            "rss",
+            "--output",
+            "www/notes.rss",
+            "--url",
+            &url,
+        ]);
+        files.date(&place, "www/notes.rss");
+    };
+    export();
+    reader.ok(&["sync", "notes", &url]);
+    publisher.ok(&["rm", "notes", &gone]);
+    export();
+    publisher.ok(&["set", "notes", "keep.tombstones=0s"]);
+    publisher.ok(&["purge", "notes"]);
+    export();
+    reader.ok(&["sync"]);
+    assert_eq!(reader.state(), publisher.state());
+    assert!(
+        reader.state().iter().any(|it| it.to_string().contains(&kept)),
+        "older than what was purged"
+    );
+}
+
+#[test]
+fn publish_watches_for_changes() {
+    let place = Place::new();
+    let publisher = place.desk("publisher");
+    let mut watching = place.command(&["--data", "publisher", "publish", "notes", "--watch"]);
+    watching.args(["--directory", "www", "--url", "https://example.org"]).stdout(Stdio::null());
+    let mut watching = watching.spawn().unwrap();
+    let until = |text: &str| {
+        for _ in 0..200 {
+            if std::fs::read_to_string(place.path("www/notes.atom"))
+                .is_ok_and(|it| it.contains(text))
+            {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("{text} was not published");
+    };
+    until("https://example.org/notes-complete.atom");
+    publisher.add("Milk", "two litres");
+    until("Milk");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
 }
 
 #[test]

@@ -214,7 +214,7 @@ impl Run<'_> {
         self.remember(state).await
     }
 
-    /// What the publisher says. A complete feed that is the very same document has the address of the page
+    /// Sharing of a page. A complete feed that is the very same document has the address of the page
     /// (R-F37). Where the publisher names none and says nothing of its window, it is the one that it named before
     /// (R-F31).
     fn sharing(&self, page: &Page) -> Option<Sharing> {

@@ -48,6 +48,6 @@ pub use purge::Retention;
 pub use readings::{Reader, is_reserved, may_be_named, reading_collection};
 pub use retain::Retained;
 pub use settings::{
-    Categories, CategoriesError, Category, Keep, MediaRange, MediaRangeError, Period, PeriodError,
-    SettingError, Settings, is_database,
+    Categories, CategoriesError, Category, Keep, MediaRange, MediaRangeError, Partial, Period,
+    PeriodError, SettingError, Settings, is_database,
 };

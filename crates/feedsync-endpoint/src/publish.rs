@@ -2,11 +2,13 @@
 
 use feedsync::window::answer;
 use feedsync::{Timestamp, Window};
-use feedsync_store::{ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Until};
+use feedsync_store::{
+    ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Recent, Until,
+};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
-use crate::settings::{Period, Settings};
+use crate::settings::{Partial, Period, Settings};
 
 /// A feed about to be published: its window, and which changes are in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,24 +28,67 @@ pub struct Publication {
 
 impl Endpoint {
     /// The feed for a subscriber that has seen a collection up to `since`, a text of ours or of
-    /// anybody's.
+    /// anybody's. Without one it has all changes, or the recent ones that the settings of the collection bound.
     pub async fn publish(
         &self,
         collection: &CollectionName,
         since: Option<&str>,
     ) -> Result<Publication, EndpointError> {
         let collection = self.collection(collection).await?;
+        let settings = Settings::read(&collection.settings)?;
+        let horizon = match since {
+            Some(_) => collection.horizon,
+            None => self.partial_horizon(&collection, settings.partial).await?,
+        };
+        Ok(self.publication(collection, &settings, since, horizon))
+    }
+
+    /// The complete feed of a collection: all items, under the window from the purge horizon (F135, R-F26).
+    pub async fn publish_complete(
+        &self,
+        collection: &CollectionName,
+    ) -> Result<Publication, EndpointError> {
+        let collection = self.collection(collection).await?;
+        let settings = Settings::read(&collection.settings)?;
+        let horizon = collection.horizon;
+        Ok(self.publication(collection, &settings, None, horizon))
+    }
+
+    /// The feed with what changed after a text or else after the last change that is left out.
+    fn publication(
+        &self,
+        collection: Collection,
+        settings: &Settings,
+        since: Option<&str>,
+        horizon: Number,
+    ) -> Publication {
         let text = |number| collection.until(number).to_string();
-        let window = answer(since, &text(collection.horizon), &text(collection.last));
+        let window = answer(since, &text(horizon), &text(collection.last));
         let after = match window.since.parse::<Until>() {
             Ok(until) if until.epoch == collection.epoch => until.number,
             // A text between our own that we never wrote: everything, to be safe.
-            _ => collection.horizon,
+            _ => horizon,
         };
-        let period = Settings::read(&collection.settings)?.expires;
-        let expires = period.and_then(|period| expires(self.environment.now(), period));
+        let expires = settings.expires.and_then(|period| expires(self.environment.now(), period));
         let up_to = collection.last;
-        Ok(Publication { collection, window, expires, after, up_to })
+        Publication { collection, window, expires, after, up_to }
+    }
+
+    /// Last change that a partial feed leaves out (4.2.4).
+    async fn partial_horizon(
+        &self,
+        collection: &Collection,
+        partial: Partial,
+    ) -> Result<Number, EndpointError> {
+        let now = self.environment.now();
+        let from = partial.age.map(|age| age.before(now));
+        let recent = Recent { count: partial.count, from };
+        if recent == Recent::default() {
+            return Ok(collection.horizon);
+        }
+        // The collection may have changed since it was read.
+        let left_out = self.store.last_before(&collection.name, recent).await?;
+        Ok(left_out.min(collection.last).max(collection.horizon))
     }
 
     /// The next items of a publication. An item that has changed again since is not in it any more:

@@ -5,8 +5,6 @@
 //! again and again: change numbers only grow, so that a walk begins where the one before found the first
 //! that may still go. What such walks cost together follows what changes and what goes, not what stays.
 
-use std::time::Duration;
-
 use feedsync::ItemId;
 use feedsync_store::{
     Collection, CollectionName, Epoch, Moment, Number, PageLimit, Snapshot, StoredItem,
@@ -14,7 +12,7 @@ use feedsync_store::{
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
-use crate::settings::{Keep, Period, Settings};
+use crate::settings::{Keep, Settings};
 
 /// How far a collection was looked through; of no consequence but for the work. It is for one
 /// collection, and begins with its default.
@@ -118,13 +116,13 @@ struct Walk {
 
 impl Rule {
     fn tombstones(keep: Keep, now: Moment) -> Option<Self> {
-        let changed_before = before(now, keep.tombstones?);
+        let changed_before = keep.tombstones?.before(now);
         Some(Self { deleted: true, changed_before, count: None })
     }
 
     fn live(keep: Keep, now: Moment) -> Option<Self> {
         let Keep { age, count, .. } = keep;
-        let changed_before = age.map(|age| before(now, age)).unwrap_or_default();
+        let changed_before = age.map(|age| age.before(now)).unwrap_or_default();
         (age.is_some() || count.is_some()).then_some(Self { deleted: false, changed_before, count })
     }
 
@@ -153,11 +151,6 @@ impl Rule {
         }
         walk
     }
-}
-
-fn before(now: Moment, period: Period) -> Moment {
-    let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-    Moment::from_micros(now.micros().saturating_sub(micros(period.duration())))
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ pub struct Settings {
     pub keep_stale_edits: bool,
     /// What is kept, and for how long (FeedSync 4.2.4).
     pub keep: Keep,
+    /// What a subscriber gets that asks for changes without naming the last one that it knows (FeedSync 4).
+    pub partial: Partial,
     /// How long a subscriber may go without asking again (`sx:sharing/@expires`, FeedSync 2.2).
     pub expires: Option<Period>,
     /// Whether everybody may read it, without signing in.
@@ -67,6 +69,7 @@ impl Default for Settings {
             preconditions: false,
             keep_stale_edits: false,
             keep: Keep::default(),
+            partial: Partial::default(),
             expires: None,
             public: false,
             documents: false,
@@ -85,6 +88,17 @@ pub struct Keep {
     pub count: Option<u64>,
     /// Tombstones: so long after their last change here.
     pub tombstones: Option<Period>,
+}
+
+/// Bounds of the partial feed; what is `None` is not limited. Whoever needs more reads the complete feed, which the
+/// partial one names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Partial {
+    /// Items whose last change here is no older than this.
+    pub age: Option<Period>,
+    /// The most items, those that changed last.
+    pub count: Option<u64>,
 }
 
 /// A setting that cannot be. Names and values are as users write them.
@@ -111,11 +125,15 @@ pub enum SettingError {
 impl SettingError {
     /// Finds the setting at fault in a value that was refused: of a group, the part.
     fn of(name: &str, value: &Value, error: &serde_json::Error) -> Self {
-        if let ("keep", Value::Object(parts)) = (name, value) {
+        if let ("keep" | "partial", Value::Object(parts)) = (name, value) {
             for (part, value) in parts {
                 let alone = Value::Object([(part.clone(), value.clone())].into_iter().collect());
-                let Err(error) = serde_json::from_value::<Keep>(alone) else { continue };
-                let name = format!("keep.{part}");
+                let fault = match name {
+                    "keep" => serde_json::from_value::<Keep>(alone).err(),
+                    _ => serde_json::from_value::<Partial>(alone).err(),
+                };
+                let Some(error) = fault else { continue };
+                let name = format!("{name}.{part}");
                 return match Settings::USER_NAMES.contains(&&*name) {
                     true => Self::value(&name, value, &error),
                     false => Self::Unknown { name },
@@ -130,8 +148,9 @@ impl SettingError {
             "drafts" | "preconditions" | "keep_stale_edits" | "public" | "documents" => {
                 "it is true or false".to_owned()
             }
-            "keep.count" => "it is a whole number".to_owned(),
+            "keep.count" | "partial.count" => "it is a whole number".to_owned(),
             "keep" => "it has parts: keep.age, keep.count and keep.tombstones".to_owned(),
+            "partial" => "it has parts: partial.age and partial.count".to_owned(),
             _ => error.to_string(),
         };
         Self::Value { name: name.to_owned(), value: shown(value), reason }
@@ -184,7 +203,7 @@ impl Settings {
     }
 
     /// The names of all settings as users write them.
-    pub const USER_NAMES: [&'static str; 11] = [
+    pub const USER_NAMES: [&'static str; 13] = [
         "accept",
         "categories",
         "drafts",
@@ -193,19 +212,22 @@ impl Settings {
         "keep.age",
         "keep.count",
         "keep.tombstones",
+        "partial.age",
+        "partial.count",
         "expires",
         "public",
         "documents",
     ];
 
     /// The names of all settings as they are stored.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 10] = [
         "accept",
         "categories",
         "drafts",
         "preconditions",
         "keep_stale_edits",
         "keep",
+        "partial",
         "expires",
         "public",
         "documents",
@@ -245,7 +267,7 @@ mod tests {
                 "categories": {"fixed": true, "scheme": "urn:s", "list": [{"term": "a"}]},
                 "drafts": true, "preconditions": true, "keep_stale_edits": true,
                 "keep": {"age": "90d", "count": 5, "tombstones": "36h"},
-                "expires": "15m", "public": true, "documents": true}"#,
+                "partial": {"age": "7d", "count": 50}, "expires": "15m", "public": true, "documents": true}"#,
         )
         .unwrap();
         let members = settings.members();
@@ -253,7 +275,7 @@ mod tests {
         assert!(Settings::NAMES.iter().all(|name| members.contains_key(*name)));
         let mut stored = BTreeMap::from([("colour".to_owned(), "blue".to_owned())]);
         settings.write(&mut stored);
-        assert_eq!(stored.len(), 10, "{stored:?}");
+        assert_eq!(stored.len(), 11, "{stored:?}");
         assert_eq!(Settings::read(&stored).unwrap(), settings);
         Settings::default().write(&mut stored);
         assert_eq!(stored.len(), 1, "defaults are not stored, other names stay");
@@ -283,6 +305,14 @@ mod tests {
             ("keep", "{\"years\": 3}", "there is no setting keep.years"),
             ("keep", "{\"ages\": 3}", "there is no setting keep.ages; did you mean keep.age?"),
             ("keep", "3", "the setting keep cannot be 3: it has parts"),
+            ("partial", "{\"age\": 7}", "the setting partial.age cannot be 7: "),
+            (
+                "partial",
+                "{\"count\": \"x\"}",
+                "the setting partial.count cannot be \"x\": it is a whole number",
+            ),
+            ("partial", "{\"tombstones\": \"3d\"}", "there is no setting partial.tombstones"),
+            ("partial", "true", "the setting partial cannot be true: it has parts"),
             (
                 "categories",
                 "{\"list\": [{}]}",

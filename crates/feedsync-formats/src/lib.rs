@@ -74,7 +74,7 @@ pub use labelled::{LabelledEntry, labelled_entries};
 pub use mapping::{item_urn, project, restore};
 pub use markup::plain as plain_text;
 pub use member_feed::{Member, MemberEdits, MemberFeed, MemberLink};
-pub use names::{CHANGES_RELATION, MEDIA_TYPES, media_type, media_types};
+pub use names::{CHANGES_RELATION, MEDIA_TYPES, media_type, media_types, suffix};
 pub use options::{Limits, Mode, ReadOptions};
 pub use outlines::{Nested, OutlinePlace, nest};
 pub use plain::{Plain, read_item, read_plain};

@@ -25,6 +25,17 @@ pub const fn media_types(format: Format) -> &'static [&'static str] {
     }
 }
 
+/// Suffix of the addresses and files of a format, with its dot.
+pub const fn suffix(format: Format) -> &'static str {
+    match format {
+        Format::Atom => ".atom",
+        Format::Rss => ".rss",
+        Format::Opml => ".opml",
+        Format::Json => ".json",
+        Format::Pox => ".xml",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@
 //! whose `until` was read first (R-F27). Without `limit` it is one streamed document (AD12, AD15). With `limit`
 //! it is paged (RFC 5005 3): each page ends at its own `until` and links to the first, the previous, the next and
 //! the last one; `from` in the links is the `since` of the first. The previous page may repeat changes of this one.
+//! Without `since` it begins where the settings of the collection say (`partial.age`, `partial.count`).
 //! A `since` that is too old, ahead of us or nobody's is never an error: the window tells (AD13).
 
 use std::num::NonZeroUsize;
@@ -16,7 +17,7 @@ use feedsync_store::{Number, PageLimit, Until};
 
 use crate::address::View;
 use crate::call::Call;
-use crate::document::{Document, Pages};
+use crate::document::{Dated, Document, Pages};
 use crate::hub::Hub;
 use crate::negotiation::Representation;
 use crate::problem::Problem;
@@ -29,7 +30,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let name = call.collection_name()?;
     let publication = hub.endpoint.publish(&name, call.query.text("since")).await?;
     let collection = publication.collection.clone();
-    let prepared = Document::prepare(&hub, &call, View::Changes, collection, publication.expires);
+    let since = bounded(&call, &publication).map(str::to_owned);
+    let dated = Dated { expires: publication.expires, since };
+    let prepared = Document::prepare(&hub, &call, View::Changes, collection, dated);
     let document = match prepared.await? {
         Ok(document) => document,
         Err(not_modified) => return Ok(not_modified),
@@ -62,6 +65,13 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let window = window(&publication, until);
     let document = document.read_of(&page.collection);
     document.answer(&hub.endpoint, items, Some(window), pages).await
+}
+
+/// Begin of the window, where nobody asked for one and the settings of the collection bound it.
+fn bounded<'a>(call: &Call, publication: &'a Publication) -> Option<&'a str> {
+    let is_bounded = publication.after > publication.collection.horizon;
+    let is_asked = call.query.text("since").is_some();
+    (is_bounded && !is_asked).then_some(&*publication.window.since)
 }
 
 /// So many, within a bound of ours.
@@ -98,7 +108,10 @@ impl<'a> Links<'a> {
     ) -> Result<Self, Problem> {
         let Publication { collection, after, .. } = publication;
         let (from, begin) = match call.query.text("from") {
-            None => (call.query.text("since").unwrap_or_default(), *after),
+            None => {
+                let asked = call.query.text("since").or_else(|| bounded(call, publication));
+                (asked.unwrap_or_default(), *after)
+            }
             Some(from) => {
                 let until = from.parse::<Until>().ok().filter(|it| it.epoch == collection.epoch);
                 let number = until.map_or(collection.horizon, |until| until.number);

@@ -22,7 +22,7 @@ use feedsync_store::{Collection, PageLimit, Until};
 use crate::address::View;
 use crate::call::Call;
 use crate::changes::clamp;
-use crate::document::{Document, Pages};
+use crate::document::{Dated, Document, Pages};
 use crate::hub::Hub;
 use crate::negotiation::Representation;
 use crate::problem::Problem;
@@ -36,7 +36,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let began = parsed(&call, "until", str::parse::<Until>)?;
     let collection = call.collection(&hub).await?;
     let suffix = call.suffix()?;
-    let publication = hub.endpoint.publish(&collection.name, None).await?;
+    let publication = hub.endpoint.publish_complete(&collection.name).await?;
     let Publication { window, collection, expires, .. } = publication;
     let began = match after {
         Some(_) => began,
@@ -46,7 +46,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         let detail = "the collection began anew since: read it from the start";
         return Err(Problem::parameter("until", detail));
     }
-    let prepared = Document::prepare(&hub, &call, View::Complete, collection.clone(), expires);
+    let dated = Dated { expires, since: None };
+    let prepared = Document::prepare(&hub, &call, View::Complete, collection.clone(), dated);
     let document = match prepared.await? {
         Ok(document) => document,
         Err(not_modified) => return Ok(not_modified),

@@ -33,7 +33,7 @@ pub(crate) struct Document {
     suffix: Option<Representation>,
     collection: Collection,
     settings: Settings,
-    expires: Option<Timestamp>,
+    dated: Dated,
     audience: Audience,
     author: String,
     base: PublicBase,
@@ -43,6 +43,21 @@ pub(crate) struct Document {
     headers: HeaderMap,
     kept: Kept,
     turn: Turn,
+}
+
+/// Parts of an answer that change with time, while the collection stays as it is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Dated {
+    /// When subscribers should have asked again.
+    pub(crate) expires: Option<Timestamp>,
+    /// Begin of a window that the settings of the collection bound.
+    pub(crate) since: Option<String>,
+}
+
+impl Dated {
+    fn is_nothing(&self) -> bool {
+        self.expires.is_none() && self.since.is_none()
+    }
 }
 
 /// Other parts of what one answer is a part of (RFC 5005 3).
@@ -70,21 +85,21 @@ impl Pages {
 
 impl Document {
     /// Prepares the answer to a call, and waits for its turn. It depends on the collection's state, the
-    /// address, when it expires, and whether whoever asks sees drafts. Ready early if the client has it
+    /// address, what changes with time, and whether whoever asks sees drafts. Ready early if the client has it
     /// already, or if it was sent lately.
     pub(crate) async fn prepare(
         hub: &Hub,
         call: &Call,
         view: View,
         collection: Collection,
-        expires: Option<Timestamp>,
+        dated: Dated,
     ) -> Result<Result<Self, Response>, Problem> {
         let shown = call.representation(view, collection.format)?;
         let settings = settings(&collection)?;
         let author = hub.name().await?.to_string();
         let address = call.address();
         let audience = Audience::by(&call.principal, &collection.name, &settings);
-        let tag = tag_of(shown, &address, &author, expires, audience, &collection);
+        let tag = tag_of(shown, &address, &author, &dated, audience, &collection);
         let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, tag.value());
@@ -95,9 +110,9 @@ impl Document {
         let place = call.base.url(&view.path(&collection.name, Some(shown)));
         let place = format!("{place}{query}");
         insert(&mut headers, header::CONTENT_LOCATION, &place);
-        // Where the document says when it expires, its bytes change without a change of the collection.
+        // Where the document says what changes with time, its bytes change without a change of the collection.
         let now = hub.endpoint.environment().now();
-        let modified = last_modified(collection.edited, now).filter(|_| expires.is_none());
+        let modified = last_modified(collection.edited, now).filter(|_| dated.is_nothing());
         tell_last_modified(&mut headers, modified);
         match tag.weigh_dated(&call.headers, modified, now) {
             Condition::Proceed => {}
@@ -117,7 +132,7 @@ impl Document {
             suffix,
             collection,
             settings,
-            expires,
+            dated,
             audience,
             author,
             base: call.base.clone(),
@@ -137,7 +152,7 @@ impl Document {
     /// Whether a collection is in the state that the answer's tag names.
     pub(crate) fn is_of(&self, collection: &Collection) -> bool {
         let tag = |of: &Self| {
-            tag_of(of.shown, &of.address, &of.author, of.expires, of.audience, collection)
+            tag_of(of.shown, &of.address, &of.author, &of.dated, of.audience, collection)
         };
         self.tag.as_ref() == Some(&tag(self))
     }
@@ -223,7 +238,7 @@ impl Document {
         // Of what the collection incorporates only the addresses are told, never what its publishers
         // say of it (F29, F40).
         let related = complete.into_iter().chain(aggregated(&self.collection)).collect();
-        let sharing = Sharing { window, expires: self.expires, related };
+        let sharing = Sharing { window, expires: self.dated.expires, related };
         // A JSON Feed is known by its address, which is that of the first page on all of them.
         let own = match self.shown {
             Representation::Feed(_) => self.address.clone(),
@@ -289,7 +304,7 @@ fn tag_of(
     shown: Representation,
     address: &str,
     author: &str,
-    expires: Option<Timestamp>,
+    dated: &Dated,
     audience: Audience,
     collection: &Collection,
 ) -> EntityTag {
@@ -297,7 +312,7 @@ fn tag_of(
     let horizon = collection.until(collection.horizon).to_string();
     // A purge below the horizon moves neither bound.
     let counts = format!("{} {}", collection.live, collection.deleted);
-    let expires = format!("{expires:?}");
+    let dated = format!("{dated:?}");
     let mut parts = vec![
         shown.name(),
         address,
@@ -308,7 +323,7 @@ fn tag_of(
         &until,
         &horizon,
         &counts,
-        &expires,
+        &dated,
         aggregated_text(collection),
         audience.name(),
     ];

@@ -21,7 +21,7 @@ use crate::address::View;
 use crate::audience::Audience;
 use crate::call::Call;
 use crate::changes::clamp;
-use crate::document::{Document, Pages};
+use crate::document::{Dated, Document, Pages};
 use crate::face;
 use crate::hub::Hub;
 use crate::negotiation::Representation;
@@ -48,7 +48,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let mut state = collection;
     let mut rounds = 0;
     let (document, page) = loop {
-        let prepared = Document::prepare(&hub, &call, View::Listing, state, None);
+        let prepared = Document::prepare(&hub, &call, View::Listing, state, Dated::default());
         let document = match prepared.await? {
             Ok(document) => document,
             Err(not_modified) => return Ok(not_modified),

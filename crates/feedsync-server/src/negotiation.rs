@@ -6,7 +6,7 @@
 //! `application/json` mean FeedSync's JSON and nothing else; JSON Feed has names of its own (C-T8).
 
 use feedsync::Format;
-use feedsync_formats::{JSON_FEED_TYPE, MEDIA_TYPES, media_types};
+use feedsync_formats::{JSON_FEED_TYPE, MEDIA_TYPES, media_types, suffix};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::address::View;
@@ -85,17 +85,6 @@ impl Representation {
 
 /// All media types that are taken, for `Accept-Post` and `Accept`.
 pub(crate) const DOCUMENTS: HeaderValue = HeaderValue::from_static(MEDIA_TYPES);
-
-/// The suffix of addresses in a format.
-pub(crate) const fn suffix(format: Format) -> &'static str {
-    match format {
-        Format::Atom => ".atom",
-        Format::Rss => ".rss",
-        Format::Opml => ".opml",
-        Format::Json => ".json",
-        Format::Pox => ".xml",
-    }
-}
 
 /// The format of a body, by its `Content-Type`; parameters do not matter.
 pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {

@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 
 use axum::routing::{MethodRouter, get, post};
 use feedsync::Format;
+use feedsync_formats::suffix;
 use http::Method;
 
 use crate::hub::Hub;
-use crate::negotiation::suffix;
 use crate::pages;
 use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};

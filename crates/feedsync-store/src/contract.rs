@@ -21,7 +21,7 @@ use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 use crate::people::People;
 use crate::remote::{NewRemote, Remote, RemoteId};
-use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
+use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
 
 /// The one life of an endpoint: its identity, its collections, and what it has ever signed.
 ///
@@ -142,6 +142,14 @@ pub trait Store: People + Logs {
         before: Option<&ItemId>,
         places: NonZeroUsize,
     ) -> Result<Option<ItemId>, StoreError>;
+
+    /// Number of the last change that the bounds leave out; zero if they leave out none. Work follows the changes
+    /// within the bounds.
+    async fn last_before(
+        &self,
+        collection: &CollectionName,
+        recent: Recent,
+    ) -> Result<Number, StoreError>;
 
     /// Selected items, newest change first.
     async fn listing(

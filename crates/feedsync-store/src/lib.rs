@@ -73,7 +73,7 @@ pub use remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{BackedUp, DamagedLog, SqliteStore};
 pub use stored::{
-    ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
+    ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Recent, Selection, StoredItem,
     item_bytes, payload_bytes,
 };
 pub use transfer::{Marks, Moved, MovedDocument, MovedLog, Part, Transfer, archive, transfer};

@@ -159,6 +159,15 @@ pub struct Selection {
     pub containing: Option<String>,
 }
 
+/// Bounds of the recent changes of a collection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// The most items.
+    pub count: Option<u64>,
+    /// Only changes at or after this moment.
+    pub from: Option<Moment>,
+}
+
 /// Names a discarded item for the life of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DiscardedId(pub u64);

@@ -30,6 +30,8 @@ Settings:
   keep.age          live items are kept so long after their last change
   keep.count        so many live items are kept, those that changed last
   keep.tombstones   tombstones are kept so long
+  partial.age       the feed of changes begins so long ago; the complete feed, which it names, has all items
+  partial.count     the feed of changes has so many items, those that changed last
   expires           subscribers have to ask again within so long
   public            true lets everybody read it without signing in
   documents         true makes it a database of the same name, too (docs/couchdb.md)
@@ -133,16 +135,16 @@ pub(crate) async fn assign(
     let json = match (whole, part) {
         // A whole setting that is damaged is taken back so, whatever its parts are.
         (_, None) if default => Settings::default().members().remove(whole).unwrap_or_default(),
-        ("keep", Some(part)) => {
-            let mut keep = json!(settings.keep);
-            keep[part] = match value {
+        ("keep" | "partial", Some(part)) => {
+            let mut parts = settings.members().remove(whole).unwrap_or_default();
+            parts[part] = match value {
                 _ if default => Value::Null,
                 _ if part == "count" => number(name, value)?,
                 _ => value.into(),
             };
-            keep
+            parts
         }
-        (_, Some(_)) | ("keep", None) => {
+        (_, Some(_)) | ("keep" | "partial", None) => {
             let error = SettingError::Unknown { name: name.to_owned() };
             return Err(
                 Failure::usage(error).hint(format!("see the names: {}", command("help set")))

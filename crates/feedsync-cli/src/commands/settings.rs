@@ -43,7 +43,7 @@ pub(crate) fn print(context: &Context, settings: &Meaning) -> Result<(), Failure
     });
     let accept: Vec<_> = settings.accept.iter().map(ToString::to_string).collect();
     let accept = if accept.is_empty() { "none".to_owned() } else { accept.join(",") };
-    let keep = settings.keep;
+    let (keep, partial) = (settings.keep, settings.partial);
     let rows = [
         ("accept", accept),
         ("categories", or(categories)),
@@ -53,6 +53,8 @@ pub(crate) fn print(context: &Context, settings: &Meaning) -> Result<(), Failure
         ("keep.age", or(keep.age.map(|period| period.to_string()))),
         ("keep.count", or(keep.count.map(|count| count.to_string()))),
         ("keep.tombstones", or(keep.tombstones.map(|period| period.to_string()))),
+        ("partial.age", or(partial.age.map(|period| period.to_string()))),
+        ("partial.count", or(partial.count.map(|count| count.to_string()))),
         ("expires", or(settings.expires.map(|period| period.to_string()))),
         ("public", settings.public.to_string()),
         ("documents", settings.documents.to_string()),

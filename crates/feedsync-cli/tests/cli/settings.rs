@@ -62,6 +62,8 @@ fn settings_are_changed_all_or_none() {
         "keep.age=90d",
         "keep.count=5",
         "keep.tombstones=36h",
+        "partial.age=30d",
+        "partial.count=50",
         "expires=15m",
         "public=true",
         "documents=true",
@@ -76,9 +78,18 @@ fn settings_are_changed_all_or_none() {
         settings["keep"],
         serde_json::json!({"age": "90d", "count": 5, "tombstones": "36h"})
     );
+    assert_eq!(settings["partial"], serde_json::json!({"age": "30d", "count": 50}));
     for (wrong, code, said) in [
         ("colour=blue", 1, "there is no setting colour\n"),
         ("pubilc=true", 1, "there is no setting pubilc; did you mean public?"),
+        (
+            "partial.age=soon",
+            1,
+            "the setting partial.age cannot be \"soon\": \"soon\" is not a period",
+        ),
+        ("partial.count=x", 1, "a whole number"),
+        ("partial.agee=3d", 1, "there is no setting partial.agee; did you mean partial.age?"),
+        ("partial=3", 2, "no setting partial"),
         ("keep.years=3", 1, "there is no setting keep.years\n"),
         ("keep.ages=3d", 1, "there is no setting keep.ages; did you mean keep.age?"),
         ("keep=3", 2, "no setting keep"),
@@ -102,6 +113,8 @@ fn settings_are_changed_all_or_none() {
         "keep.age",
         "keep.count",
         "keep.tombstones",
+        "partial.age",
+        "partial.count",
         "expires",
         "public",
         "documents",

@@ -54,8 +54,11 @@ impl World {
     }
 
     async fn keep(&self, keep: &str) {
-        let mut settings = BTreeMap::new();
-        settings.insert("keep".to_owned(), keep.to_owned());
+        self.set("keep", keep).await;
+    }
+
+    async fn set(&self, name: &str, value: &str) {
+        let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
         let change = CollectionChange { settings: Some(settings), ..Default::default() };
         self.endpoint.store().change_collection(&self.notes, change).await.unwrap();
     }
@@ -199,4 +202,38 @@ async fn a_setting_that_cannot_be_read_purges_nothing() {
     let refused = world.endpoint.retain(&world.notes, &mut Retained::default()).await;
     assert!(matches!(refused, Err(EndpointError::Setting(_))), "{refused:?}");
     assert_eq!(world.ids().await, ["a"]);
+}
+
+#[tokio::test]
+async fn partial_feed_begins_where_its_age_and_count_say() {
+    let world = World::new().await;
+    for (day, id) in [(1_000, "a"), (1_010, "b"), (1_020, "c")] {
+        world.day(day);
+        world.add(&[id]).await;
+    }
+    for (partial, first) in [
+        ("{}", 0),
+        (r#"{"age":"20d"}"#, 0),
+        (r#"{"age":"19d"}"#, 1),
+        (r#"{"age":"9d","count":3}"#, 2),
+        (r#"{"age":"20d","count":1}"#, 2),
+        (r#"{"count":0}"#, 3),
+    ] {
+        world.set("partial", partial).await;
+        let publication = world.endpoint.publish(&world.notes, None).await.unwrap();
+        let collection = &publication.collection;
+        let since = collection.until(Number::new(first)).to_string();
+        assert_eq!(
+            (publication.after.get(), &publication.window.since),
+            (first, &since),
+            "{partial}"
+        );
+        assert_eq!(publication.window.until, collection.until(collection.last).to_string());
+        let all = world.endpoint.publish_complete(&world.notes).await.unwrap();
+        assert_eq!(all.after, Number::ZERO, "{partial}");
+    }
+    world.day(1_040);
+    world.set("partial", r#"{"age":"19d"}"#).await;
+    let publication = world.endpoint.publish(&world.notes, None).await.unwrap();
+    assert_eq!(publication.after.get(), 3, "all are too old");
 }

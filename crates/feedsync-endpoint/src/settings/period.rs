@@ -32,6 +32,11 @@ impl Period {
     pub fn after(self, moment: Moment) -> Moment {
         Moment::from_micros(moment.micros().saturating_add(self.0.saturating_mul(1_000_000)))
     }
+
+    /// The moment so long before another; the earliest one if there was none.
+    pub fn before(self, moment: Moment) -> Moment {
+        Moment::from_micros(moment.micros().saturating_sub(self.0.saturating_mul(1_000_000)))
+    }
 }
 
 impl FromStr for Period {

@@ -62,7 +62,9 @@ impl<'a> Exchange<'a> {
     /// Reads the remote's feed (4.1).
     pub(crate) fn pull(&mut self) -> Result<(), Lost> {
         let state = self.remote.state.clone();
-        let publication = self.publication(state.until.as_deref())?;
+        // A file is the same for everybody.
+        let since = state.until.as_deref().filter(|_| self.there.takes_pushes);
+        let publication = self.publication(since)?;
         let address = format!("{}/changes", self.remote.url);
         let sharing = self.sharing(publication.window.clone());
         match after_reading(state.until.as_deref(), Some(&sharing), &address) {

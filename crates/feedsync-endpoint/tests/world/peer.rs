@@ -12,8 +12,8 @@ use feedsync::{
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{
-    CollectionName, EndpointName, Image, MemoryStore, NewCollection, NewRemote, Number, PageLimit,
-    Remote, RemoteId, StoredItem,
+    CollectionChange, CollectionName, EndpointName, Image, MemoryStore, NewCollection, NewRemote,
+    Number, PageLimit, Remote, RemoteId, Store as _, StoredItem,
 };
 
 use super::clock::Surroundings;
@@ -64,6 +64,14 @@ impl Peer {
             NewCollection { name: list(), title: "List".into(), format, settings: BTreeMap::new() };
         now(feedsync_store::Store::create_collection(&*peer.store, new)).expect("a new store");
         peer
+    }
+
+    /// Publishes files alone: a partial feed of the latest changes, and the complete feed.
+    pub(crate) fn publish_files(&mut self) {
+        self.takes_pushes = false;
+        let settings = BTreeMap::from([("partial".to_owned(), r#"{"count":3}"#.to_owned())]);
+        let change = CollectionChange { settings: Some(settings), ..CollectionChange::default() };
+        now(self.store.change_collection(&list(), change)).expect("a collection");
     }
 
     fn over(store: Arc<MemoryStore>, surroundings: Arc<Surroundings>, format: Format) -> Self {

@@ -71,7 +71,9 @@ impl World {
                 };
                 let mut peer = Peer::new(&format!("peer{index}"), surroundings, format);
                 peer.knows_one_format = kind == Kind::Formats && random.random_range(0..3) == 0;
-                peer.takes_pushes = kind != Kind::Purges || random.random_range(0..3) > 0;
+                if kind == Kind::Purges && random.random_range(0..3) == 0 {
+                    peer.publish_files();
+                }
                 peer
             })
             .collect();

@@ -17,7 +17,7 @@ use feedsync_store::{
 use feedsync_store::{
     ChangePage, Collection, CollectionName, Databases, Decide, DecideCollection, Digest, Discarded,
     Founding, Identity, Issued, ItemPage, Moment, NewCollection, NewRemote, Notices, Number,
-    PageLimit, Remote, RemoteId, Selection, Store, StoreError, StoredItem,
+    PageLimit, Recent, Remote, RemoteId, Selection, Store, StoreError, StoredItem,
 };
 
 use super::page::{Histogram, Page};
@@ -106,6 +106,7 @@ timed! {
     async fn changes(&self, collection: &CollectionName, after: Number, up_to: Option<Number>, limit: PageLimit) -> ChangePage;
     async fn items_by_id(&self, collection: &CollectionName, after: Option<&ItemId>, limit: PageLimit) -> ItemPage;
     async fn id_before(&self, collection: &CollectionName, before: Option<&ItemId>, places: NonZeroUsize) -> Option<ItemId>;
+    async fn last_before(&self, collection: &CollectionName, recent: Recent) -> Number;
     async fn listing(&self, collection: &CollectionName, selection: &Selection, limit: PageLimit) -> ItemPage;
     async fn update(&self, collection: &CollectionName, keys: Vec<ItemId>, decide: Decide) -> Collection;
     async fn mark_sent(&self, collection: &CollectionName, up_to: Number) -> ();

@@ -326,6 +326,48 @@ async fn a_renamed_collection_is_the_same_feed_at_another_address() {
 }
 
 #[tokio::test]
+async fn feed_without_since_begins_where_the_settings_say() {
+    let hub = hub().await;
+    let mut untils = vec![until(&hub.endpoint).await];
+    for id in ["a", "b", "c", "d"] {
+        add(&hub.endpoint, id).await;
+        untils.push(until(&hub.endpoint).await);
+    }
+    let before = text(&hub.get(CHANGES).await, "etag").to_owned();
+    crate::service::set(&hub, "notes", &[("partial", r#"{"count":2}"#)]).await;
+    let partial = hub.feed(CHANGES).await;
+    assert_eq!(ids(&partial), ["c", "d"]);
+    assert_eq!(window(&partial), (untils[2].clone(), untils[4].clone()));
+    assert!(partial.feed.sharing.as_ref().unwrap().complete().is_some());
+    assert_ne!(text(&hub.get(CHANGES).await, "etag"), before);
+    // Who asks for more gets more, and the complete feed has all.
+    assert_eq!(since(&hub, &untils[1]).await.0, ["b", "c", "d"]);
+    assert_eq!(since(&hub, "").await.0, ["a", "b", "c", "d"]);
+    let complete = hub.feed("/collections/notes/complete").await;
+    assert_eq!(
+        (ids(&complete), window(&complete).0),
+        (vec!["a", "b", "c", "d"], untils[0].clone())
+    );
+    // Pages lead through the same feed, both ways.
+    let first = hub.get(&format!("{CHANGES}?limit=1")).await;
+    let next = link(&first, "next").unwrap();
+    assert_eq!(ids(&reading(&bytes(first).await)), ["c"]);
+    let second = hub.get(path(&next)).await;
+    assert_eq!(link(&second, "next"), None);
+    for relation in ["first", "previous"] {
+        let page = hub.get(path(&link(&second, relation).unwrap())).await;
+        assert_eq!(link(&page, "previous"), None, "{relation}");
+        assert_eq!(ids(&reading(&bytes(page).await)), ["c"], "{relation}");
+    }
+    // An edit moves the window.
+    edit(&hub.endpoint, "a", "again").await;
+    let moved = hub.feed(CHANGES).await;
+    assert_eq!((ids(&moved), window(&moved).0), (vec!["d", "a"], untils[3].clone()));
+    crate::service::set(&hub, "notes", &[("partial", r#"{"age":"36500d"}"#)]).await;
+    assert_eq!(ids(&hub.feed(CHANGES).await), ["b", "c", "d", "a"]);
+}
+
+#[tokio::test]
 async fn a_feed_tells_when_to_ask_again_if_its_collection_is_set_to() {
     let hub = hub().await;
     add(&hub.endpoint, "a").await;

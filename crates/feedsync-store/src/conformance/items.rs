@@ -9,8 +9,10 @@ use super::samples::{
     write,
 };
 use super::{Constructor, wait};
+use crate::environment::Environment as _;
 use crate::{
-    Digest, Number, Origin, PageLimit, Put, RemoteId, Selection, StoreError, StoredItem, Write,
+    Digest, Moment, Number, Origin, PageLimit, Put, Recent, RemoteId, Selection, StoreError,
+    StoredItem, Write,
 };
 
 /// Every field of an item, of its versions and of what the store notes beside it.
@@ -54,7 +56,7 @@ pub fn an_item_comes_back_as_it_went_in(constructor: Constructor) {
         expected.blobs.sort_unstable();
         expected.blobs.dedup();
         assert_eq!(found, expected);
-        assert!(found.edited >= crate::Environment::now(&*environment));
+        assert!(found.edited >= environment.now());
         let text = found.item.winner.history.updates()[1].when().unwrap().to_string();
         assert_eq!(text, "2005-05-21t11:43:33z", "a time keeps its text");
         blobs.pop();
@@ -148,6 +150,50 @@ pub fn the_whole_collection_is_read_by_id(constructor: Constructor) {
     }
     assert!(matches!(
         wait(store.id_before(&named("nothing"), None, NonZeroUsize::MIN)),
+        Err(StoreError::NoCollection(_))
+    ));
+}
+
+/// The last change that a number of items and a moment leave out.
+pub fn recent_changes_begin_after_the_last_one_left_out(constructor: Constructor) {
+    let (fixture, environment) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let last_before = |count, from| {
+        let recent = Recent { count, from };
+        wait(store.last_before(&notes, recent)).unwrap()
+    };
+    assert_eq!(last_before(Some(0), Some(Moment::MAX)), Number::ZERO);
+    let other = create(store, "other").name;
+    store_each(store, &other, &["z"]);
+    let mut moments = Vec::new();
+    for ids in [["a", "b"], ["c", "d"], ["a", "e"]] {
+        environment.set(Moment::from_micros(environment.now().micros() + 1_000_000));
+        store_each(store, &notes, &ids);
+        moments.push(environment.now());
+    }
+    store_each(store, &other, &["y"]);
+    // What there is, in the order of its changes: b 2, c 3, d 4, a 5, e 6.
+    let numbers: Vec<u64> = all(store, &notes).iter().map(|it| it.number.get()).collect();
+    assert_eq!(numbers, [2, 3, 4, 5, 6]);
+    for (count, from, expected) in [
+        (None, None, 0),
+        (Some(5), None, 0),
+        (Some(u64::MAX), None, 0),
+        (Some(4), None, 2),
+        (Some(2), None, 4),
+        (Some(0), None, 6),
+        (None, Some(moments[0]), 0),
+        (None, Some(moments[1]), 2),
+        (None, Some(moments[2]), 4),
+        (None, Some(Moment::MAX), 6),
+        (Some(4), Some(moments[2]), 4),
+        (Some(1), Some(moments[1]), 5),
+    ] {
+        assert_eq!(last_before(count, from).get(), expected, "{count:?} {from:?}");
+    }
+    assert!(matches!(
+        wait(store.last_before(&named("nothing"), Recent::default())),
         Err(StoreError::NoCollection(_))
     ));
 }

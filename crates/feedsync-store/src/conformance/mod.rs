@@ -82,6 +82,7 @@ macro_rules! store_tests {
                 pages_end_at_either_limit
                 the_whole_collection_is_read_by_id
                 a_listing_shows_the_newest_first
+                recent_changes_begin_after_the_last_one_left_out
                 a_listing_selects
             ]
             updates: [

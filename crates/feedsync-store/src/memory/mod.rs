@@ -35,7 +35,7 @@ use crate::order::{Moment, Number};
 use crate::plan::plan;
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{
-    ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
+    ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Recent, Selection, StoredItem,
 };
 use state::{Shelf, State, selects};
 
@@ -263,6 +263,22 @@ impl Store for MemoryStore {
         let until = before.map_or(Bound::Unbounded, Bound::Excluded);
         let mut ids = state.shelf(collection)?.items.range::<ItemId, _>((Bound::Unbounded, until));
         Ok(ids.nth_back(places.get() - 1).map(|(id, _)| id.clone()))
+    }
+
+    async fn last_before(
+        &self,
+        collection: &CollectionName,
+        recent: Recent,
+    ) -> Result<Number, StoreError> {
+        let state = self.state();
+        let shelf = state.shelf(collection)?;
+        let is_recent = |place: usize, id: &ItemId| {
+            recent.count.is_none_or(|count| (place as u64) < count)
+                && recent.from.is_none_or(|from| shelf.items[id].edited >= from)
+        };
+        let mut changes = shelf.order.iter().rev().enumerate();
+        let left_out = changes.find(|(place, (_, id))| !is_recent(*place, id));
+        Ok(left_out.map_or(Number::ZERO, |(_, (number, _))| *number))
     }
 
     async fn listing(

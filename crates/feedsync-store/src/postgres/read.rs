@@ -18,7 +18,8 @@ use crate::identity::Issued;
 use crate::name::CollectionName;
 use crate::order::Number;
 use crate::stored::{
-    self, ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
+    self, ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Recent, Selection,
+    StoredItem,
 };
 
 /// So many rows are asked for at once: a page that ends by its bytes has fetched few in vain.
@@ -121,6 +122,33 @@ pub(super) async fn id_before(
         .await?;
     let row = client.query_opt(&statement, &[&id, &before, &skipped]).await?;
     row.as_ref().map(|row| parsed(row, 0)).transpose()
+}
+
+pub(super) async fn last_before(
+    client: &mut Client,
+    name: &CollectionName,
+    recent: Recent,
+) -> Result<Number, StoreError> {
+    let id = collections::require(client, name).await?.id;
+    let mut last = Number::ZERO;
+    for (sql, bound) in [
+        (
+            "SELECT number FROM items WHERE collection = $1 ORDER BY number DESC LIMIT 1 OFFSET $2",
+            recent.count.map(|count| i64::try_from(count).unwrap_or(i64::MAX)),
+        ),
+        (
+            "SELECT number FROM items WHERE collection = $1 AND edited < $2
+             ORDER BY number DESC LIMIT 1",
+            recent.from.map(|from| i64::try_from(from.micros()).unwrap_or(i64::MAX)),
+        ),
+    ] {
+        let Some(bound) = bound else { continue };
+        let statement = client.prepare_cached(sql).await?;
+        if let Some(row) = client.query_opt(&statement, &[&id, &bound]).await? {
+            last = last.max(rows::number(&row, 0)?);
+        }
+    }
+    Ok(last)
 }
 
 pub(super) async fn listing(

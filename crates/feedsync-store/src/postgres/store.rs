@@ -21,7 +21,7 @@ use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 use crate::remote::{NewRemote, Remote, RemoteId};
-use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
+use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
 
 #[async_trait]
 impl Store for PostgresStore {
@@ -173,6 +173,18 @@ impl Store for PostgresStore {
         let (name, before) = (collection.clone(), before.cloned());
         self.run(move |node| async move {
             read::id_before(&mut node.connection().await?, &name, before.as_ref(), places).await
+        })
+        .await
+    }
+
+    async fn last_before(
+        &self,
+        collection: &CollectionName,
+        recent: Recent,
+    ) -> Result<Number, StoreError> {
+        let name = collection.clone();
+        self.run(move |node| async move {
+            read::last_before(&mut node.connection().await?, &name, recent).await
         })
         .await
     }

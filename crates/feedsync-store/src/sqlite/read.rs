@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use feedsync::{Item, ItemId};
-use rusqlite::{Connection, Params, params};
+use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
 use super::collections;
 use super::rows::{self, change_key, item_columns, parsed};
@@ -12,7 +12,8 @@ use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::Number;
 use crate::stored::{
-    self, ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
+    self, ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Recent, Selection,
+    StoredItem,
 };
 
 const CHANGES: &str = concat!(
@@ -110,6 +111,34 @@ pub(super) fn id_before(
     let before = before.map_or(stored::BEYOND_IDS, ItemId::as_str);
     let mut rows = statement.query(params![shelf.id, before, skipped])?;
     rows.next()?.map(|row| parsed(row, 0)).transpose()
+}
+
+pub(super) fn last_before(
+    connection: &Connection,
+    name: &CollectionName,
+    recent: Recent,
+) -> Result<Number, StoreError> {
+    let id = collections::require(connection, name)?.id;
+    let keys = (change_key(id, Number::ZERO), change_key(id, Number::MAX));
+    let mut last = Number::ZERO;
+    for (sql, bound) in [
+        (
+            "SELECT change_key FROM items WHERE change_key BETWEEN ?1 AND ?2
+             ORDER BY change_key DESC LIMIT 1 OFFSET ?3",
+            recent.count.map(|count| i64::try_from(count).unwrap_or(i64::MAX)),
+        ),
+        (
+            "SELECT change_key FROM items WHERE change_key BETWEEN ?1 AND ?2 AND edited < ?3
+             ORDER BY change_key DESC LIMIT 1",
+            recent.from.map(|from| i64::try_from(from.micros()).unwrap_or(i64::MAX)),
+        ),
+    ] {
+        let Some(bound) = bound else { continue };
+        let mut statement = connection.prepare_cached(sql)?;
+        let found = statement.query_row(params![keys.0, keys.1, bound], |row| row.get(0));
+        last = last.max(found.optional()?.map_or(Number::ZERO, rows::number));
+    }
+    Ok(last)
 }
 
 pub(super) fn listing(

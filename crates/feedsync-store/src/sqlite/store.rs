@@ -22,7 +22,7 @@ use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 use crate::remote::{NewRemote, Remote, RemoteId};
-use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
+use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
 
 #[async_trait]
 impl Store for SqliteStore {
@@ -187,6 +187,17 @@ impl Store for SqliteStore {
             .read(move |connection| {
                 read::id_before(connection, &collection, before.as_ref(), places)
             })
+            .await
+    }
+
+    async fn last_before(
+        &self,
+        collection: &CollectionName,
+        recent: Recent,
+    ) -> Result<Number, StoreError> {
+        let collection = collection.clone();
+        self.readers
+            .read(move |connection| read::last_before(connection, &collection, recent))
             .await
     }
 

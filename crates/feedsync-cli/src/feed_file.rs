@@ -1,0 +1,145 @@
+//! Feeds of a collection as documents for any web server.
+
+use feedsync::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Timestamp};
+use feedsync_endpoint::{Endpoint, EndpointError, Publication, aggregated};
+use feedsync_formats::{FeedHead, FeedWriter, sse};
+use feedsync_store::{Number, PageLimit};
+
+use crate::failure::Failure;
+use crate::source::Target;
+
+/// Items that are read at once.
+const PAGE: usize = 500;
+
+/// Which items of a publication a document has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Changed items of its window, oldest change first.
+    Partial,
+    /// All items, by id.
+    Complete,
+}
+
+/// A feed of a collection, to be written.
+pub(crate) struct FeedFile<'a> {
+    pub(crate) publication: &'a Publication,
+    pub(crate) extent: Extent,
+    pub(crate) format: Format,
+    /// Address at which it will be.
+    pub(crate) url: Option<&'a str>,
+    /// Address of the complete feed.
+    pub(crate) complete: Option<&'a str>,
+}
+
+impl FeedFile<'_> {
+    /// Writes it as FeedSync; returns the number of its items.
+    pub(crate) async fn write(
+        &self,
+        endpoint: &Endpoint,
+        target: &mut Target,
+        advance: impl Fn(u64),
+    ) -> Result<u64, Failure> {
+        let (mut writer, mut out) = (FeedWriter::new(self.format), String::new());
+        let (author, sharing) = (author(endpoint).await?, self.sharing());
+        writer.begin(&mut out, &self.head(&author, &sharing)?);
+        let mut pages = Pages::new(endpoint, self);
+        let mut count = 0;
+        while let Some(items) = pages.next().await? {
+            count += items.len() as u64;
+            items.iter().for_each(|item| writer.item(&mut out, item));
+            target.write(out.as_bytes())?;
+            out.clear();
+            advance(items.len() as u64);
+        }
+        writer.end(&mut out);
+        target.write(out.as_bytes())?;
+        Ok(count)
+    }
+
+    /// The document as SSE 0.91, and what SSE cannot express.
+    pub(crate) async fn sse(&self, endpoint: &Endpoint) -> Result<sse::Exported, Failure> {
+        let (author, sharing) = (author(endpoint).await?, self.sharing());
+        let mut pages = Pages::new(endpoint, self);
+        let mut all = Vec::new();
+        while let Some(items) = pages.next().await? {
+            all.extend(items);
+        }
+        Ok(sse::export(self.format, &self.head(&author, &sharing)?, &all))
+    }
+
+    fn sharing(&self) -> Sharing {
+        let Publication { collection, window, expires, .. } = self.publication;
+        let complete = self.complete.map(|link| Related {
+            link: link.to_owned(),
+            title: None,
+            kind: RelatedKind::Complete,
+        });
+        let related = complete.into_iter().chain(aggregated(collection)).collect();
+        Sharing { window: Some(window.clone()), expires: *expires, related }
+    }
+
+    fn head<'h>(&'h self, author: &'h str, sharing: &'h Sharing) -> Result<FeedHead<'h>, Failure> {
+        let collection = &self.publication.collection;
+        let updated: Option<Timestamp> = collection.edited.timestamp();
+        Ok(FeedHead {
+            id: &collection.feed_id,
+            title: &collection.title,
+            updated: updated.ok_or_else(|| Failure::store("a wrong date"))?,
+            author,
+            self_link: self.url,
+            next: None,
+            links: &[],
+            complete: self.extent == Extent::Complete,
+            sharing: Some(sharing),
+        })
+    }
+}
+
+async fn author(endpoint: &Endpoint) -> Result<String, EndpointError> {
+    Ok(endpoint.identity().await?.name.to_string())
+}
+
+/// Items of a feed, page by page.
+struct Pages<'a> {
+    endpoint: &'a Endpoint,
+    publication: &'a Publication,
+    cursor: Option<Cursor>,
+}
+
+/// Where the next page begins.
+enum Cursor {
+    Change(Number),
+    Id(Option<ItemId>),
+}
+
+impl<'a> Pages<'a> {
+    fn new(endpoint: &'a Endpoint, file: &FeedFile<'a>) -> Self {
+        let publication = file.publication;
+        let cursor = match file.extent {
+            Extent::Partial => Cursor::Change(publication.after),
+            Extent::Complete => Cursor::Id(None),
+        };
+        Self { endpoint, publication, cursor: Some(cursor) }
+    }
+
+    /// The next page; none after the last one.
+    async fn next(&mut self) -> Result<Option<Vec<Item<Payload>>>, EndpointError> {
+        let Some(cursor) = self.cursor.take() else { return Ok(None) };
+        let limit = PageLimit::items(PAGE);
+        let stored = match cursor {
+            Cursor::Change(after) => {
+                let page = self.endpoint.page(self.publication, after, limit).await?;
+                self.cursor = page.more.then_some(Cursor::Change(page.through));
+                page.items
+            }
+            Cursor::Id(after) => {
+                let name = &self.publication.collection.name;
+                let page = self.endpoint.store().items_by_id(name, after.as_ref(), limit).await?;
+                let last = page.items.last().map(|stored| stored.item.id.clone());
+                self.cursor = page.more.then_some(Cursor::Id(last));
+                page.items
+            }
+        };
+        Ok(Some(stored.into_iter().map(|stored| stored.item).collect()))
+    }
+}
