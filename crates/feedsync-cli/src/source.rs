@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use feedsync::Payload;
 use feedsync_client::LoginFile;
 use feedsync_client::fetch::{Fetcher, Logins, Policy, Private, address, shown_text, with_scheme};
-use feedsync_formats::{Limits, Mode, ReadOptions, read_item};
+use feedsync_formats::{Limits, Mode, ReadOptions, read_item, with_charset};
+use http::header::CONTENT_TYPE;
 
 use crate::failure::Failure;
 use crate::output::progress::Progress;
@@ -34,7 +35,8 @@ impl Source {
             let response = way.fetcher()?.document(address(name)?, ACCEPT).await?;
             // It becomes the base of relative links in what is imported, so it must hold no secret.
             let address = shown_text(response.url().as_str());
-            let bytes = response.bytes().to_vec();
+            let named = response.header(CONTENT_TYPE);
+            let bytes = with_charset(response.bytes().to_vec(), named, Mode::Tolerant);
             if bytes.trim_ascii().is_empty() {
                 let status = response.status();
                 return Err(Failure::network(format!(

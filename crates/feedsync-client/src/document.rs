@@ -7,7 +7,7 @@ use feedsync_formats::{MEDIA_TYPES, Reading};
 use crate::error::SyncError;
 use crate::fetch::{Fetched, Fetcher, Request, Response, Url, Validators, shown};
 use crate::progress::{Progress, Step};
-use crate::wire::{Origin, decode};
+use crate::wire::{Origin, ResponseBody, decode};
 
 /// Bytes of a page of several items; a hub ends it at half of that, as it counts. An item that
 /// stands alone may be as large as the policy of the way out allows.
@@ -69,21 +69,21 @@ impl Reader<'_> {
         let (url, validators) = (response.url().clone(), response.validators());
         let next = response.link("next").filter(|_| origin == Origin::Hub);
         response.complete_document().await?;
-        let bytes = response.into_bytes().await?;
-        let page = self.page_of(&url, &validators, bytes, origin).await?;
+        let body = ResponseBody::of(response).await?;
+        let page = self.page_of(&url, &validators, body, origin).await?;
         Ok(Page { next, ..page })
     }
 
-    /// What the bytes of an answer say; without what its head says of a next page.
+    /// Reads the body of a response; without what its head says of a next page.
     pub(crate) async fn page_of(
         &self,
         url: &Url,
         validators: &Validators,
-        bytes: Vec<u8>,
+        body: ResponseBody,
         origin: Origin,
     ) -> Result<Page, SyncError> {
-        let sse = memchr::memmem::find(&bytes, SSE).is_some();
-        let reading = decode(bytes, origin)
+        let sse = memchr::memmem::find(&body.bytes, SSE).is_some();
+        let reading = decode(body, origin)
             .await
             .map_err(|error| SyncError::Document { url: shown(url), error })?;
         let feed = &reading.feed;

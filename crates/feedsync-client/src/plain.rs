@@ -11,15 +11,15 @@ use crate::fetch::{Response, shown};
 use crate::progress::Step;
 use crate::report::Warning;
 use crate::session::Run;
-use crate::wire::Origin;
+use crate::wire::{Origin, ResponseBody};
 
 impl Run<'_> {
     /// Reads a feed that is no hub's and whose entries may take no part in sharing.
     pub(crate) async fn pull_or_import(&mut self, mut feed: Response) -> Result<(), SyncError> {
         let (url, validators) = (feed.url().clone(), feed.validators());
         feed.complete_document().await?;
-        let bytes = feed.into_bytes().await?;
-        let page = self.reader().page_of(&url, &validators, bytes.clone(), Origin::Web).await;
+        let body = ResponseBody::of(feed).await?;
+        let page = self.reader().page_of(&url, &validators, body.clone(), Origin::Web).await;
         match page {
             Ok(page) => return self.take_page(page).await,
             Err(SyncError::NotFeedSync { .. }) => {}
@@ -27,7 +27,7 @@ impl Run<'_> {
         }
         // It becomes part of what is imported, so that it must hold no secret.
         let base = shown(&url);
-        let plain = decode_plain(bytes, base.clone())
+        let plain = decode_plain(body, base.clone())
             .await
             .map_err(|error| SyncError::Document { url: base, error })?;
         let entries = PlainItem::of_feed(plain.payloads);
@@ -54,9 +54,10 @@ impl Run<'_> {
 }
 
 /// Reads entries away from the threads that must not wait.
-async fn decode_plain(bytes: Vec<u8>, base: String) -> Result<Plain, ReadError> {
+async fn decode_plain(body: ResponseBody, base: String) -> Result<Plain, ReadError> {
     let reading = tokio::task::spawn_blocking(move || {
-        read_plain(&bytes, &ReadOptions { base: Some(&base), ..ReadOptions::tolerant() })
+        let options = ReadOptions { base: Some(&base), ..ReadOptions::tolerant() };
+        read_plain(&body.decoded(options.mode), &options)
     });
     match reading.await {
         Ok(plain) => plain,

@@ -1,8 +1,13 @@
 //! Feeds as bytes: what is asked for, how it is read, how what is offered is written.
 
 use feedsync::Timestamp;
-use feedsync_formats::{FeedHead, FeedWriter, ReadError, ReadOptions, Reading, read};
+use feedsync_formats::{
+    FeedHead, FeedWriter, Mode, ReadError, ReadOptions, Reading, read, with_charset,
+};
 use feedsync_store::{Collection, StoredItem};
+use http::header::CONTENT_TYPE;
+
+use crate::fetch::{FetchError, Response};
 
 /// For any feed: FeedSync's formats first, then whatever may turn out to be one.
 pub(crate) const ACCEPT_FEED: &str = "application/atom+xml, application/rss+xml, text/x-opml, \
@@ -17,14 +22,34 @@ pub(crate) enum Origin {
     Web,
 }
 
+/// Body of a response, and its media type with parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct ResponseBody {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) media_type: Option<String>,
+}
+
+impl ResponseBody {
+    /// Reads a response to its end.
+    pub(crate) async fn of(response: Response) -> Result<Self, FetchError> {
+        let media_type = response.header(CONTENT_TYPE).map(str::to_owned);
+        Ok(Self { bytes: response.into_bytes().await?, media_type })
+    }
+
+    /// The bytes, in UTF-8 where the media type names the encoding that counts.
+    pub(crate) fn decoded(self, mode: Mode) -> Vec<u8> {
+        with_charset(self.bytes, self.media_type.as_deref(), mode)
+    }
+}
+
 /// Reads a feed of any format, away from the threads that must not wait.
-pub(crate) async fn decode(bytes: Vec<u8>, origin: Origin) -> Result<Reading, ReadError> {
+pub(crate) async fn decode(body: ResponseBody, origin: Origin) -> Result<Reading, ReadError> {
     let reading = tokio::task::spawn_blocking(move || {
         let options = match origin {
             Origin::Hub => ReadOptions::strict(),
             Origin::Web => ReadOptions::tolerant(),
         };
-        read(&bytes, None, &options)
+        read(&body.decoded(options.mode), None, &options)
     });
     match reading.await {
         Ok(reading) => reading,

@@ -49,7 +49,7 @@ pub struct Settings {
     pub keep_stale_edits: bool,
     /// What is kept, and for how long (FeedSync 4.2.4).
     pub keep: Keep,
-    /// What a subscriber gets that asks for changes without naming the last one that it knows (FeedSync 4).
+    /// Bounds of the feed for subscribers that ask for changes without naming the last one that they know (FeedSync 4).
     pub partial: Partial,
     /// How long a subscriber may go without asking again (`sx:sharing/@expires`, FeedSync 2.2).
     pub expires: Option<Period>,

@@ -7,6 +7,7 @@ mod app;
 mod atom;
 mod blobs;
 mod categories;
+mod charset;
 mod compose;
 mod context;
 mod control;
@@ -61,6 +62,7 @@ pub use app::{
 };
 pub use blobs::{Blob, blobs, member as blobs_member, with_blob};
 pub use categories::{CategoryList, read_categories};
+pub use charset::{charset, with_charset};
 pub use compose::{compose, is_iri};
 pub use control::is_draft;
 pub use date::to_rfc822 as http_date;

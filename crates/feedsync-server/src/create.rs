@@ -38,7 +38,7 @@ pub(crate) async fn create(
         }
         Some(says) => {
             let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
-            match submissions::parse(&hub, bytes.clone()).await? {
+            match submissions::parse(&hub, &call, bytes.clone()).await? {
                 Submission::Feed if says == AtomType::Either => {
                     offer::take(&hub, &call, &collection, Format::Atom, bytes).await
                 }

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync::Format;
 use feedsync_endpoint::{ItemOutcome, Report, Source};
-use feedsync_formats::{ReadOptions, Reading, Refused, detect};
+use feedsync_formats::{ReadOptions, Reading, Refused, detect, with_charset};
 use feedsync_store::{Collection, Number};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
@@ -43,9 +43,11 @@ pub(crate) async fn take(
     bytes: Vec<u8>,
 ) -> Result<Response, Problem> {
     let limits = hub.config.limits;
+    let named = submissions::media_type(&call.headers).map(str::to_owned);
     let read = tokio::task::spawn_blocking(move || {
         let mut options = ReadOptions::strict();
         options.limits.bytes = limits.body_bytes;
+        let bytes = with_charset(bytes, named.as_deref(), options.mode);
         // Every other format may come as plain XML too; its items are then of that format.
         let format = match format {
             Format::Pox => detect(&bytes).unwrap_or(Format::Pox),

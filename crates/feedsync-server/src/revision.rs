@@ -54,7 +54,8 @@ impl Revision {
         id: &ItemId,
         bytes: Vec<u8>,
     ) -> Result<Self, Problem> {
-        let Submission::Entry { payload, claim } = submissions::parse(hub, bytes).await? else {
+        let Submission::Entry { payload, claim } = submissions::parse(hub, call, bytes).await?
+        else {
             return Err(Problem::bad_request("a member is replaced by an entry, not by a feed"));
         };
         let claim = claim.map(|claim| claimed(&claim, id)).transpose()?;

@@ -3,7 +3,9 @@
 use axum::body::Body;
 use feedsync::Payload;
 use feedsync_endpoint::Settings;
-use feedsync_formats::{ReadOptions, Submission, SubmissionError, entry, read_submission};
+use feedsync_formats::{
+    ReadOptions, Submission, SubmissionError, entry, read_submission, with_charset,
+};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
@@ -128,10 +130,13 @@ pub(crate) async fn json(
 
 /// Parses what was submitted; 400 with line and column where it cannot be read, 422 where it is no
 /// entry that can be stored.
-pub(crate) async fn parse(hub: &Hub, bytes: Vec<u8>) -> Result<Submission, Problem> {
+pub(crate) async fn parse(hub: &Hub, call: &Call, bytes: Vec<u8>) -> Result<Submission, Problem> {
     let mut options = ReadOptions::strict();
     options.limits.bytes = hub.config.limits.body_bytes;
-    let parsed = tokio::task::spawn_blocking(move || read_submission(&bytes, &options));
+    let named = media_type(&call.headers).map(str::to_owned);
+    let parsed = tokio::task::spawn_blocking(move || {
+        read_submission(&with_charset(bytes, named.as_deref(), options.mode), &options)
+    });
     parsed.await.map_err(|_| Problem::internal())?.map_err(|error| match error {
         SubmissionError::Read(error) => error.into(),
         SubmissionError::Invalid { position, message } => {

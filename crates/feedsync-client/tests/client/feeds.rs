@@ -254,6 +254,28 @@ async fn an_item_of_the_complete_feed_that_cannot_be_read_is_not_taken_for_absen
     assert_eq!(scene.sync().await.discarded, 0);
 }
 
+/// The charset of a media type counts before the XML declaration (RFC 7303).
+#[tokio::test]
+async fn feed_is_read_by_the_charset_of_its_media_type() {
+    let scene = Scene::new().await;
+    let item = scene.item("caf\u{e9}").await;
+    let document = feed(Some(("3", "5")), None, std::slice::from_ref(&item));
+    for (declared, named, bytes) in [
+        ("", "iso-8859-1", document.chars().map(|it| it as u8).collect::<Vec<_>>()),
+        (" encoding=\"shift_jis\"", "utf-8", document.clone().into_bytes()),
+    ] {
+        let scene = Scene::new().await;
+        let start = document.find("?>").unwrap();
+        let start = [b"<?xml version=\"1.0\"", declared.as_bytes(), &bytes[start..]].concat();
+        let kind = format!("application/atom+xml; charset={named}");
+        scene.library.answer(FEED, answer(200, &[("Content-Type", &kind)], start));
+        scene.sync().await;
+        assert!(scene.holds(&[&item]).await, "{named}");
+        let text = scene.reader.item(&item.id).await.winner.payload.text;
+        assert!(text.contains("caf\u{e9}"), "{named} {text}");
+    }
+}
+
 #[tokio::test]
 async fn an_unchanged_feed_is_not_sent_again() {
     let scene = Scene::new().await;

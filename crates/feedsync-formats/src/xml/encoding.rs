@@ -161,7 +161,7 @@ pub(crate) fn declared_encoding(bytes: &[u8]) -> Option<&str> {
 }
 
 /// Where the XML declaration at the start of the bytes names the encoding.
-pub(super) fn declared_span(bytes: &[u8]) -> Option<Range<usize>> {
+pub(crate) fn declared_span(bytes: &[u8]) -> Option<Range<usize>> {
     let start = &bytes[..bytes.len().min(1024)];
     if !start.starts_with(b"<?xml") {
         return None;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use feedsync_client::fetch::{
     FetchError, Fetched, Fetcher, Request, Response, Url, Validators, address,
 };
-use feedsync_formats::{PublishedFeed, ReadOptions, read_published};
+use feedsync_formats::{PublishedFeed, ReadOptions, charset, read_published};
 use feedsync_library::{
     DueFeed, FeedHead, Library, LibraryError, MOST_ARTICLES, Poll, PollState, PolledDocument,
 };
@@ -285,11 +285,7 @@ fn polled(document: Document) -> (PolledDocument, Vec<Millis>) {
 impl Told {
     fn of(response: &Response) -> Self {
         let media_type = response.header(CONTENT_TYPE).unwrap_or_default();
-        let charset = media_type.split(';').skip(1).find_map(|parameter| {
-            let (name, value) = parameter.split_once('=')?;
-            let value = value.trim().trim_matches('"');
-            name.trim().eq_ignore_ascii_case("charset").then(|| value.to_owned())
-        });
+        let charset = charset(media_type).map(str::to_owned);
         let moved_to = response.moved_to().and_then(|url| url.as_str().parse().ok());
         let fresh = response.header(CACHE_CONTROL).map(fresh).unwrap_or_default();
         Self { url: response.url().clone(), moved_to, charset, fresh }

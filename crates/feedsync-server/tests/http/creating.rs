@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use feedsync::{Format, ItemId};
 use http::{Method, StatusCode};
 
-use crate::hub::{add, hub, json, notes, path, text};
+use crate::hub::{add, bytes, hub, json, notes, path, request, text};
 use crate::members::{ATOM, ENTRY, body, created, expect, last, post, put, send, set};
 
 #[tokio::test]
@@ -37,6 +37,33 @@ async fn the_same_entry_again_makes_nothing_and_another_of_its_id_gets_a_new_one
     let (one, ..) = created(&hub, "<title>five</title>").await;
     let (two, ..) = created(&hub, "<title>five</title>").await;
     assert_ne!(one, two);
+}
+
+/// The charset of a media type counts before the XML declaration (RFC 7303).
+#[tokio::test]
+async fn charset_of_a_media_type_counts_for_entries_and_feeds() {
+    let hub = hub().await;
+    let entry = b"<entry xmlns='http://www.w3.org/2005/Atom'><title>caf\xe9</title><content>x</content></entry>";
+    let post = async |path: &str, kind: &str, body: &[u8]| {
+        let headers = [("content-type", kind)];
+        let answer = hub.send(request(Method::POST, path, &headers, body.to_vec().into())).await;
+        (answer.status().as_u16(), String::from_utf8(bytes(answer).await.to_vec()).unwrap())
+    };
+    let named = "application/atom+xml;type=entry;charset=iso-8859-1";
+    let (status, told) = post("/collections/notes", named, entry).await;
+    assert_eq!(status, 201, "{told}");
+    assert!(told.contains("caf\u{e9}"), "{told}");
+    let (status, told) = post("/collections/notes", "application/atom+xml;type=entry", entry).await;
+    assert_eq!(status, 400, "{told}");
+    let feed = b"<?xml version='1.0' encoding='utf-8'?><feed xmlns='http://www.w3.org/2005/Atom' \
+        xmlns:sx='http://feedsync.org/2007/feedsync'><entry><id>urn:x:1</id><title>na\xefve</title>\
+        <updated>2026-01-01T00:00:00Z</updated><sx:sync id='i1' updates='1'>\
+        <sx:history sequence='1' by='b' when='2026-01-01T00:00:00Z'/></sx:sync></entry></feed>";
+    let named = "application/atom+xml; charset=\"windows-1252\"";
+    let (status, told) = post("/collections/notes/changes", named, feed).await;
+    assert_eq!(status, 200, "{told}");
+    let shown = bytes(hub.get("/collections/notes/changes").await).await;
+    assert!(String::from_utf8(shown.to_vec()).unwrap().contains("na\u{ef}ve"));
 }
 
 /// Validators of feeds take `atom:id` and `sx:sync/@id` for ids of one kind: within a feed none repeats another.
