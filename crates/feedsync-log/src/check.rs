@@ -19,8 +19,6 @@ pub struct Check {
     now: Millis,
     offset: u64,
     rest: Vec<u8>,
-    /// The rest is of a line that is too long to be kept.
-    is_cut: bool,
     /// The sequences that each device used, as the first and the last of those in a row.
     used: BTreeMap<Device, BTreeMap<u64, u64>>,
     summary: Summary,
@@ -83,7 +81,6 @@ impl Check {
             now,
             offset: 0,
             rest: Vec::new(),
-            is_cut: false,
             used: BTreeMap::new(),
             summary: Summary::default(),
         }
@@ -98,8 +95,7 @@ impl Check {
             bytes = rest;
             self.keep(line);
             let line = std::mem::take(&mut self.rest);
-            let is_cut = std::mem::take(&mut self.is_cut);
-            findings.extend(self.line(&line, is_cut));
+            findings.extend(self.line(&line));
         }
         self.keep(bytes);
         findings
@@ -117,20 +113,18 @@ impl Check {
         (self.summary, finding)
     }
 
-    /// Keeps bytes of a line, as many as a record may have.
+    /// Keeps bytes of a line: at most one more than a record may have, which is enough to see that it is too large.
     fn keep(&mut self, bytes: &[u8]) {
         self.summary.bytes += bytes.len() as u64;
         let room = (MOST_RECORD + 1).saturating_sub(self.rest.len());
-        self.is_cut |= bytes.len() > room;
         self.rest.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn line(&mut self, line: &[u8], is_cut: bool) -> Vec<Finding> {
+    fn line(&mut self, line: &[u8]) -> Vec<Finding> {
         self.summary.lines += 1;
         let offset = std::mem::replace(&mut self.offset, self.summary.bytes);
         let number = self.summary.lines;
         let faults = match Line::read(line) {
-            _ if is_cut => vec![Fault::Foreign(LineError::TooLarge)],
             Line::Foreign(error) => vec![Fault::Foreign(error)],
             Line::Newer { version } => vec![Fault::Newer(version)],
             Line::Header(_) if number == 1 => Vec::new(),
@@ -146,10 +140,10 @@ impl Check {
     fn record(&mut self, id: RecordId, when: Millis) -> Vec<Fault> {
         let mut faults = Vec::new();
         let used = self.used.entry(id.device.clone()).or_default();
-        let last = used.last_key_value().map_or(0, |(_, last)| *last);
+        let has_later = used.range(id.sequence..).next().is_some();
         if !is_first(used, id.sequence) {
             faults.push(Fault::Again(id.clone()));
-        } else if id.sequence < last {
+        } else if has_later {
             faults.push(Fault::Reordered(id.clone()));
         }
         if when > self.now.after(AHEAD) {

@@ -9,6 +9,8 @@
 //! belongs to the act. The log itself needs no more than `v`, `id` and `ts`; a line that it does not know is
 //! kept, handed on as it is, and changes nothing (R2, R48).
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -139,10 +141,12 @@ fn read(line: &[u8]) -> Result<Line, LineError> {
     let Value::Object(mut object) = value else {
         return Err(LineError::Json("another value".to_owned()));
     };
-    match object.remove("v").and_then(|version| version.as_u64()) {
-        Some(VERSION) => {}
-        Some(version) if version > VERSION => return Ok(Line::Newer { version }),
-        _ => return Err(LineError::Member("v")),
+    let version = object.remove("v").and_then(|version| version.as_u64());
+    let version = version.ok_or(LineError::Member("v"))?;
+    match version.cmp(&VERSION) {
+        Ordering::Less => return Err(LineError::Member("v")),
+        Ordering::Equal => {}
+        Ordering::Greater => return Ok(Line::Newer { version }),
     }
     if object.contains_key("log") {
         return crate::header::Header::read(&object).map(Line::Header);

@@ -153,8 +153,6 @@ pub struct Session {
     told: Option<String>,
     /// A log that was removed is one that is not there.
     may_begin: bool,
-    /// There was no snapshot.
-    has_none: bool,
     /// What a snapshot must cover, as the log said.
     wanted: Option<String>,
     /// An append that the server confirmed without proof: it counts once it is read back.
@@ -209,7 +207,6 @@ impl Session {
             base: None,
             told: None,
             may_begin: false,
-            has_none: false,
             wanted: None,
             unproved: None,
             looks: 0,
@@ -272,9 +269,8 @@ impl Session {
 
     /// What came in place of a snapshot is none, as from a server that has a page for every address: then there is
     /// none. `false` if the server said what it covers, so that one is there, and damaged.
-    pub fn dismiss_snapshot(&mut self) -> bool {
-        self.has_none = self.told.is_none();
-        self.has_none
+    pub fn dismiss_snapshot(&self) -> bool {
+        self.told.is_none()
     }
 
     /// Goes on behind what a snapshot stands for. If the log is another one by now, reading on finds that out.
@@ -315,13 +311,11 @@ impl Session {
         match answer.status {
             // A server that has a page for every address has no snapshot; whether it has a log, reading shows.
             200 if answer.covers.is_none() && answer.is_page() => {
-                self.has_none = true;
                 self.phase = Phase::Read;
                 Event::Nothing
             }
             200 if answer.coding.is_none() && answer.ended => {
                 self.attempts = 0;
-                self.has_none = false;
                 self.told = answer.covers;
                 self.phase = Phase::Read;
                 Event::Snapshot(answer.body)
@@ -330,7 +324,6 @@ impl Session {
             // There need not be any (R44). Who may not know that there is none is told that they may not ask: if they
             // may not read the log either, that says so.
             400 | 401 | 403..=406 | 410 | 501 => {
-                self.has_none = true;
                 self.phase = Phase::Read;
                 Event::Nothing
             }
