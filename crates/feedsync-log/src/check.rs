@@ -180,7 +180,17 @@ pub fn last_lines(bytes: &[u8], most: usize) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    const DAY: u64 = 86_400_000;
+
+    fn id(text: &str) -> RecordId {
+        text.parse().unwrap()
+    }
 
     fn record(id: &str, when: u64) -> String {
         let rest = r#""obj":{"kind":"feed","id":"x"},"act":"subscribe"}"#;
@@ -207,7 +217,6 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         let header = r#"{"v":1,"log":{"generation":"x","number":1}}"#;
-        let id = |text: &str| text.parse::<RecordId>().unwrap();
         let log = [
             header,
             "\n",
@@ -218,7 +227,7 @@ mod tests {
             header,
             "\n",
             "{\"v\":9}\n",
-            &record("b:1", 1_001 + AHEAD),
+            &record("b:1", 1_001 + DAY),
             "{\"v\":1",
         ]
         .concat();
@@ -250,6 +259,67 @@ mod tests {
         let found = check.feed(b"\n");
         assert_eq!(found[0].fault, Fault::Foreign(LineError::TooLarge));
         assert_eq!(check.end().0.bytes, 1_000_001);
+    }
+
+    #[test]
+    fn stamp_may_be_one_day_ahead() {
+        assert_eq!(check(&record("a:1", 1_000 + DAY), 100).0, []);
+        let future = (1, Fault::Future(id("a:1")));
+        assert_eq!(check(&record("a:1", 1_001 + DAY), 100).0, [future]);
+    }
+
+    #[test]
+    fn record_may_have_the_maximum_size_and_no_byte_more() {
+        let short = record("a:1", 5);
+        for (bytes, expected) in [(MOST_RECORD, None), (MOST_RECORD + 1, Some(LineError::TooLarge))]
+        {
+            let object = "x".repeat(bytes - short.len() + 1);
+            let long = short.replace(r#""x""#, &format!(r#""{object}""#));
+            assert_eq!(long.len(), bytes);
+            for piece in [1_000, bytes - 1, bytes] {
+                let expected = expected.clone().map(|error| (1, Fault::Foreign(error)));
+                assert_eq!(check(&long, piece).0, Vec::from_iter(expected), "{bytes} {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_records_in_a_row() {
+        let ascending: Vec<u64> = (1..=100).collect();
+        let descending = ascending.iter().rev().copied().collect();
+        let interleaved = (1..=100).step_by(2).chain((2..=100).step_by(2)).collect();
+        for sequences in [ascending, descending, interleaved] {
+            let mut check = Check::new(Millis::new(0));
+            for sequence in &sequences {
+                check.feed(record(&format!("a:{sequence}"), 0).as_bytes());
+            }
+            let used: Vec<_> = check.used.values().collect();
+            assert_eq!(used, [&BTreeMap::from([(1, 100)])], "{sequences:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn repeated_and_reordered_records_are_found(
+            made in prop::collection::vec(("[ab]", 1..12_u64), 0..40),
+        ) {
+            let mut log = String::new();
+            let mut seen = BTreeSet::new();
+            let mut expected = Vec::new();
+            for (line, (device, sequence)) in (1..).zip(made) {
+                let id = id(&format!("{device}:{sequence}"));
+                log.push_str(&record(&id.to_string(), 0));
+                let has_later = seen
+                    .iter()
+                    .any(|seen: &RecordId| seen.device == id.device && seen.sequence > sequence);
+                if !seen.insert(id.clone()) {
+                    expected.push((line, Fault::Again(id)));
+                } else if has_later {
+                    expected.push((line, Fault::Reordered(id)));
+                }
+            }
+            prop_assert_eq!(check(&log, 1_000).0, expected);
+        }
     }
 
     #[test]

@@ -92,7 +92,9 @@ mod tests {
     #[test]
     fn names_parse_or_are_refused() {
         for legal in ["a", "9", "Anna_laptop-2", &"x".repeat(64)] {
-            assert_eq!(legal.parse::<Device>().unwrap().as_str(), legal);
+            let device: Device = legal.parse().unwrap();
+            assert_eq!(device.as_str(), legal);
+            assert_eq!(format!("{device} {device:?}"), format!("{legal} \"{legal}\""));
         }
         for illegal in ["", "a.b", "a b", "é", "a@b", "a:b", &"x".repeat(65)] {
             assert_eq!(illegal.parse::<Device>(), Err(DeviceError), "{illegal}");

@@ -240,41 +240,4 @@ impl ContentRange {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_names_its_unit() {
-        assert_eq!(Range::From { offset: 123_456, most: 10 }.header(), "bytes=123456-123465");
-        assert_eq!(Range::Last(10_485_760).header(), "bytes=-10485760");
-        assert_eq!(
-            Range::From { offset: (1 << 32) + 1, most: 1 }.header(),
-            "bytes=4294967297-4294967297"
-        );
-        assert_eq!(
-            Range::From { offset: u64::MAX, most: 9 }.header(),
-            "bytes=18446744073709551615-18446744073709551615"
-        );
-    }
-
-    #[test]
-    fn a_content_range_is_read_or_not_believed() {
-        let range = |text| ContentRange::parse(text).map(|range| (range.sent, range.complete));
-        assert_eq!(range("bytes 10-14/15"), Some((Some((10, 14)), Some(15))));
-        assert_eq!(range("Bytes 10-14/*"), Some((Some((10, 14)), None)));
-        assert_eq!(range("bytes */10"), Some((None, Some(10))));
-        for wrong in [
-            "",
-            "bytes",
-            "bytes 10-14",
-            "bytes 14-10/15",
-            "bytes 10-15/15",
-            "bytes a-b/15",
-            "bytes +1-2/3",
-            "lines 1-2/3",
-            "bytes 1-2/99999999999999999999",
-        ] {
-            assert_eq!(range(wrong), None, "{wrong}");
-        }
-    }
-}
+mod tests;

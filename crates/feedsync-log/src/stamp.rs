@@ -227,6 +227,24 @@ mod tests {
     }
 
     #[test]
+    fn tick_after_the_last_count_is_in_the_next_millisecond() {
+        let last = Tick::new(Millis::new(5), u32::MAX);
+        assert_eq!(last.next(), Tick::new(Millis::new(6), 0));
+        let next = Tick::new(Millis::new(5), 7).next();
+        assert_eq!((next.millis(), next.count()), (Millis::new(5), 8));
+        assert_eq!(Clock::resumed(last).tick(Millis::new(5)), last.next());
+    }
+
+    #[test]
+    fn milliseconds_stay_between_1970_and_the_year_9999() {
+        let five = Millis::new(5);
+        assert_eq!((five.before(2), five.before(9)), (Millis::new(3), Millis::new(0)));
+        assert_eq!((five.after(2), five.after(u64::MAX)), (Millis::new(7), Millis::MAX));
+        assert_eq!(Millis::new(u64::MAX).get(), 253_402_300_799_999);
+        assert_eq!(five.to_string(), "5");
+    }
+
+    #[test]
     fn time_ends_without_a_panic() {
         let end = Tick::new(Millis::MAX, u32::MAX);
         let mut clock = Clock::resumed(end);

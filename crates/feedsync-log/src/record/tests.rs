@@ -52,6 +52,7 @@ fn what_is_no_record_says_why() {
     for (line, expected) in [
         (r#"{"id":"a:1"}"#.to_owned(), member("v")),
         (r#"{"v":"1"}"#.to_owned(), member("v")),
+        (format!(r#"{{"v":0,"id":"a:1","ts":"1.0",{rest}"#), member("v")),
         (format!(r#"{{"v":1,"ts":"1.0",{rest}"#), member("id")),
         (format!(r#"{{"v":1,"id":"a:0","ts":"1.0",{rest}"#), member("id")),
         (format!(r#"{{"v":1,"id":"a:1","ts":"yesterday",{rest}"#), member("ts")),
@@ -86,6 +87,34 @@ fn what_is_no_record_says_why() {
     assert!(matches!(Line::read(deeper.as_bytes()), Line::Foreign(_)));
     let long = format!(r#"{{"v":1,"x":"{}"}}"#, "x".repeat(MOST_RECORD));
     assert_eq!(Line::read(long.as_bytes()), Line::Foreign(LineError::TooLarge));
+}
+
+/// A sound record with a detail.
+fn detailed(detail: &str) -> String {
+    format!(
+        r#"{{"v":1,"id":"a:1","ts":"1.0","obj":{{"kind":"feed","id":"x"}},"act":"read","x":{detail}}}"#
+    )
+}
+
+#[test]
+fn values_may_be_nested_to_the_limit_and_no_deeper() {
+    let arrays = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let objects = |depth| format!("{}7{}", r#"{"y":"#.repeat(depth), "}".repeat(depth));
+    for nested in [arrays, objects] {
+        // The record itself is one level.
+        record(&detailed(&nested(MOST_DEPTH - 1)));
+        let deeper = detailed(&nested(MOST_DEPTH));
+        assert_eq!(Line::read(deeper.as_bytes()), Line::Foreign(LineError::TooLarge));
+    }
+}
+
+#[test]
+fn record_may_have_the_maximum_size_and_no_byte_more() {
+    let room = MOST_RECORD - detailed("\"\"").len();
+    let sized = |bytes| detailed(&format!("\"{}\"", "x".repeat(bytes)));
+    assert_eq!(record(&sized(room)).details["x"].as_str().map(str::len), Some(room));
+    let larger = sized(room + 1);
+    assert_eq!(Line::read(larger.as_bytes()), Line::Foreign(LineError::TooLarge));
 }
 
 #[test]

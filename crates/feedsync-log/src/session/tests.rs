@@ -1,7 +1,12 @@
 mod appending;
+mod batches;
 mod foreign;
 mod generations;
+mod pauses;
+mod proofs;
 mod reading;
+mod replaced;
+mod torn;
 
 use super::*;
 use crate::header::{Base, Header};

@@ -70,16 +70,22 @@ fn who_is_outrun_on_another_server_reads_and_waits() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
     let ids = ids(1);
     let waiting = waiting(&ids);
+    let mut pauses = Vec::new();
     for attempt in 0..=MOST_OUTRUN {
+        assert!(matches!(session.next(&waiting), Some(Ask::Read(_))));
         answer(&mut session, status(304));
         let append = append(&session, &waiting);
         assert_eq!(append.condition, Condition::Match("\"e\"".to_owned()));
-        match session.answered(&Ask::Append(append), status(412), 5) {
+        let refused = Answer { etag: Some("\"f\"".to_owned()), ..status(412) };
+        match session.answered(&Ask::Append(append), refused, 0) {
             Event::Nothing => assert_eq!(attempt, 0),
-            Event::Wait(_) => assert!((1..MOST_OUTRUN).contains(&attempt)),
+            Event::Wait(pause) => pauses.push(pause.get()),
             event => assert_eq!((event, attempt), (Event::Stopped(Stop::Contended), MOST_OUTRUN)),
         }
     }
+    assert_eq!(pauses.len(), MOST_OUTRUN as usize - 1);
+    assert_eq!(pauses[..8], [4, 8, 16, 32, 64, 128, 256, 500]);
+    assert!(pauses[8..].iter().all(|pause| *pause == 500));
 }
 
 /// R18: a batch has a bound; R36: and a server may have a lower one.
@@ -181,6 +187,36 @@ fn a_later_version_makes_a_replica_read_only() {
     assert_eq!(session.refusal(), Some(Stop::Newer(2)));
     assert_eq!(session.position().newer, Some(2));
     assert_eq!(resumed(session.position().clone()).position().newer, Some(2));
+}
+
+/// R48: the latest version that was met counts, in whatever order they come.
+#[test]
+fn latest_version_of_records_is_kept() {
+    let mut session = resumed(of_generation("g", 19));
+    let mut offset = 19;
+    for (text, newest) in [
+        ("{\"v\":3}\n{\"v\":2}\n", Some(3)),
+        (TWO, Some(3)),
+        ("{\"v\":2}\n", Some(3)),
+        ("{\"v\":4}\n", Some(4)),
+    ] {
+        let more = part(offset, text, 1_000, "\"g-1000\"");
+        let more = Answer { generation: Some("g".to_owned()), ..more };
+        assert_eq!(answer(&mut session, more), lines(text));
+        offset += text.len() as u64;
+        assert_eq!(session.position().newer, newest);
+        // More is to be read, whatever it says.
+        assert_eq!(session.refusal(), None);
+    }
+}
+
+#[test]
+fn session_that_only_writes_does_not_interpret_versions() {
+    let mut session = Session::new(None, Start::End);
+    assert_eq!(answer(&mut session, whole(0, "{\"v\":2}\n")), lines("{\"v\":2}\n"));
+    assert_eq!((session.position().newer, session.refusal()), (None, None));
+    let ids = ids(1);
+    assert_eq!(append(&session, &waiting(&ids)).body, TWO.as_bytes());
 }
 
 /// R38: after an append without an answer the log is read first, and the same bytes have the same key.

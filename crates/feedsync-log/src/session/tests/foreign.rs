@@ -88,6 +88,68 @@ fn appends_that_a_page_answers_are_not_appended() {
     }
 }
 
+#[test]
+fn page_in_answer_to_an_append_ends_the_session_at_once() {
+    for page in [
+        typed("text/html", 200, ""),
+        typed("", 200, PAGE),
+        Answer { etag: Some("\"p\"".to_owned()), ..typed("", 200, PAGE) },
+        typed("application/xhtml+xml", 201, ""),
+    ] {
+        for position in [of_generation("g", 19), at(ONE, Some("\"e\""))] {
+            let mut session = resumed(position.clone());
+            answer(&mut session, status(304));
+            let ids = ids(1);
+            let ask = session.next(&waiting(&ids)).unwrap();
+            let event = session.answered(&ask, page.clone(), 0);
+            assert!(is_foreign(&event), "{page:?}: {event:?}");
+            assert_eq!((session.position(), session.next(&[])), (&position, None));
+        }
+    }
+}
+
+/// Other errors too are a log's, unless a page explains them.
+#[test]
+fn error_that_a_page_explains_is_foreign_but_for_methods_and_sizes() {
+    for (code, is_no_log) in [(400, true), (402, true), (418, true), (405, false), (413, false)] {
+        for (media_type, body) in [("text/html", ""), ("", PAGE), ("text/plain", "no\n")] {
+            let mut session = resumed(of_generation("g", 19));
+            let event = answer(&mut session, typed(media_type, code, body));
+            match is_no_log && media_type != "text/plain" {
+                true => assert!(is_foreign(&event), "{code} {media_type}: {event:?}"),
+                false => assert_eq!(event, Event::Stopped(Stop::Rejected(code))),
+            }
+        }
+    }
+}
+
+/// R44: a server that has a page for every address has no snapshot.
+#[test]
+fn page_in_place_of_a_snapshot_is_none() {
+    let page = typed("text/html", 200, PAGE);
+    let mut session = Session::new(None, Start::Whole);
+    assert_eq!(answer(&mut session, page.clone()), Event::Nothing);
+    assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    // If the server says what it covers, it is a snapshot, and damaged.
+    let told = Answer { covers: Some("\"g-19\"".to_owned()), ..page };
+    let mut session = Session::new(None, Start::Whole);
+    assert_eq!(answer(&mut session, told), Event::Snapshot(PAGE.into()));
+    assert!(!session.dismiss_snapshot());
+}
+
+#[test]
+fn packed_or_broken_snapshot_is_asked_for_again() {
+    for broken in [
+        Answer { coding: Some("gzip".to_owned()), ..whole(0, "state") },
+        Answer { ended: false, ..whole(0, "sta") },
+    ] {
+        let mut session = Session::new(None, Start::Whole);
+        assert!(matches!(answer(&mut session, broken.clone()), Event::Wait(_)));
+        assert_eq!(session.next(&[]), Some(Ask::Snapshot));
+        assert_eq!(answer(&mut session, whole(0, "state")), Event::Snapshot(b"state".to_vec()));
+    }
+}
+
 /// R36: a refusal says where the log ends. A page for people says nothing about a log.
 #[test]
 fn refusal_that_is_a_page_is_no_verdict_of_a_log() {
@@ -141,6 +203,17 @@ fn refusal_without_a_generation_does_not_come_from_a_hub() {
         let event = session.answered(&ask, typed(media_type, code, "{}"), 0);
         assert!(is_foreign(&event), "{code} {media_type}: {event:?}");
     }
+}
+
+#[test]
+fn whole_log_without_a_generation_does_not_come_from_a_hub() {
+    let both = whole(0, &format!("{ONE}{TWO}"));
+    let mut session = resumed(of_generation("g", 19));
+    let event = answer(&mut session, both.clone());
+    assert!(is_foreign(&event), "{event:?}");
+    assert_eq!(*session.position(), of_generation("g", 19));
+    let mut session = resumed(at(ONE, Some("\"e\"")));
+    assert_eq!(answer(&mut session, both), lines(TWO));
 }
 
 #[test]

@@ -85,6 +85,86 @@ fn a_new_replica_may_begin_in_the_middle() {
     assert!(!session.position().partial);
 }
 
+/// R43: only a session that knows nothing of a log may do with its end.
+#[test]
+fn session_reads_on_from_its_offset_wherever_it_would_have_begun() {
+    let whole = |offset| Range::From { offset, most: MOST_READ };
+    for (start, first) in [
+        (Start::Whole, whole(0)),
+        (Start::Copy, whole(0)),
+        (Start::Last(25), Range::Last(25)),
+        (Start::End, Range::Last(END)),
+    ] {
+        let mut session = Session::new(None, start);
+        if session.next(&[]) == Some(Ask::Snapshot) {
+            answer(&mut session, status(404));
+        }
+        assert_eq!(read(&session).range, first);
+        assert_eq!(read(&session).unless, None);
+        let session = Session::new(Some(of_generation("g", 19)), start);
+        assert_eq!(read(&session).range, whole(19), "{start:?}");
+    }
+}
+
+/// Whether an answer tells that the log ends with it (R21, R26).
+#[test]
+fn log_is_read_on_until_an_answer_reaches_its_end() {
+    let ranged = |range: &str| Answer {
+        generation: Some("g".to_owned()),
+        content_range: Some(range.to_owned()),
+        ..part(19, TWO, 38, "\"g-38\"")
+    };
+    for (answer_, is_end) in [
+        (ranged("bytes 19-37/38"), true),
+        (ranged("bytes 19-37/39"), false),
+        // A server that does not say how long the log is has sent less than it was asked for.
+        (ranged("bytes 19-37/*"), true),
+        (ranged(&format!("bytes 19-{}/*", 19 + MOST_READ - 1)), false),
+        (ranged("bytes 19-38/39"), false),
+    ] {
+        let mut session = resumed(of_generation("g", 19));
+        assert_eq!(answer(&mut session, answer_.clone()), lines(TWO));
+        assert_eq!(session.is_in_step(), is_end, "{answer_:?}");
+        let etag = session.position().etag.as_deref();
+        assert_eq!(etag, is_end.then_some("\"g-38\""), "{answer_:?}");
+    }
+    for (range, is_end) in [("bytes 13-37/*", false), ("bytes 14-37/*", true)] {
+        let mut session = Session::new(None, Start::Last(25));
+        answer(&mut session, status(404));
+        let both = format!("{ONE}{TWO}");
+        let start = 38 - (if is_end { 24 } else { 25 });
+        let content_range = Some(range.to_owned());
+        let last = Answer { content_range, ..part(start, &both[start as usize..], 38, "\"f\"") };
+        assert_eq!(answer(&mut session, last), lines(TWO));
+        assert_eq!(session.is_in_step(), is_end, "{range}");
+    }
+}
+
+/// R24: the tag of an answer without bytes is that of the log, if it has one.
+#[test]
+fn range_behind_the_end_keeps_or_renews_the_tag() {
+    for (etag, expected) in [(Some("\"g-19x\""), "\"g-19x\""), (None, "\"g-19\"")] {
+        let mut session = resumed(of_generation("g", 19));
+        let etag = etag.map(str::to_owned);
+        let end = Answer { etag, content_range: Some("bytes */19".to_owned()), ..status(416) };
+        assert_eq!(answer(&mut session, end), Event::Nothing);
+        assert_eq!(session.position().etag.as_deref(), Some(expected));
+    }
+}
+
+/// R28, R30: where bytes are compared, an answer that has none of them is doubted, unless it names this length.
+#[test]
+fn range_behind_the_end_of_a_file_counts_if_it_names_the_length() {
+    for (range, is_end) in [(Some("bytes */19"), true), (Some("bytes */18"), false), (None, false)]
+    {
+        let mut session = resumed(at(ONE, Some("\"e\"")));
+        let end = Answer { content_range: range.map(str::to_owned), ..status(416) };
+        let event = answer(&mut session, end);
+        let expected = if is_end { Event::Nothing } else { Event::Wait(Millis::new(1_500)) };
+        assert_eq!((event, session.is_in_step()), (expected, is_end), "{range:?}");
+    }
+}
+
 /// R21, R27, R31 and answers that are none: nothing is taken from them.
 #[test]
 fn an_answer_that_cannot_be_one_changes_nothing() {
