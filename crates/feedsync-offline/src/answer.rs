@@ -164,6 +164,13 @@ mod tests {
     }
 
     #[test]
+    fn answer_without_a_network_says_that_it_missed() {
+        let mut missing = HeaderMap::new();
+        missed(&mut missing);
+        assert_eq!(missing[CACHE_STATUS], "bitsy; fwd=miss; detail=offline");
+    }
+
+    #[test]
     fn only_what_others_say_must_not_be_stored_is_not() {
         let feed: Location = "http://example.org/feed".parse().unwrap();
         let other: Location = "http://cdn.example.net/1.mp3".parse().unwrap();

@@ -356,6 +356,12 @@ mod tests {
             assert_eq!(refused, HeaderError::Value("Cookie".to_owned()), "{value:?}");
             assert!(!refused.to_string().contains("Injected"));
         }
+        let mut joined = Registered::default();
+        joined.add("Accept", &"x".repeat(LONGEST - 3)).unwrap();
+        assert!(matches!(joined.add("Accept", "yz"), Err(HeaderError::TooLong(_))));
+        joined.add("Accept", "y").unwrap();
+        let value = joined.get(&header::ACCEPT).unwrap();
+        assert_eq!((value.len(), &value.as_bytes()[LONGEST - 4..]), (LONGEST, &b"x, y"[..]));
         let long = "x".repeat(LONGEST);
         assert!(registered.set("Cookie", &long).is_ok());
         assert!(matches!(registered.add("Cookie", "a=b"), Err(HeaderError::TooLong(_))));
