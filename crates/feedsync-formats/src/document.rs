@@ -13,6 +13,7 @@ use crate::payload::{Default, PayloadTag};
 use crate::read::{check_is_xml, looks_like_json};
 use crate::reading::{Reading, Refused};
 use crate::sync::{Surroundings, push_item};
+use crate::truthful::without_window;
 use crate::xml::{Encoding, decode};
 
 /// A document that keeps its source: what is not replaced comes out as it came in, in the
@@ -79,6 +80,7 @@ impl Document {
     /// stay, refused and plain ones too; of an id that occurs more often than it is named the
     /// surplus goes, since its versions are in the item that is named. Payloads of
     /// another format are projected. Outlines keep their nesting; a new place is in their claim.
+    /// A document that changes loses its window (4.2.3), since only its publisher knows the next one.
     pub fn to_bytes_with(&self, items: &[Item<Payload>]) -> Vec<u8> {
         match &self.0 {
             Kind::Json(document) => document.to_bytes_with(items),
@@ -134,7 +136,9 @@ impl XmlDocument {
             }
             _ => out.push_str(&self.text[end.offset..]),
         }
-        self.encoding.encode(&out)
+        let has_window =
+            self.parsed.reading.feed.sharing.as_ref().is_some_and(|it| it.window.is_some());
+        self.encoding.encode(&if has_window { without_window(out) } else { out })
     }
 
     fn place(&self) -> Surroundings {

@@ -53,6 +53,7 @@ mod submission;
 mod subscription_list;
 mod sync;
 mod truncate;
+mod truthful;
 mod write;
 mod xml;
 

@@ -151,6 +151,61 @@ fn items_without_title_link_and_guid_are_all_imported() {
     assert_eq!(desk.ok(&["import", "cases", feed.to_str().unwrap()]), "3 added\n");
 }
 
+/// Only a publisher knows the next value of `until`: a merged document does not keep one that is untrue (SSE 2.1,
+/// FeedSync 4.2.3).
+#[test]
+fn merged_documents_keep_no_window_that_is_untrue() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let feed = |namespace: &str, sharing: &str, sync: &str| {
+        format!(
+            "<rss version=\"2.0\" xmlns:sx=\"{namespace}\"><channel><title>t</title><link>http://x/</link>\
+             <description>d</description><sx:sharing {sharing}/><item><description>x</description>{sync}</item>\
+             </channel></rss>"
+        )
+    };
+    let sse = "http://www.microsoft.com/schemas/rss/sse";
+    let old = "<sx:sync id=\"i\" version=\"1\"><sx:history when=\"Sat, 21 May 2005 09:43:33 GMT\" by=\"A\"/></sx:sync>";
+    let new = "<sx:sync id=\"i\" version=\"2\"><sx:history when=\"Sun, 22 May 2005 09:43:33 GMT\" by=\"B\">\
+        <sx:update when=\"Sat, 21 May 2005 09:43:33 GMT\" by=\"A\"/></sx:history></sx:sync>";
+    let since = "since=\"Sat, 21 May 2005 09:43:33 GMT\"";
+    let window =
+        format!("version=\"0.91\" {since} until=\"Sat, 21 May 2005 09:43:33 GMT\" window=\"30\"");
+    place.write("local.rss", &feed(sse, &window, old));
+    place.write("incoming.rss", &feed(sse, "version=\"0.91\"", new));
+    desk.ok(&["merge", "local.rss", "local.rss", "--output", "same.rss"]);
+    assert_eq!(place.read("same.rss"), place.read("local.rss"));
+    desk.ok(&["merge", "local.rss", "incoming.rss", "--output", "out.rss"]);
+    let merged = place.read("out.rss");
+    assert!(
+        merged.contains(&format!("<sx:sharing version=\"0.91\" {since} window=\"30\"/>")),
+        "{merged}"
+    );
+
+    let feedsync = "http://feedsync.org/2007/feedsync";
+    let sync = |updates: u32, history: &str| {
+        format!("<sx:sync id=\"i\" updates=\"{updates}\">{history}</sx:sync>")
+    };
+    let first = "<sx:history sequence=\"1\" when=\"2005-05-21T09:43:33Z\" by=\"A\"/>";
+    let second =
+        format!("<sx:history sequence=\"2\" when=\"2005-05-22T09:43:33Z\" by=\"B\"/>{first}");
+    let window = "since=\"1\" until=\"2\" expires=\"2030-01-01T00:00:00Z\"";
+    place.write("local.rss", &feed(feedsync, window, &sync(1, first)));
+    place.write("incoming.rss", &feed(feedsync, "", &sync(2, &second)));
+    desk.ok(&["merge", "local.rss", "incoming.rss", "--output", "out.rss"]);
+    let merged = place.read("out.rss");
+    assert!(merged.contains("<sx:sharing expires=\"2030-01-01T00:00:00Z\"/>"), "{merged}");
+
+    let Some(cases) = std::env::var_os("FEEDSYNC_CASES") else {
+        eprintln!("FEEDSYNC_CASES is not set: its feeds are left out");
+        return;
+    };
+    let case =
+        |name: &str| std::path::Path::new(&cases).join("feedsync").join(name).display().to_string();
+    desk.ok(&["merge", &case("s9.rss"), &case("s9i.rss"), "--output", "out.rss"]);
+    assert!(!place.read("out.rss").contains("until="), "{}", place.read("out.rss"));
+}
+
 #[test]
 fn items_without_sync_information_beside_others_are_no_success() {
     let place = Place::new();

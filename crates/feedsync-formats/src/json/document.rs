@@ -12,6 +12,7 @@ use super::write::{push_item, push_sync};
 use crate::diagnostic::{Diagnostic, ReadError};
 use crate::options::ReadOptions;
 use crate::reading::{Reading, Refused};
+use crate::truthful::without_json_window;
 
 /// A document that keeps its source: what is not replaced comes out as it came in.
 pub struct Document {
@@ -90,7 +91,14 @@ impl Document {
         for part in [&text[..start], open, &list.out, close, &text[list.end..]] {
             out.extend_from_slice(part.as_bytes());
         }
-        out
+        if out == self.bytes {
+            return out;
+        }
+        let written = std::str::from_utf8(&out[self.byte_order_mark..]).unwrap_or_default();
+        match without_json_window(written) {
+            Some(truthful) => [&out[..self.byte_order_mark], truthful.as_bytes()].concat(),
+            None => out,
+        }
     }
 }
 

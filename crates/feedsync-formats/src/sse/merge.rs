@@ -7,6 +7,7 @@ use feedsync::{Format, ItemId, Outcome};
 use super::document::Document;
 use super::plan::{Plan, plan};
 use super::rebuild::rebuild;
+use crate::truthful::without_window;
 
 /// What merging gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Document {
         let bytes = if leaves_unchanged(&plan) {
             self.bytes.clone()
         } else {
-            self.encoding.encode(&rebuild(self, incoming, &plan)?)
+            self.encoding.encode(&without_window(rebuild(self, incoming, &plan)?))
         };
         Ok(Merged { bytes, outcomes: plan.outcomes, moved: plan.moved })
     }

@@ -125,3 +125,35 @@ impl Reach {
             .min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pauses double from the first one to the longest, of which chance takes up to half.
+    #[test]
+    fn server_that_is_lost_is_tried_after_a_pause_and_is_here_when_it_answers() {
+        let location: Location = "http://example.org/feed".parse().unwrap();
+        let elsewhere: Location = "http://example.net/feed".parse().unwrap();
+        let mut reach = Reach::default();
+        assert!(reach.is_here(&location) && reach.may_try(&location, Time::from_millis(0)));
+        let mut now = Time::from_millis(1_000);
+        let mut pauses = Vec::new();
+        for _ in 0..20 {
+            reach.lost(&location, now, u64::MAX);
+            // Another request that was lost at the same time counts as the same.
+            reach.lost(&location, now, u64::MAX);
+            assert!(!reach.is_here(&location) && reach.is_here(&elsewhere));
+            let until = reach.away_until(&location).unwrap();
+            assert!(!reach.may_try(&location, now) && reach.may_try(&location, until));
+            pauses.push(until.since(now));
+            now = until;
+        }
+        assert_eq!((pauses[0], pauses[1], pauses[2]), (FIRST, FIRST * 2, FIRST * 4));
+        assert_eq!(pauses.last(), Some(&LONGEST));
+        assert!(reach.answered(&location) && !reach.answered(&location));
+        assert!(reach.is_here(&location));
+        reach.lost(&location, now, 0);
+        assert_eq!(reach.away_until(&location).unwrap().since(now), FIRST / 2);
+    }
+}

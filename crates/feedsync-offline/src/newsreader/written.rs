@@ -134,3 +134,29 @@ impl fmt::Debug for Sending {
         write!(f, "{} {}", self.method, self.path.split('?').next().unwrap_or_default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_changes_come_back_and_show_no_body_in_logs() {
+        let turn = Turn { was: Some(false), now: true };
+        let change = Change {
+            request: Sending {
+                method: "PUT".to_owned(),
+                path: "v1/entries?secret=1".to_owned(),
+                content_type: Some("application/json".to_owned()),
+                body: "{\"entry_ids\":[7]}".to_owned(),
+            },
+            toggles: Some((7, true)),
+            marks: vec![Mark { article: 7, feed: None, read: Some(turn), starred: None }],
+            tags: vec![("later".to_owned(), false)],
+        };
+        assert_eq!(Change::of_text(&change.to_text()), Some(change.clone()));
+        assert_eq!(Change::of_text("{}"), None);
+        let shown = format!("{change:?}");
+        assert!(shown.contains("PUT v1/entries"), "{shown}");
+        assert!(!shown.contains("secret") && !shown.contains("entry_ids"), "{shown}");
+    }
+}
