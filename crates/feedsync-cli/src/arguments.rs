@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use feedsync::Format;
-use feedsync_client::fetch::{FetchError, Url};
+use feedsync_client::fetch::{Url, address};
 use feedsync_store::EndpointName;
 
 use crate::commands;
@@ -205,9 +205,13 @@ pub(crate) fn socket(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "no address with a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
 }
 
-/// An absolute address on the web, as an option gives it.
-pub(crate) fn url(text: &str) -> Result<Url, FetchError> {
-    feedsync_client::fetch::address(text)
+/// An absolute address on the web that everybody may see, as an option gives it.
+pub(crate) fn public_url(text: &str) -> Result<Url, String> {
+    let url = address(text).map_err(|error| error.to_string())?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("it is published, so it must not have a user name and a password".to_owned());
+    }
+    Ok(url)
 }
 
 /// One of the five formats.

@@ -38,7 +38,7 @@ pub(crate) struct Export {
     #[arg(long)]
     sse: bool,
     /// Address at which the feed will be
-    #[arg(long, value_parser = arguments::url)]
+    #[arg(long, value_parser = arguments::public_url)]
     url: Option<Url>,
     /// Write to FILE [default: standard output]
     #[arg(long, short, value_name = "FILE")]

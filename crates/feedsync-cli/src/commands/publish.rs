@@ -47,7 +47,7 @@ pub(crate) struct Publish {
     #[arg(long, short, value_name = "DIR")]
     directory: PathBuf,
     /// Address at which the web server has that directory
-    #[arg(long, value_parser = arguments::url)]
+    #[arg(long, value_parser = arguments::public_url)]
     url: Url,
     /// The formats, with commas between [default: the collection's]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = arguments::format())]

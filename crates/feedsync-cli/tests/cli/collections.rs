@@ -6,6 +6,26 @@ use feedsync_store::{CollectionName, People as _, SqliteStore, SystemEnvironment
 
 use crate::support::Place;
 
+/// Addresses in feeds are for everybody.
+#[test]
+fn published_addresses_have_no_credentials() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    for arguments in [&["export", "notes"][..], &["publish", "notes", "--directory", "www"]] {
+        for (url, said) in [
+            ("https://anna:secret@example.org/feeds/", "must not have a user name and a password"),
+            ("example.org", "an address begins with https:// or http://"),
+            ("ftp://example.org/", "only http and https"),
+        ] {
+            let run = desk.run(&[arguments, &["--url", url]].concat());
+            run.fails(2, said);
+            assert!(!place.path("www").exists());
+        }
+    }
+    let url = "https://example.org/?a=b";
+    desk.run(&["publish", "notes", "--directory", "www", "--url", url]).fails(2, "no directory");
+}
+
 #[test]
 fn a_directory_that_nobody_initialised_says_what_to_do() {
     let place = Place::new();
