@@ -205,7 +205,7 @@ pub(crate) fn socket(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "no address with a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
 }
 
-/// An absolute address on the web that everybody may see, as an option gives it.
+/// Parses an address that feeds show to everybody: absolute, over http or https, without credentials.
 pub(crate) fn public_url(text: &str) -> Result<Url, String> {
     let url = address(text).map_err(|error| error.to_string())?;
     if !url.username().is_empty() || url.password().is_some() {

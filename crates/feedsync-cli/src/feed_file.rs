@@ -8,13 +8,13 @@ use feedsync_store::{Number, PageLimit};
 use crate::failure::Failure;
 use crate::source::Target;
 
-/// Items that are read at once.
+/// Items of one page that is read from the store.
 const PAGE: usize = 500;
 
-/// Which items of a publication a document has.
+/// Kinds of feeds, by their items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// Changed items of its window, oldest change first.
+    /// Items that changed within the window, oldest change first.
     Partial,
     /// All items, by id.
     Complete,
@@ -25,9 +25,9 @@ pub(crate) struct FeedFile<'a> {
     pub(crate) publication: &'a Publication,
     pub(crate) extent: Extent,
     pub(crate) format: Format,
-    /// Address at which it will be.
+    /// Address of the document.
     pub(crate) url: Option<&'a str>,
-    /// Address of the complete feed.
+    /// Address of the complete feed of the same items.
     pub(crate) complete: Option<&'a str>,
 }
 
@@ -106,9 +106,11 @@ struct Pages<'a> {
     cursor: Option<Cursor>,
 }
 
-/// Where the next page begins.
+/// Begin of the next page.
 enum Cursor {
+    /// After a change.
     Change(Number),
+    /// After an item, or with the first one.
     Id(Option<ItemId>),
 }
 
@@ -122,24 +124,75 @@ impl<'a> Pages<'a> {
         Self { endpoint, publication, cursor: Some(cursor) }
     }
 
-    /// The next page; none after the last one.
-    async fn next(&mut self) -> Result<Option<Vec<Item<Payload>>>, EndpointError> {
+    /// Reads the next page; `None` after the last one. A collection that was made anew meanwhile is an error, since
+    /// one document cannot hold items of both.
+    async fn next(&mut self) -> Result<Option<Vec<Item<Payload>>>, Failure> {
         let Some(cursor) = self.cursor.take() else { return Ok(None) };
         let limit = PageLimit::items(PAGE);
-        let stored = match cursor {
+        let (collection, stored) = match cursor {
             Cursor::Change(after) => {
                 let page = self.endpoint.page(self.publication, after, limit).await?;
                 self.cursor = page.more.then_some(Cursor::Change(page.through));
-                page.items
+                (page.collection, page.items)
             }
             Cursor::Id(after) => {
                 let name = &self.publication.collection.name;
                 let page = self.endpoint.store().items_by_id(name, after.as_ref(), limit).await?;
                 let last = page.items.last().map(|stored| stored.item.id.clone());
                 self.cursor = page.more.then_some(Cursor::Id(last));
-                page.items
+                (page.collection, page.items)
             }
         };
+        if collection.epoch != self.publication.collection.epoch {
+            let name = &collection.name;
+            return Err(Failure::refused(format!("{name} was made anew meanwhile: run it again")));
+        }
         Ok(Some(stored.into_iter().map(|stored| stored.item).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use feedsync_store::{
+        CollectionName, EndpointName, MemoryStore, NewCollection, SystemEnvironment,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn document_of_a_collection_that_is_made_anew_is_refused() {
+        let environment = Arc::new(SystemEnvironment);
+        let store = MemoryStore::new(&EndpointName::new("desk").unwrap(), environment.clone());
+        let endpoint = Endpoint::new(Arc::new(store), environment);
+        let notes = CollectionName::new("notes").unwrap();
+        let new = NewCollection {
+            name: notes.clone(),
+            title: "Notes".to_owned(),
+            format: Format::Atom,
+            settings: BTreeMap::new(),
+        };
+        endpoint.store().create_collection(new.clone()).await.unwrap();
+        let publication = endpoint.publish_complete(&notes).await.unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let write = async |extent| {
+            let (format, publication) = (Format::Atom, &publication);
+            let file = FeedFile { publication, extent, format, url: None, complete: None };
+            let mut target = Target::open(Some(&directory.path().join("notes.atom"))).unwrap();
+            file.write(&endpoint, &mut target, |_| {}).await
+        };
+        for extent in [Extent::Partial, Extent::Complete] {
+            assert!(matches!(write(extent).await, Ok(0)));
+        }
+        endpoint.store().drop_collection(&notes).await.unwrap();
+        endpoint.store().create_collection(new).await.unwrap();
+        for extent in [Extent::Partial, Extent::Complete] {
+            let Err(Failure::Said { message, .. }) = write(extent).await else {
+                panic!("{extent:?}")
+            };
+            assert_eq!(message, "notes was made anew meanwhile: run it again");
+        }
     }
 }

@@ -153,13 +153,14 @@ impl Target {
             let permissions = std::fs::Permissions::from_mode(mode);
             whole.as_file().set_permissions(permissions).map_err(|error| failed(&path, &error))?;
         }
+        // Otherwise a power cut could leave an empty file under the name.
+        whole.as_file().sync_all().map_err(|error| failed(&path, &error))?;
         whole.persist(&path).map(drop).map_err(|error| failed(&path, &error.error))
     }
 }
 
 impl Target {
-    /// The document is complete. A file that has the very same bytes already stays as it is, with its date;
-    /// returns whether it was replaced.
+    /// Completes the document. A file that has the same bytes already keeps its date; returns whether it was replaced.
     pub(crate) fn finish_if_changed(self) -> Result<bool, Failure> {
         if let Self::File { path, whole } = &self
             && is_same(path, whole.path()).map_err(|error| failed(path, &error))?
@@ -171,7 +172,7 @@ impl Target {
     }
 }
 
-/// Whether there is a file of the same bytes as another one.
+/// Whether two files have the same bytes; `false` if the first one does not exist.
 fn is_same(path: &Path, other: &Path) -> std::io::Result<bool> {
     let mut files = match File::open(path) {
         Ok(file) => [BufReader::new(file), BufReader::new(File::open(other)?)],

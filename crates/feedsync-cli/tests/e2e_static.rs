@@ -106,7 +106,7 @@ fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
         let suffix = if format == "pox" { "xml" } else { format };
         let url = format!("{}/notes.{suffix}", files.url);
         assert_eq!(place.run(&["validate", &url]).code, 0);
-        assert_eq!(place.run(&["validate", &url.replace("notes.", "notes-complete.")]).code, 0);
+        assert_eq!(place.run(&["validate", &url.replace("notes.", "notes.complete.")]).code, 0);
         let (early, late) = (place.bare("early"), place.bare("late"));
         early.ok(&["sync", "notes", &url]);
         assert_eq!(early.state(), publisher.state());
@@ -186,7 +186,7 @@ fn publish_watches_for_changes() {
         }
         panic!("{text} was not published");
     };
-    until("https://example.org/notes-complete.atom");
+    until("https://example.org/notes.complete.atom");
     publisher.add("Milk", "two litres");
     until("Milk");
     watching.kill().unwrap();

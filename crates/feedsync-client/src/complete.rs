@@ -30,7 +30,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// One of which nothing is read yet but what its publisher says of it.
+    /// A complete feed with this sharing, none of whose items is read yet.
     pub(crate) fn of(sharing: Option<Sharing>) -> Self {
         Self { sharing, ..Self::default() }
     }

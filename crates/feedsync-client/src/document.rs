@@ -74,7 +74,7 @@ impl Reader<'_> {
         Ok(Page { next, ..page })
     }
 
-    /// Reads the body of a response; without what its head says of a next page.
+    /// Reads the body of a response. The page has no link to a next one, which only the header names.
     pub(crate) async fn page_of(
         &self,
         url: &Url,

@@ -36,7 +36,7 @@ impl ResponseBody {
         Ok(Self { bytes: response.into_bytes().await?, media_type })
     }
 
-    /// The bytes, in UTF-8 where the media type names the encoding that counts.
+    /// Returns the bytes, converted to UTF-8 where the media type names the encoding (RFC 7303).
     pub(crate) fn decoded(self, mode: Mode) -> Vec<u8> {
         with_charset(self.bytes, self.media_type.as_deref(), mode)
     }

@@ -28,7 +28,7 @@ pub struct Publication {
 
 impl Endpoint {
     /// The feed for a subscriber that has seen a collection up to `since`, a text of ours or of
-    /// anybody's. Without one it has all changes, or the recent ones that the settings of the collection bound.
+    /// anybody's. Without `since` the feed has all changes, within the bounds that the settings of the collection give.
     pub async fn publish(
         &self,
         collection: &CollectionName,
@@ -54,7 +54,7 @@ impl Endpoint {
         Ok(self.publication(collection, &settings, None, horizon))
     }
 
-    /// The feed with what changed after a text or else after the last change that is left out.
+    /// The feed of changes after `since`, or without it after the horizon: the last change that the feed leaves out.
     fn publication(
         &self,
         collection: Collection,
@@ -74,7 +74,7 @@ impl Endpoint {
         Publication { collection, window, expires, after, up_to }
     }
 
-    /// Last change that a partial feed leaves out (4.2.4).
+    /// Finds the last change that the partial feed leaves out (4.2.4).
     async fn partial_horizon(
         &self,
         collection: &Collection,

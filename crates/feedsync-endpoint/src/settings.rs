@@ -11,7 +11,7 @@ mod period;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::nearest::did_you_mean;
 
@@ -49,7 +49,7 @@ pub struct Settings {
     pub keep_stale_edits: bool,
     /// What is kept, and for how long (FeedSync 4.2.4).
     pub keep: Keep,
-    /// Bounds of the feed for subscribers that ask for changes without naming the last one that they know (FeedSync 4).
+    /// Bounds of the partial feed, for subscribers that ask without `since` (FeedSync 4).
     pub partial: Partial,
     /// How long a subscriber may go without asking again (`sx:sharing/@expires`, FeedSync 2.2).
     pub expires: Option<Period>,
@@ -90,8 +90,8 @@ pub struct Keep {
     pub tombstones: Option<Period>,
 }
 
-/// Bounds of the partial feed; what is `None` is not limited. Whoever needs more reads the complete feed, which the
-/// partial one names.
+/// Bounds of the partial feed; `None` is no bound. Subscribers that need more read the complete feed, which the partial
+/// feed names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Partial {
@@ -125,14 +125,10 @@ pub enum SettingError {
 impl SettingError {
     /// Finds the setting at fault in a value that was refused: of a group, the part.
     fn of(name: &str, value: &Value, error: &serde_json::Error) -> Self {
-        if let ("keep" | "partial", Value::Object(parts)) = (name, value) {
+        if let (true, Value::Object(parts)) = (Settings::is_group(name), value) {
             for (part, value) in parts {
-                let alone = Value::Object([(part.clone(), value.clone())].into_iter().collect());
-                let fault = match name {
-                    "keep" => serde_json::from_value::<Keep>(alone).err(),
-                    _ => serde_json::from_value::<Partial>(alone).err(),
-                };
-                let Some(error) = fault else { continue };
+                let alone = json!({ name: { part: value } });
+                let Err(error) = serde_json::from_value::<Settings>(alone) else { continue };
                 let name = format!("{name}.{part}");
                 return match Settings::USER_NAMES.contains(&&*name) {
                     true => Self::value(&name, value, &error),
@@ -149,8 +145,9 @@ impl SettingError {
                 "it is true or false".to_owned()
             }
             "keep.count" | "partial.count" => "it is a whole number".to_owned(),
-            "keep" => "it has parts: keep.age, keep.count and keep.tombstones".to_owned(),
-            "partial" => "it has parts: partial.age and partial.count".to_owned(),
+            _ if Settings::is_group(name) => {
+                format!("it has parts: {}", Settings::parts(name).collect::<Vec<_>>().join(", "))
+            }
             _ => error.to_string(),
         };
         Self::Value { name: name.to_owned(), value: shown(value), reason }
@@ -232,6 +229,18 @@ impl Settings {
         "public",
         "documents",
     ];
+
+    /// Names of the parts of a setting, as users write them; none if it is no group.
+    fn parts(name: &str) -> impl Iterator<Item = &'static str> {
+        let is_part =
+            move |user: &&str| user.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        Self::USER_NAMES.into_iter().filter(is_part)
+    }
+
+    /// Whether users set a setting by its parts, such as `keep.age`.
+    pub fn is_group(name: &str) -> bool {
+        Self::parts(name).next().is_some()
+    }
 
     /// Sets one by its name to the value of a JSON text.
     pub fn set(&mut self, name: &str, json: &str) -> Result<(), SettingError> {

@@ -3,9 +3,9 @@
 use encoding_rs::{Encoding, UTF_8};
 
 use crate::options::{Mode, ReadOptions};
-use crate::xml::{declared_span, decode};
+use crate::xml::{declared_encoding, declared_span, decode};
 
-/// The value of the parameter `charset` of a media type.
+/// Finds the parameter `charset` of a media type.
 ///
 /// ```
 /// assert_eq!(feedsync_formats::charset("text/xml; Charset=\"utf-8\""), Some("utf-8"));
@@ -32,10 +32,11 @@ pub fn with_charset(bytes: Vec<u8>, media_type: Option<&str>, mode: Mode) -> Vec
     let Some(encoding) = encoding.filter(|_| Encoding::for_bom(&bytes).is_none()) else {
         return bytes;
     };
-    if mode == Mode::Tolerant
-        && encoding != UTF_8
-        && decode(&bytes, &ReadOptions::tolerant()).is_ok()
-    {
+    let is_as_declared = match encoding == UTF_8 {
+        true => declared_encoding(&bytes).is_none_or(|name| name.eq_ignore_ascii_case("utf-8")),
+        false => mode == Mode::Tolerant && decode(&bytes, &ReadOptions::tolerant()).is_ok(),
+    };
+    if is_as_declared {
         return bytes;
     }
     let Some(text) = encoding.decode_without_bom_handling_and_without_replacement(&bytes) else {
@@ -91,12 +92,8 @@ mod tests {
             let media_type = format!("application/atom+xml; charset={named}");
             for (mode, expected) in [(Mode::Strict, of_strict), (Mode::Tolerant, of_tolerant)] {
                 let found = title(bytes.clone(), &media_type, mode);
-                assert_eq!(
-                    found.as_deref(),
-                    expected,
-                    "{} {declared} {named} {mode:?}",
-                    written.name()
-                );
+                let what = (written.name(), declared, named, mode);
+                assert_eq!(found.as_deref(), expected, "{what:?}");
             }
         }
     }

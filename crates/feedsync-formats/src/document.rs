@@ -12,8 +12,8 @@ use crate::options::ReadOptions;
 use crate::payload::{Default, PayloadTag};
 use crate::read::{check_is_xml, looks_like_json};
 use crate::reading::{Reading, Refused};
+use crate::stale_window::without_window;
 use crate::sync::{Surroundings, push_item};
-use crate::truthful::without_window;
 use crate::xml::{Encoding, decode};
 
 /// A document that keeps its source: what is not replaced comes out as it came in, in the

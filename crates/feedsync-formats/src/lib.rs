@@ -49,11 +49,11 @@ mod rss;
 mod served;
 mod server_parts;
 pub mod sse;
+mod stale_window;
 mod submission;
 mod subscription_list;
 mod sync;
 mod truncate;
-mod truthful;
 mod write;
 mod xml;
 

@@ -267,9 +267,9 @@ impl Session {
         }
     }
 
-    /// What came in place of a snapshot is none, as from a server that has a page for every address: then there is
-    /// none. `false` if the server said what it covers, so that one is there, and damaged.
-    pub fn dismiss_snapshot(&self) -> bool {
+    /// Whether a snapshot that cannot be read means that the server has none: some servers have a page for every
+    /// address. `false` if the server said what the snapshot covers, so that there is one, and it is damaged.
+    pub fn is_without_snapshot(&self) -> bool {
         self.told.is_none()
     }
 

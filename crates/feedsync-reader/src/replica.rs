@@ -201,7 +201,7 @@ impl Replica {
             Event::Lines(bytes) => is_new = self.lines(&bytes, random),
             Event::Snapshot(bytes) => match Snapshot::read(&bytes) {
                 Ok(snapshot) => is_new = self.take_snapshot(snapshot, session),
-                Err(error) if error.is_of_another_kind() && session.dismiss_snapshot() => {}
+                Err(error) if error.is_of_another_kind() && session.is_without_snapshot() => {}
                 Err(error) => return Err(error),
             },
             Event::Restarted => {

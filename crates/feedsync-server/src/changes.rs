@@ -67,7 +67,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     document.answer(&hub.endpoint, items, Some(window), pages).await
 }
 
-/// Begin of the window, where nobody asked for one and the settings of the collection bound it.
+/// Returns the `since` of a feed that the settings of the collection bound; `None` if the request has a `since`, or if
+/// nothing is left out.
 fn bounded<'a>(call: &Call, publication: &'a Publication) -> Option<&'a str> {
     let is_bounded = publication.after > publication.collection.horizon;
     let is_asked = call.query.text("since").is_some();

@@ -50,7 +50,7 @@ pub(crate) struct Document {
 pub(crate) struct Dated {
     /// When subscribers should have asked again.
     pub(crate) expires: Option<Timestamp>,
-    /// Begin of a window that the settings of the collection bound.
+    /// `since` of a feed that the settings of the collection bound.
     pub(crate) since: Option<String>,
 }
 
@@ -183,7 +183,7 @@ impl Document {
     ) -> Result<Response, Problem> {
         self.headers.insert(header::CONTENT_TYPE, self.shown.content_type());
         self.headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
-        // Whoever asks for one format by its suffix is led to feeds of that format, where there are such feeds.
+        // A request for one format by its suffix gets links to feeds of that format, where the format has feeds.
         let suffix =
             |view: View| self.suffix.filter(|suffix| Representation::of(view).contains(suffix));
         let url = |view: View| self.base.url(&view.path(&self.collection.name, suffix(view)));

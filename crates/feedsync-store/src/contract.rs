@@ -143,8 +143,8 @@ pub trait Store: People + Logs {
         places: NonZeroUsize,
     ) -> Result<Option<ItemId>, StoreError>;
 
-    /// Number of the last change that the bounds leave out; zero if they leave out none. Work follows the changes
-    /// within the bounds.
+    /// Number of the last change that the bounds leave out; zero if they leave out none. The time taken grows with the
+    /// number of changes within the bounds.
     async fn last_before(
         &self,
         collection: &CollectionName,

@@ -47,9 +47,9 @@ pub enum Step {
         /// Why.
         reason: Reason,
     },
-    /// It names itself as its complete feed: merge it, then ask [`after_complete`] with it as both feeds.
+    /// The feed names itself as the complete feed: merge it, then ask [`after_complete`] with it as both feeds.
     IsComplete {
-        /// Why a complete feed was needed.
+        /// Reason why the subscriber needs a complete feed.
         reason: Reason,
     },
 }

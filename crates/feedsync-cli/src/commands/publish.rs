@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use feedsync::Format;
 use feedsync_client::fetch::Url;
-use feedsync_endpoint::Publication;
+use feedsync_endpoint::{Publication, Settings};
 use feedsync_formats::suffix;
 use feedsync_store::CollectionName;
 use serde_json::{Value, json};
@@ -14,17 +14,18 @@ use serde_json::{Value, json};
 use crate::arguments;
 use crate::commands::import::only_collection;
 use crate::context::{Context, Home};
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::feed_file::{Extent, FeedFile};
 use crate::output::progress::Progress;
 use crate::output::{self, text};
 use crate::source::Target;
 
-/// Time between two looks at the clock, on which expiry and the age of a partial feed depend.
-const LOOK: Duration = Duration::from_secs(10);
+/// Interval at which files are written without a change: `expires` and the bounds of the partial feed depend on the
+/// clock.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Least time between two times that files are written.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Minimum interval between two writes of the files.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,7 +37,7 @@ Examples:
 /// Keep feeds of a collection on a web server up to date
 ///
 /// Writes two files for each format: NAME.FORMAT with the latest changes, bounded by the settings partial.age
-/// and partial.count, and NAME-complete.FORMAT with all items. Any web server can serve them. Subscribers need
+/// and partial.count, and NAME.complete.FORMAT with all items. Any web server can serve them. Subscribers need
 /// only the address of the first, which names the second. Files that would not change are left alone.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -69,9 +70,13 @@ impl Publish {
             return Err(Failure::usage(format!("{url} is the address of no directory"))
                 .hint("give it without what follows the question mark"));
         }
+        let settings = Settings::read(&home.endpoint.collection(&name).await?.settings)?;
+        if settings.drafts {
+            warn(&format!("drafts of {name} are published, too"));
+        }
         std::fs::create_dir_all(&self.directory)
             .map_err(|error| Failure::file(&self.directory.display().to_string(), &error))?;
-        // Changes from now on are noticed, whatever is written first.
+        // Subscribed before the first read, so that no change is missed.
         let mut notices = home.store.subscribe(&name);
         let mut published = None;
         loop {
@@ -85,8 +90,8 @@ impl Publish {
                 return Ok(());
             }
             let next = async {
-                tokio::time::sleep(PAUSE).await;
-                let _ = tokio::time::timeout(LOOK, notices.next()).await;
+                tokio::time::sleep(MIN_INTERVAL).await;
+                let _ = tokio::time::timeout(REFRESH_INTERVAL, notices.next()).await;
             };
             tokio::select! {
                 () = next => {}
@@ -95,7 +100,8 @@ impl Publish {
         }
     }
 
-    /// Writes all files: complete feeds first, so that the complete feed is never older than what leads to it.
+    /// Writes all files: complete feeds first, since a subscriber that falls behind goes from the partial feed to
+    /// the complete one.
     async fn publish(
         &self,
         home: &Home,
@@ -114,7 +120,7 @@ impl Publish {
             }
         }
         drop(progress);
-        home.endpoint.mark_sent(name, feeds.partial.up_to).await?;
+        home.endpoint.mark_sent(name, feeds.complete.up_to).await?;
         Ok(files)
     }
 
@@ -130,7 +136,7 @@ impl Publish {
             Extent::Complete => &feeds.complete,
         };
         let name = &publication.collection.name;
-        let complete = format!("{name}-complete{}", suffix(format));
+        let complete = format!("{name}.complete{}", suffix(format));
         let file = match extent {
             Extent::Partial => format!("{name}{}", suffix(format)),
             Extent::Complete => complete.clone(),
@@ -155,7 +161,7 @@ impl Publish {
         format!("{}/{file}", self.url.as_str().trim_end_matches('/'))
     }
 
-    /// Tells which files were written; later on only of those that changed.
+    /// Prints the files that were written. Text and later rounds of `--watch` leave out files that did not change.
     fn report(&self, context: &Context, files: &[Value], is_again: bool) -> Result<(), Failure> {
         if context.json && !self.watch {
             return output::json(&files.iter().cloned().collect());
@@ -186,7 +192,7 @@ struct Feeds {
 }
 
 impl Feeds {
-    /// The complete feed is asked for last, so that it has all that the partial one leads to.
+    /// The complete feed is read last, so that its window ends no earlier than that of the partial feed.
     async fn of(home: &Home, name: &CollectionName) -> Result<Self, Failure> {
         let partial = home.endpoint.publish(name, None).await?;
         let complete = home.endpoint.publish_complete(name).await?;

@@ -135,7 +135,7 @@ pub(crate) async fn assign(
     let json = match (whole, part) {
         // A whole setting that is damaged is taken back so, whatever its parts are.
         (_, None) if default => Settings::default().members().remove(whole).unwrap_or_default(),
-        ("keep" | "partial", Some(part)) => {
+        (_, Some(part)) if Settings::is_group(whole) => {
             let mut parts = settings.members().remove(whole).unwrap_or_default();
             parts[part] = match value {
                 _ if default => Value::Null,
@@ -144,12 +144,8 @@ pub(crate) async fn assign(
             };
             parts
         }
-        (_, Some(_)) | ("keep" | "partial", None) => {
-            let error = SettingError::Unknown { name: name.to_owned() };
-            return Err(
-                Failure::usage(error).hint(format!("see the names: {}", command("help set")))
-            );
-        }
+        (_, Some(_)) => return Err(unknown(name)),
+        (_, None) if Settings::is_group(whole) => return Err(unknown(name)),
         ("accept", None) if value == "none" => json!([]),
         ("accept", None) => value.split(',').map(str::trim).collect(),
         ("categories", None) => categories(value, way).await?,
@@ -158,6 +154,11 @@ pub(crate) async fn assign(
         _ => serde_json::from_str(value).unwrap_or_else(|_| value.into()),
     };
     Ok(settings.set(whole, &json.to_string())?)
+}
+
+fn unknown(name: &str) -> Failure {
+    let error = SettingError::Unknown { name: name.to_owned() };
+    Failure::usage(error).hint(format!("see the names: {}", command("help set")))
 }
 
 fn number(name: &str, value: &str) -> Result<Value, Failure> {

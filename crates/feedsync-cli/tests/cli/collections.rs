@@ -26,6 +26,20 @@ fn published_addresses_have_no_credentials() {
     desk.run(&["publish", "notes", "--directory", "www", "--url", url]).fails(2, "no directory");
 }
 
+/// A hub shows the feeds of such a collection to editors alone; a web server shows files to everybody.
+#[test]
+fn publishing_drafts_is_warned_of() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let publish = || desk.run(&["publish", "notes", "-d", "www", "--url", "https://example.org/"]);
+    let run = publish();
+    assert_eq!((run.code, &*run.err), (0, ""));
+    desk.ok(&["set", "notes", "drafts=true"]);
+    let run = publish();
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("drafts of notes are published, too"), "{}", run.err);
+}
+
 #[test]
 fn a_directory_that_nobody_initialised_says_what_to_do() {
     let place = Place::new();

@@ -12,7 +12,7 @@ use super::write::{push_item, push_sync};
 use crate::diagnostic::{Diagnostic, ReadError};
 use crate::options::ReadOptions;
 use crate::reading::{Reading, Refused};
-use crate::truthful::without_json_window;
+use crate::stale_window::without_json_window;
 
 /// A document that keeps its source: what is not replaced comes out as it came in.
 pub struct Document {
@@ -96,7 +96,7 @@ impl Document {
         }
         let written = std::str::from_utf8(&out[self.byte_order_mark..]).unwrap_or_default();
         match without_json_window(written) {
-            Some(truthful) => [&out[..self.byte_order_mark], truthful.as_bytes()].concat(),
+            Some(written) => [&out[..self.byte_order_mark], written.as_bytes()].concat(),
             None => out,
         }
     }

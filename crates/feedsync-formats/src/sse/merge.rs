@@ -7,7 +7,7 @@ use feedsync::{Format, ItemId, Outcome};
 use super::document::Document;
 use super::plan::{Plan, plan};
 use super::rebuild::rebuild;
-use crate::truthful::without_window;
+use crate::stale_window::without_window;
 
 /// What merging gave.
 #[derive(Debug, Clone, PartialEq, Eq)]

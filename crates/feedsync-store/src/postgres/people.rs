@@ -382,7 +382,7 @@ async fn hold(transaction: &Transaction<'_>, name: &UserName) -> Result<(), Stor
     }
 }
 
-/// Gives a user a role in a collection, and returns the id of the row of that.
+/// Gives a user a role in a collection, and returns the id of the collection's row.
 async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Result<i64, StoreError> {
     hold(transaction, &grant.user).await?;
     let collection = hold_collection(transaction, &grant.collection).await?;

@@ -358,7 +358,7 @@ pub(super) fn found(
     owner.map_or(Ok(()), |owner| charges::charge(connection, id, &owner))
 }
 
-/// Gives a user a role in a collection, and returns the id of the row of that.
+/// Gives a user a role in a collection, and returns the id of the collection's row.
 fn grant(connection: &Connection, grant: &Grant) -> Result<i64, StoreError> {
     require(connection, &grant.user)?;
     let shelf = collections::require(connection, &grant.collection)?;

@@ -88,6 +88,17 @@ fn appends_that_a_page_answers_are_not_appended() {
     }
 }
 
+/// An append that a page answers ends the session, and appends nothing.
+fn append_ends_at(page: &Answer, position: &Position) {
+    let mut session = resumed(position.clone());
+    answer(&mut session, status(304));
+    let ids = ids(1);
+    let ask = session.next(&waiting(&ids)).unwrap();
+    let event = session.answered(&ask, page.clone(), 0);
+    assert!(is_foreign(&event), "{page:?}: {event:?}");
+    assert_eq!((session.position(), session.next(&[])), (position, None));
+}
+
 #[test]
 fn page_in_answer_to_an_append_ends_the_session_at_once() {
     for page in [
@@ -97,13 +108,7 @@ fn page_in_answer_to_an_append_ends_the_session_at_once() {
         typed("application/xhtml+xml", 201, ""),
     ] {
         for position in [of_generation("g", 19), at(ONE, Some("\"e\""))] {
-            let mut session = resumed(position.clone());
-            answer(&mut session, status(304));
-            let ids = ids(1);
-            let ask = session.next(&waiting(&ids)).unwrap();
-            let event = session.answered(&ask, page.clone(), 0);
-            assert!(is_foreign(&event), "{page:?}: {event:?}");
-            assert_eq!((session.position(), session.next(&[])), (&position, None));
+            append_ends_at(&page, &position);
         }
     }
 }
@@ -134,7 +139,7 @@ fn page_in_place_of_a_snapshot_is_none() {
     let told = Answer { covers: Some("\"g-19\"".to_owned()), ..page };
     let mut session = Session::new(None, Start::Whole);
     assert_eq!(answer(&mut session, told), Event::Snapshot(PAGE.into()));
-    assert!(!session.dismiss_snapshot());
+    assert!(!session.is_without_snapshot());
 }
 
 #[test]
@@ -160,13 +165,7 @@ fn refusal_that_is_a_page_is_no_verdict_of_a_log() {
                 if code == 410 && position.generation.is_none() {
                     continue;
                 }
-                let mut session = resumed(position.clone());
-                answer(&mut session, status(304));
-                let ids = ids(1);
-                let ask = session.next(&waiting(&ids)).unwrap();
-                let event = session.answered(&ask, page.clone(), 0);
-                assert!(is_foreign(&event), "{page:?}: {event:?}");
-                assert_eq!((session.position(), session.next(&[])), (&position, None));
+                append_ends_at(&page, &position);
             }
         }
     }

@@ -176,7 +176,7 @@ fn what_is_no_snapshot_is_dismissed_unless_the_server_says_that_it_is_one() {
         let mut session = Session::new(None, Start::Whole);
         let is_none = told.is_none();
         answer(&mut session, Answer { covers: told, ..whole(0, "<html>") });
-        assert_eq!(session.dismiss_snapshot(), is_none);
+        assert_eq!(session.is_without_snapshot(), is_none);
         assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
     }
 }

@@ -1,15 +1,14 @@
-//! The window of a document whose items changed.
+//! Removes the window of a document whose items changed.
 //!
-//! `until` is the last change that a feed has. Whoever puts a change into a feed raises it (FeedSync 4.2.3, SSE 2.1).
-//! Only the publisher knows its next value, since the values are opaque. So a document that is edited loses the
-//! window that is no longer true, and subscribers assume nothing. SSE keeps `since`, which stays true: without it a
-//! feed is complete.
+//! `until` names the last change of a feed, and each further change raises it (FeedSync 4.2.3, SSE 2.1). The values
+//! are opaque, so only the publisher knows the next one. An edited document therefore loses `since` and `until`, and
+//! subscribers assume nothing. SSE keeps `since`: it stays true, and a feed without it would claim to be complete.
 
 use crate::json::{Node, without};
 use crate::options::ReadOptions;
 use crate::xml::{Attribute, Namespace, Reader, StartTag, Token};
 
-/// Removes what is not true any more from the first `sx:sharing` of a feed.
+/// Removes the window from the `sx:sharing` of a feed in XML.
 pub(crate) fn without_window(text: String) -> String {
     let Some(tag) = sharing(&text) else { return text };
     let names: &[&str] = if tag.is_sse { &["until"] } else { &["since", "until"] };
@@ -26,7 +25,7 @@ pub(crate) fn without_window(text: String) -> String {
     out
 }
 
-/// The same of a document of JSON.
+/// Removes the window from the `sharing` of a feed in JSON; `None` if it has no window.
 pub(crate) fn without_json_window(text: &str) -> Option<String> {
     let sharing = Node::root(text).member("sharing")?.value;
     sharing.member("until")?;
@@ -35,14 +34,15 @@ pub(crate) fn without_json_window(text: &str) -> Option<String> {
     Some([&text[..sharing.start()], &rest, &text[sharing.end()..]].concat())
 }
 
+/// A start tag of `sx:sharing`.
 struct Sharing {
     attributes: Vec<Attribute>,
     is_sse: bool,
 }
 
-/// The start tag of the `sx:sharing` of a feed: a child of the root, of `channel` or of `head`.
+/// Finds the `sx:sharing` of a feed: a child of the root, of `channel` or of `head`.
 fn sharing(text: &str) -> Option<Sharing> {
-    // It was read already, strictly or not.
+    // The document was read before, in whichever mode.
     let options = ReadOptions::tolerant();
     let mut reader = Reader::new(text, options.mode, &options.limits).ok()?;
     let mut attributes = Vec::new();
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn window_goes_and_all_else_stays() {
+    fn removes_only_the_window() {
         let sharing = "<sx:sharing a:since='1' since='2'\n\tuntil=\"3\" expires='4'><sx:related/></sx:sharing>";
         let kept = "<sx:sharing a:since='1' expires='4'><sx:related/></sx:sharing>";
         let feed = |namespace: &str, start: &str, sharing: &str, end: &str| {
@@ -107,7 +107,7 @@ mod tests {
             let kept = kept.replace(" expires", " since='2' expires");
             assert_eq!(edited, feed(sse, start, &kept, end));
         }
-        // Nothing is there, or what is there is not of the feed.
+        // No sx:sharing, and one that belongs to an item.
         for (start, sharing) in [("<rss><channel>", ""), ("<rss><channel><item>", sharing)] {
             let end = start.split('<').rev().filter(|it| !it.is_empty());
             let end: String = end.map(|name| format!("</{name}")).collect();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn window_of_json_goes_and_all_else_stays() {
+    fn removes_only_the_window_from_json() {
         for (document, expected) in [
             (
                 r#"{"items": [], "sharing": {"since": "1", "until": "2", "x": 1}}"#,
@@ -132,9 +132,8 @@ mod tests {
         }
     }
 
-    /// In every format a document keeps its window while nothing changes, and loses it with the first change.
     #[test]
-    fn edited_documents_do_not_say_what_is_no_longer_true() {
+    fn documents_of_every_format_lose_their_window_with_the_first_change() {
         let sharing = feedsync::Sharing {
             window: Some(feedsync::Window { since: "1".into(), until: "2".into() }),
             expires: None,
