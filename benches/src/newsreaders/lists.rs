@@ -63,8 +63,10 @@ pub(super) fn run() {
             }
         }
         let limits = Limits { client_requests: 0, ..Limits::default() };
-        let served =
-            Served { endpoint: hub.endpoint.clone(), newsreading: Some(hub.newsreading.clone()) };
+        let served = Served {
+            newsreading: Some(hub.newsreading.clone()),
+            ..Served::from(hub.endpoint.clone())
+        };
         let router = router(served, Config { limits, ..Config::default() });
         println!("### Lists and marks, of {count} articles in {} feeds\n", feeds.len());
         println!("| | after | bytes |\n|---|---|---|");

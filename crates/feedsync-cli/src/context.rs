@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use feedsync::ItemId;
 use feedsync_endpoint::{Actor, Endpoint};
+use feedsync_server::LocalHubs;
 use feedsync_server::configuration::{self, Sources, StoreAddress};
 use feedsync_store::{
     CollectionName, EndpointName, PageLimit, SqliteStore, StoreError, StoredItem,
@@ -283,9 +284,23 @@ pub(crate) fn data_directory(global: &Global) -> Option<PathBuf> {
     global.data.clone().or_else(default_directory)
 }
 
+/// Hubs of this user on this machine, whatever data directories they have.
+pub(crate) fn local_hubs() -> Option<LocalHubs> {
+    let home = || from("HOME").map(|home| home.join(".local/state"));
+    let base = match cfg!(any(windows, target_os = "macos")) {
+        true => default_directory().map(|data| data.join("state")),
+        false => from("XDG_STATE_HOME").or_else(home).map(|state| state.join("feedsync")),
+    };
+    base.map(|base| LocalHubs::within(base.join("hubs")))
+}
+
+/// A directory that the environment names.
+fn from(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
 /// Where the platform keeps a program's data.
 fn default_directory() -> Option<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = if cfg!(windows) {
         from("LOCALAPPDATA")
     } else if cfg!(target_os = "macos") {

@@ -19,7 +19,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
-use gateways::application::{Application, ENTRY, Way, entry};
+use gateways::application::{Answer, Application, ENTRY, Way, entry};
 use gateways::gateway::Gateway;
 use gateways::hub::{AUTHORIZATION, Hub, LOGIN};
 use gateways::listing::titles;
@@ -63,7 +63,11 @@ fn write_without_a_network(way: fn(String) -> Way) {
 
     // And is still there when the gateway comes back.
     for _ in 0..2 {
-        assert_eq!(titles(&application.get(&notes)), ["Oat milk", "Rye bread"]);
+        let feed = application.get(&notes);
+        assert_eq!(titles(&feed), ["Oat milk", "Rye bread", "The cat"]);
+        // What was made here can be edited by whoever reads the feed.
+        assert!(feed.text().contains(&edit_link(&milk)), "{}", feed.text());
+        assert_eq!(application.get(&media_of(&feed)).body, picture);
         assert!(application.get(&milk).text().contains("What Oat milk says"));
         assert!(application.get(&bread).text().contains("What Rye bread says"));
         assert_eq!(application.get(&butter).status, 410);
@@ -99,6 +103,18 @@ fn write_without_a_network(way: fn(String) -> Way) {
     assert_eq!(hub.members(), members);
     assert_eq!(gateway.errors(), json!([]));
     assert_eq!(titles(&application.get(&notes)), there());
+}
+
+/// The link by which an entry is edited, as the feed has it: at the address of its server, whatever way leads there.
+fn edit_link(member: &str) -> String {
+    let place = member.split_once("/.well-known/").expect("an address of the gateway's own").1;
+    format!("/.well-known/{place}\"/>")
+}
+
+/// Address of the media that a feed shows.
+fn media_of(feed: &Answer) -> String {
+    let (_, rest) = feed.text().split_once("rel=\"edit-media\" href=\"").expect("media");
+    rest.split_once('"').expect("an address").0.to_owned()
 }
 
 #[test]

@@ -16,9 +16,9 @@ use crate::xml::{Element, Namespace, Tree};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerParts<'a> {
     /// `app:edited`: when the entry or its media last changed here, RFC 3339 with a fraction.
-    pub edited: &'a str,
+    pub edited: Option<&'a str>,
     /// Where the entry is read, replaced and deleted.
-    pub edit: &'a str,
+    pub edit: Option<&'a str>,
     /// A page about it for people.
     pub alternate: Option<&'a str>,
     /// Where its media are, if it is there for media.
@@ -46,13 +46,16 @@ pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload 
         return payload.clone();
     }
     let text = &*payload.text;
-    let mut end = format!("<app:edited xmlns:app=\"{APP}\">{}</app:edited>", parts.edited);
+    let edited = |time| format!("<app:edited xmlns:app=\"{APP}\">{time}</app:edited>");
+    let mut end = parts.edited.map(edited).unwrap_or_default();
     let mut element = |local: &str, attributes: &[(&str, &str)]| {
         end.push_str(&format!("<{}", qualified(text, local)));
         attributes.iter().for_each(|(name, value)| push_attribute(&mut end, name, value));
         end.push_str("/>");
     };
-    element("link", &[("rel", "edit"), ("href", parts.edit)]);
+    if let Some(edit) = parts.edit {
+        element("link", &[("rel", "edit"), ("href", edit)]);
+    }
     if let Some(media) = &parts.media {
         let MediaParts { edit_media, src, media_type } = *media;
         element("link", &[("rel", "edit-media"), ("href", edit_media), ("type", media_type)]);
@@ -150,8 +153,8 @@ mod tests {
     use crate::server_parts::{without_served, without_server_parts};
 
     const PARTS: ServerParts<'_> = ServerParts {
-        edited: "2026-11-21T12:00:00.000001Z",
-        edit: "http://hub/items/a&b",
+        edited: Some("2026-11-21T12:00:00.000001Z"),
+        edit: Some("http://hub/items/a&b"),
         alternate: Some("http://hub/items/a/as/x"),
         media: None,
     };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use feedsync_offline::interceptor::Settings;
 use feedsync_offline::profile::Profile;
+use feedsync_server::LocalHubs;
 
 use crate::face::PageOrigin;
 use crate::store::Quota;
@@ -24,6 +25,8 @@ pub struct Config {
     pub allow: Vec<Allowed>,
     /// Pages of these origins may use the gateway.
     pub allow_origins: Vec<PageOrigin>,
+    /// Hubs of the same user, which programs of this machine reach without signing in.
+    pub local_hubs: Option<LocalHubs>,
     /// What one request and all of them may cost.
     pub limits: Limits,
 }
@@ -36,6 +39,7 @@ impl Default for Config {
             newsreaders: Vec::new(),
             allow: Vec::new(),
             allow_origins: Vec::new(),
+            local_hubs: None,
             limits: Limits::default(),
         }
     }

@@ -34,6 +34,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::agent::Agent;
 use crate::config::{Config, Limits};
+use crate::programs;
 use crate::target::{Addresses, Mode, Newsreader, Target, TargetError};
 use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, append_via};
 
@@ -50,6 +51,8 @@ use problem::Problem;
 #[derive(Debug, Clone)]
 pub struct Face {
     addresses: Addresses,
+    /// Addresses for programs of this machine.
+    addresses_of_programs: Addresses,
     upstream: Upstream,
     allow_origins: Arc<[PageOrigin]>,
     limits: Limits,
@@ -64,6 +67,10 @@ pub struct Face {
 /// The address that a connection came to, among the extensions of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CameTo(pub(crate) SocketAddr);
+
+/// The address that it came from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CameFrom(pub(crate) SocketAddr);
 
 /// What a request is found to be.
 enum Received {
@@ -81,9 +88,14 @@ impl Face {
         let mounts = config.mounts.iter().cloned().chain(newsreaders).collect();
         let reachable = crate::target::Reachable::new(mounts, config.allow.clone());
         let addresses = Addresses { reachable, own: crate::target::Own::default() };
+        let hubs = config.local_hubs.clone();
+        let reachable = addresses.reachable.of_programs(hubs.clone());
+        let addresses_of_programs = Addresses { reachable, own: addresses.own.clone() };
         Ok(Self {
-            upstream: Upstream::new(addresses.clone(), origins, config.limits)?,
+            upstream: Upstream::new(addresses_of_programs.clone(), origins, config.limits)?
+                .with_hubs(hubs),
             addresses,
+            addresses_of_programs,
             allow_origins: config.allow_origins.clone().into(),
             limits: config.limits,
             newsreaders: config.newsreaders.clone().into(),
@@ -202,7 +214,7 @@ impl Face {
     /// Makes the header of an answer what the application gets.
     fn show(&self, target: &Target, headers: &mut HeaderMap) {
         if let Mode::Reverse { host, .. } = &target.mode {
-            reverse::adopt(headers, host.as_str(), target, &self.addresses);
+            reverse::adopt(headers, host.as_str(), target, &self.addresses_of_programs);
         }
     }
 
@@ -215,12 +227,19 @@ impl Face {
             return Ok(Received::Answered(answer));
         }
         let came_to = request.extensions().get().map(|CameTo(address)| *address);
-        let target = match self.addresses.target(request.uri(), request.headers(), came_to) {
+        let came_from = request.extensions().get().map(|CameFrom(address)| *address);
+        programs::strip(request.headers_mut());
+        let is_of_a_program = programs::is_local(request.headers(), came_from);
+        let addresses = if is_of_a_program { &self.addresses_of_programs } else { &self.addresses };
+        let target = match addresses.target(request.uri(), request.headers(), came_to) {
             // What it names relative to itself must be below it.
             Err(TargetError::Unslashed(at)) => return Ok(Received::Answered(last::moved(&at))),
             target => target?,
         };
         let headers = request.headers_mut();
+        if is_of_a_program && self.upstream.knows_hub_at(&target.location) {
+            programs::mark(headers);
+        }
         if let Mode::Reverse { host, .. } = &target.mode {
             let (host, allowed) = (host.as_str(), &self.allow_origins);
             pages::check(headers, host, &target, &self.addresses, allowed)?;

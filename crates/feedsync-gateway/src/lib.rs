@@ -12,6 +12,7 @@ pub mod config;
 mod connection;
 pub mod control;
 pub mod face;
+mod programs;
 pub mod store;
 pub mod target;
 pub mod upstream;

@@ -29,8 +29,10 @@ use tokio::net::TcpStream;
 
 use crate::config::Limits;
 use crate::face::Body;
+use crate::programs;
 use crate::target::{self, Access, Addresses, Authority};
 use feedsync_offline::location::Location;
+use feedsync_server::LocalHubs;
 
 pub use address::{Resolve, SystemResolver};
 pub use error::{NotSent, Refused, UpstreamError};
@@ -48,6 +50,7 @@ pub struct Upstream {
     connector: Arc<Connector>,
     pool: Arc<Pool>,
     limits: Limits,
+    hubs: Option<LocalHubs>,
 }
 
 /// What else than the bounds an upstream is made with.
@@ -70,7 +73,18 @@ impl Upstream {
     pub fn new(addresses: Addresses, origins: Origins, limits: Limits) -> Result<Self, RootsError> {
         let tls = tls::connector(origins.roots)?;
         let connector = Connector::new(addresses, origins.resolver, tls, limits);
-        Ok(Self { connector: Arc::new(connector), pool: Arc::new(Pool::new(limits)), limits })
+        let (connector, pool) = (Arc::new(connector), Arc::new(Pool::new(limits)));
+        Ok(Self { connector, pool, limits, hubs: None })
+    }
+
+    /// The same with hubs that requests of programs of this machine show their proof to.
+    pub(crate) fn with_hubs(self, hubs: Option<LocalHubs>) -> Self {
+        Self { hubs, ..self }
+    }
+
+    /// Whether a hub of this user runs where an address is, or did once.
+    pub(crate) fn knows_hub_at(&self, location: &Location) -> bool {
+        self.hubs.as_ref().is_some_and(|hubs| programs::hub_is_known_at(hubs, location))
     }
 
     /// Sends a request to an origin, and returns once the head of a final answer has come. Of the

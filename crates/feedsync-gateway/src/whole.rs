@@ -6,8 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use feedsync_offline::authentication::Partition;
 use feedsync_offline::event::ErrorId;
-use feedsync_offline::interceptor::{Content, ControlError, Event, Interceptor, Step};
+use feedsync_offline::interceptor::{
+    Content, ControlError, Event, Interceptor, Representation, Step, Stored as _,
+};
 use feedsync_offline::location::Location;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
@@ -112,7 +115,7 @@ pub async fn start_with(
     let pages = config.allow_origins.iter().filter_map(|page| page.to_string().parse().ok());
     let pages: Vec<Location> = pages.collect();
     let decisions: Arc<dyn Decisions> = Arc::clone(&agent) as Arc<dyn Decisions>;
-    let port = Control::new(decisions, &keep.data, pages)?;
+    let port = Control::new(decisions, &keep.data, pages, config.local_hubs.clone())?;
     let stopping = watch::Sender::new(false);
     let stopped = |mut stopping: watch::Receiver<bool>| async move {
         // Whoever would tell is gone: that is as good.
@@ -176,6 +179,15 @@ impl Decisions for Agent {
 
     async fn content(&self, content: Content) -> Result<Vec<u8>, StoreFailed> {
         Agent::content(self, &content).map_err(|error| StoreFailed(Box::new(error)))
+    }
+
+    async fn representation(
+        &self,
+        partition: Partition,
+        location: &Location,
+    ) -> Result<Option<Representation>, StoreFailed> {
+        let read = self.read(|_, reader, _| reader.representation(partition, location));
+        read.map_err(|error| StoreFailed(Box::new(error)))
     }
 
     async fn stream(&self, content: Content) -> Result<axum::body::Body, StoreFailed> {

@@ -51,8 +51,8 @@ pub(crate) fn shown(
     });
     let page = page_address(base, collection, &item.id, &winner.payload);
     let parts = ServerParts {
-        edited: &edited(stored.edited),
-        edit: &address,
+        edited: Some(&edited(stored.edited)),
+        edit: Some(&address),
         alternate: Some(&page),
         media: parts_of_media,
     };

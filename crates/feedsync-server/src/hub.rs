@@ -18,6 +18,7 @@ use crate::couch::{Compacting, KnownRevisions};
 use crate::html::Cleaning;
 use crate::kept::Kept;
 use crate::live::Live;
+use crate::local_hubs::LocalProof;
 use crate::metrics::{Metrics, TimedStore, Timings};
 use crate::problem::Problem;
 use crate::upload::STORING;
@@ -29,11 +30,13 @@ pub struct Served {
     pub endpoint: Endpoint,
     /// What people read, if it keeps articles.
     pub newsreading: Option<Newsreading>,
+    /// Secret that a gateway of the same user shows when it asks for programs of this machine.
+    pub local_proof: Option<LocalProof>,
 }
 
 impl From<Endpoint> for Served {
     fn from(endpoint: Endpoint) -> Self {
-        Self { endpoint, newsreading: None }
+        Self { endpoint, newsreading: None, local_proof: None }
     }
 }
 
@@ -86,6 +89,8 @@ pub(crate) struct Shared {
     pub(crate) collections: Arc<Mutex<()>>,
     /// What people read here, if the hub keeps articles.
     pub(crate) newsreading: Option<Newsreading>,
+    /// Secret of a proxy that asks for programs of this machine.
+    pub(crate) local_proof: Option<LocalProof>,
     /// What is read for all of them.
     pub(crate) live: Live,
     /// True once the hub stops: streams without an end then end.
@@ -94,7 +99,7 @@ pub(crate) struct Shared {
 
 impl Hub {
     pub(crate) fn new(served: Served, config: Config, stopping: watch::Receiver<bool>) -> Self {
-        let Served { endpoint, newsreading } = served;
+        let Served { endpoint, newsreading, local_proof } = served;
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
         let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
@@ -119,6 +124,7 @@ impl Hub {
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
             newsreading,
+            local_proof,
             live: Live::new(endpoint.clone(), stopping.clone()),
             endpoint,
             config: Arc::new(config),

@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use crate::config::Config;
 use crate::configuration::ForwardedBy;
 use crate::connections::Connection;
+use crate::local_hubs::LocalProof;
 use crate::request_line::RequestLines;
 
 /// The other end of a connection.
@@ -58,7 +59,7 @@ impl Service<Request<Incoming>> for WithPeer {
 }
 
 /// For whom a request is made, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Client {
     /// Where it comes from; none without a connection.
     pub(crate) address: Option<IpAddr>,
@@ -70,6 +71,8 @@ pub(crate) struct Client {
     pub(crate) forwarded: bool,
     /// Whether any proxy says that it hands it on.
     proxied: bool,
+    /// Whether that proxy shows that it asks for a program of this machine.
+    vouched: bool,
 }
 
 /// Headers that proxies, load balancers, content delivery networks and tunnels add to the requests that they forward.
@@ -131,17 +134,22 @@ fn is_of_a_proxy(name: &str) -> bool {
         || PROXIED_ENDS.iter().any(|end| name.ends_with(end))
 }
 
+/// Whether any proxy says that it forwards a request.
+pub fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| is_of_a_proxy(name.as_str()))
+}
+
 impl Client {
     /// The client of a request.
     pub(crate) fn of(peer: Option<Peer>, headers: &HeaderMap, config: &Config) -> Self {
-        let proxied = headers.keys().any(|name| is_of_a_proxy(name.as_str()));
+        let proxied = is_forwarded(headers);
         let Some(peer) = peer else {
-            return Self { address: None, secure: false, local: true, forwarded: false, proxied };
+            return Self { local: true, proxied, ..Self::default() };
         };
         let address = peer.address.ip().to_canonical();
         if !is_trusted(address, &config.trusted_proxies) {
             let (local, secure) = (address.is_loopback(), peer.secure);
-            return Self { address: Some(address), secure, local, forwarded: false, proxied };
+            return Self { address: Some(address), secure, local, proxied, ..Self::default() };
         }
         let hops = hops(headers, config.forwarded_by);
         let mut client = address;
@@ -157,13 +165,18 @@ impl Client {
             Some(scheme) => scheme.eq_ignore_ascii_case("https"),
             None => peer.secure,
         };
-        Self { address: Some(client), secure, local: false, forwarded: true, proxied: true }
+        Self { address: Some(client), secure, forwarded: true, proxied: true, ..Self::default() }
+    }
+
+    /// The same with what the request shows: a proxy of this machine may prove that it asks for a program of it.
+    pub(crate) fn vouched_by(self, proof: Option<&LocalProof>, headers: &HeaderMap) -> Self {
+        Self { vouched: proof.is_some_and(|proof| proof.is_shown(headers)), ..self }
     }
 
     /// Whether it comes from this machine and, as far as can be told, no proxy on it asks for somebody
     /// elsewhere.
     pub(crate) fn is_here(&self) -> bool {
-        self.local && !self.proxied
+        self.local && (!self.proxied || self.vouched)
     }
 }
 
@@ -214,6 +227,7 @@ fn address(text: &str) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::local_hubs::LOCAL_PROOF;
 
     fn asked(peer: &str, by: ForwardedBy, headers: &[(&'static str, &str)]) -> Client {
         let config = Config {
@@ -274,6 +288,31 @@ mod tests {
             assert_eq!(at(client), address, "{text}");
             assert_eq!(client.secure, text.contains("https"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_proxy_that_shows_the_proof_asks_for_this_machine_and_for_no_other() {
+        let proof = LocalProof::random();
+        let here = |address: &str, shown: &LocalProof, proof: Option<&LocalProof>| {
+            let peer =
+                Peer { address: address.parse().unwrap(), secure: false, is_of_databases: false };
+            let mut headers = HeaderMap::new();
+            headers.insert("via", "1.1 feedsync".parse().unwrap());
+            headers.insert(LOCAL_PROOF, shown.value().unwrap());
+            let client = Client::of(Some(peer), &headers, &Config::default());
+            client.vouched_by(proof, &headers).is_here()
+        };
+        assert!(here("127.0.0.1:9", &proof, Some(&proof)));
+        assert!(!here("192.0.2.1:9", &proof, Some(&proof)), "it was stolen");
+        assert!(!here("127.0.0.1:9", &LocalProof::random(), Some(&proof)));
+        assert!(!here("127.0.0.1:9", &proof, None));
+        let trusting =
+            Config { trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()], ..Config::default() };
+        let peer =
+            Peer { address: "127.0.0.1:9".parse().unwrap(), secure: false, is_of_databases: false };
+        let headers = HeaderMap::from_iter([(LOCAL_PROOF, proof.value().unwrap())]);
+        let client = Client::of(Some(peer), &headers, &trusting);
+        assert!(!client.vouched_by(Some(&proof), &headers).is_here());
     }
 
     #[test]

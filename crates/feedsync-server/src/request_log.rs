@@ -109,7 +109,8 @@ pub(crate) async fn watch(
 ) -> Response {
     let began = Instant::now();
     let headers = request.headers();
-    let client = Client::of(request.extensions().get::<Peer>().copied(), headers, &hub.config);
+    let client = Client::of(request.extensions().get::<Peer>().copied(), headers, &hub.config)
+        .vouched_by(hub.local_proof.as_ref(), headers);
     let id = given_id(client, headers).unwrap_or_else(new_id);
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(client);

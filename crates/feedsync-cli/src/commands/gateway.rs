@@ -23,7 +23,7 @@ use tracing_subscriber::EnvFilter;
 pub(crate) use control::directory;
 
 use crate::arguments::socket;
-use crate::context::Context;
+use crate::context::{Context, local_hubs};
 use crate::failure::{self, Failure};
 use crate::output::{self, BOLD};
 use crate::signals::asked_to_stop;
@@ -158,6 +158,7 @@ impl Gateway {
             newsreaders: self.newsreader,
             allow: self.allow,
             allow_origins: self.allow_origin,
+            local_hubs: local_hubs(),
             ..Config::default()
         };
         let profile = if self.strict { Profile::Strict } else { Profile::Resilient };

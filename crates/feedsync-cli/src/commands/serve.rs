@@ -10,12 +10,14 @@ use feedsync_endpoint::Endpoint;
 use feedsync_library::{Library, SqliteLibrary};
 use feedsync_reading::{FeedSchedule, Newsreading, Readers, WebFinder};
 use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
-use feedsync_server::{Config, ProxyAddress, ServeError, Served, Serving, serve};
+use feedsync_server::{
+    Announced, Config, LocalProof, ProxyAddress, ServeError, Served, Serving, serve,
+};
 use serde_json::json;
 use tokio::sync::Notify;
 use tracing_subscriber::EnvFilter;
 
-use crate::context::Context;
+use crate::context::{Context, local_hubs};
 use crate::dropped;
 use crate::failure::{Failure, warn};
 use crate::output::{self, BOLD};
@@ -76,8 +78,12 @@ impl Serve {
         let proxy = config.proxy.clone();
         let fetcher = fetcher(&context.way(), proxy.as_ref())?;
         let newsreading = newsreading(context, &home.endpoint, &fetcher, &config)?;
-        let served =
-            Served { endpoint: home.endpoint.clone(), newsreading: Some(newsreading.clone()) };
+        let proof = LocalProof::random();
+        let served = Served {
+            endpoint: home.endpoint.clone(),
+            newsreading: Some(newsreading.clone()),
+            local_proof: Some(proof.clone()),
+        };
         let kept = config.limits.article_time;
         let kept = (!kept.is_zero()).then_some(kept);
         let serving = serve(served, config, asked_to_stop()).await;
@@ -87,6 +93,7 @@ impl Serve {
             }
             _ => Failure::store(error),
         })?;
+        let _announced = announce(&serving, &proof);
         tell(context, &home.place, scheme, name.as_str(), &serving)?;
         let way = context.way();
         let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher))
@@ -111,6 +118,16 @@ impl Serve {
         let config = configuration::configure(&sources).map_err(Failure::usage)?;
         Ok(Config { store: context.named.clone().or(config.store), ..config })
     }
+}
+
+/// Tells gateways of the same user where the hub is, and by what it knows them.
+fn announce(serving: &Serving, proof: &LocalProof) -> Option<Announced> {
+    let hubs = local_hubs()?;
+    let addresses = [serving.addresses(), serving.couch_addresses()].concat();
+    let announced = hubs.announce(&addresses, proof);
+    announced
+        .inspect_err(|error| warn(&format!("a gateway on this machine has to sign in: {error}")))
+        .ok()
 }
 
 /// Fetcher of the hub: with the logins of the data directory, and the proxy that is set.

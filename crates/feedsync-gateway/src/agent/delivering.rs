@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{Agent, AgentError};
 use crate::face::Body;
+use crate::programs;
 use crate::upstream::Upstream;
 
 /// Bytes of an answer at most.
@@ -178,6 +179,8 @@ impl Agent {
         let mut request = Request::new(Body::from(bytes::Bytes::from(body)));
         *request.method_mut() = Method::from_bytes(method.as_bytes()).ok()?;
         *request.headers_mut() = headers;
+        // Its server let a program of this machine in, or somebody who signed in.
+        programs::mark(request.headers_mut());
         let asked = async {
             let response = upstream.send_own(&location, base, request).await;
             let response = response.inspect_err(|error| {

@@ -23,6 +23,7 @@ use super::Control;
 use super::caller::{Caller, Page};
 use super::serve::CameTo;
 use super::{answer, binding, pages};
+use crate::programs;
 
 /// What a browser says of the page that asks.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -190,7 +191,9 @@ fn page(origin: &Location, request: &Request) -> Caller {
     let life = pairs.filter_map(|pair| pair.strip_prefix("page=")).next().unwrap_or_default();
     let is_name = life.len() <= LIFE && life.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let life = if is_name { life.to_owned() } else { String::new() };
-    Caller::Page(Page { origin: origin.clone(), life, headers: request.headers().clone() })
+    let mut headers = request.headers().clone();
+    programs::strip(&mut headers);
+    Caller::Page(Page { origin: origin.clone(), life, headers })
 }
 
 fn is_preflight(request: &Request) -> bool {

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::body::Body;
+use feedsync_offline::authentication::Partition;
 use feedsync_offline::event::ErrorId;
-use feedsync_offline::interceptor::{Content, ControlError, Event, Interceptor, Step};
+use feedsync_offline::interceptor::{
+    Content, ControlError, Event, Interceptor, Representation, Step,
+};
+use feedsync_offline::location::Location;
 use feedsync_offline::time::Time;
 use tokio::sync::broadcast;
 
@@ -28,7 +32,14 @@ pub trait Decisions: Send + Sync + 'static {
     /// Bytes that are stored, all of them.
     async fn content(&self, content: Content) -> Result<Vec<u8>, StoreFailed>;
 
-    /// The same, as they are read.
+    /// Representation that is stored of an address for these people.
+    async fn representation(
+        &self,
+        partition: Partition,
+        location: &Location,
+    ) -> Result<Option<Representation>, StoreFailed>;
+
+    /// Bytes that are stored, as they are read.
     async fn stream(&self, content: Content) -> Result<Body, StoreFailed>;
 
     /// What happens from now on.

@@ -1,7 +1,7 @@
 //! `/errors`, `/subscriptions/{id}/errors`, `/errors/{id}` and what is in one (BITSY 2.2.2, 2.2.3).
 //!
-//! Of an edit that was refused, `mine` is what was sent, `base` what it was made on, and `theirs` what the
-//! server answered, which for a conflict is what it has.
+//! An edit that was refused has four sides: `mine` was sent, `base` is the version that it was made on, `theirs` is the
+//! version that the server has now, and `answer` is its response.
 
 use axum::Extension;
 use axum::body::Body;
@@ -53,7 +53,15 @@ pub(crate) async fn read(
     let view = view::error(&error, &ids);
     let decisions = &*control.0.decisions;
     let view = view::with_entities(decisions, &error.interaction, view).await;
-    Ok(answer::json(&view.map_err(|error| failed(&error))?))
+    let mut view = view.map_err(|error| failed(&error))?;
+    view["theirs"] = match control.current(&error).await? {
+        None => Value::Null,
+        Some(current) => {
+            let told = view::current(decisions, &current).await;
+            told.map_err(|error| failed(&error))?
+        }
+    };
+    Ok(answer::json(&view))
 }
 
 /// `DELETE /errors/{id}` (`clear`).
@@ -86,11 +94,19 @@ pub(crate) async fn side(
 ) -> Result<Response, Problem> {
     let (error, _) = control.error(&caller, &id).await?;
     let interaction = &error.interaction;
+    let current = match &*side {
+        "theirs" => control.current(&error).await?.map(|current| current.representation),
+        _ => None,
+    };
     let (content, headers) = match &*side {
         "mine" => (interaction.request_body, &interaction.request_headers),
         "base" => (error.was, &interaction.request_headers),
-        "theirs" => (interaction.response_body, &interaction.response_headers),
-        _ => return Err(absent("side of an error: there are mine, base and theirs")),
+        "theirs" => match &current {
+            Some(current) => (Some(current.content), &current.headers),
+            None => (None, &interaction.response_headers),
+        },
+        "answer" => (interaction.response_body, &interaction.response_headers),
+        _ => return Err(absent("side of an error: there are mine, base, theirs and answer")),
     };
     let content = content.ok_or_else(|| Problem::not_found(format!("{side} has no content")))?;
     let body = control.0.decisions.stream(content).await.map_err(|error| failed(&error))?;

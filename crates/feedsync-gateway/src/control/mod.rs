@@ -11,6 +11,7 @@ mod answer;
 mod binding;
 mod caller;
 mod client;
+mod current;
 mod decisions;
 mod errors;
 mod events;
@@ -39,6 +40,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use feedsync_offline::interceptor::Interceptor;
 use feedsync_offline::location::Location;
+use feedsync_server::LocalHubs;
 use feedsync_store::{Environment as _, SystemEnvironment};
 use tokio::sync::{Mutex, Semaphore, watch};
 
@@ -75,6 +77,8 @@ struct Inner {
     /// Changes that were made here, which not always are told as events.
     changed: watch::Sender<u64>,
     followers: Arc<Semaphore>,
+    /// Hubs of the same user, which let its programs in.
+    hubs: Option<LocalHubs>,
     stopping: watch::Sender<bool>,
 }
 
@@ -91,11 +95,12 @@ pub enum ControlStartError {
 
 impl Control {
     /// A control port of a gateway whose data directory this is: with a new token in it. Pages of these
-    /// origins are applications.
+    /// origins are applications; programs subscribe to feeds of these hubs without signing in.
     pub fn new(
         decisions: Arc<dyn Decisions>,
         directory: &Path,
         origins: Vec<Location>,
+        hubs: Option<LocalHubs>,
     ) -> Result<Self, ControlStartError> {
         Ok(Self(Arc::new(Inner {
             decisions,
@@ -108,6 +113,7 @@ impl Control {
             count: format!("{:016x}", SystemEnvironment.random()).into(),
             changed: watch::Sender::new(0),
             followers: Arc::new(Semaphore::new(FOLLOWERS)),
+            hubs,
             stopping: watch::Sender::new(false),
         })))
     }

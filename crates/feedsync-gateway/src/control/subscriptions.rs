@@ -23,6 +23,7 @@ use super::answer::{self, absent, refused};
 use super::caller::Caller;
 use super::holds::Holds;
 use super::{Control, json, view};
+use crate::programs;
 
 /// What is asked for with `POST /subscriptions`.
 #[derive(Debug, Default, Deserialize)]
@@ -229,6 +230,11 @@ async fn to_the_end<T: Send + 'static>(
     tokio::spawn(work).await.map_err(given_up)?
 }
 
+fn bad_header(why: &str) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-subscription", "No subscription", why)
+        .with("part", "headers")
+}
+
 fn other_credentials() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
@@ -268,9 +274,22 @@ impl Control {
     pub(crate) async fn subscribe(
         &self,
         caller: &Caller,
-        wanted: Wanted,
+        mut wanted: Wanted,
     ) -> Result<KeepingId, Problem> {
         caller.may_reach(&wanted.feed)?;
+        if programs::is_registered(&wanted.registered) {
+            return Err(bad_header(
+                "only the gateway itself says who is a program of this machine",
+            ));
+        }
+        let is_of_a_hub =
+            self.0.hubs.as_ref().is_some_and(|hubs| {
+                caller.keeps() && programs::hub_is_known_at(hubs, &wanted.feed)
+            });
+        if is_of_a_hub {
+            programs::register(&mut wanted.registered)
+                .map_err(|error| bad_header(&error.to_string()))?;
+        }
         wanted.proxy.iter().try_for_each(|proxy| caller.may_reach(proxy))?;
         let (control, caller) = (self.clone(), caller.clone());
         to_the_end(async move { control.hold(&caller, wanted).await }).await

@@ -5,12 +5,18 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedsync_offline::event::{Interaction, SyncError, headers_text};
-use feedsync_offline::interceptor::{Content, Entity, Interceptor, Keeping, Standing, Why};
+use feedsync_offline::interceptor::{
+    Content, Entity, Interceptor, Keeping, Representation, Standing, Why,
+};
 use feedsync_offline::outbox::{Edit, Progress};
 use feedsync_offline::propagation::Method;
+use feedsync_offline::subscription::Failure;
+use feedsync_offline::subscription::state::State;
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::caller::Sight;
+use super::current::Current;
 use super::decisions::{Decisions, StoreFailed};
 
 /// Bytes of an entity that are told with an event or an error; longer ones are asked for.
@@ -62,11 +68,36 @@ pub(crate) fn subscription(
         "headers": subscription.registered().fields().map(header).collect::<Vec<_>>(),
         "due": subscription.due().map(|time| time.millis()),
     });
+    if subscription.state() == State::Paused {
+        let failure = subscription.failure().filter(|_| knows);
+        view["why"] = json!(paused(subscription.failure()));
+        view["failure"] = json!(failure.map(|failure| {
+            json!({ "location": failure.location.as_str(), "status": failure.status.as_u16() })
+        }));
+    }
     if knows {
         view["edits"] = json!(interceptor.edits().filter(is_of).count());
         view["errors"] = json!(interceptor.errors().of(partition, feed).len());
     }
     view
+}
+
+/// Reason why a subscription is paused, in a sentence about it.
+pub(crate) fn paused(failure: Option<&Failure>) -> String {
+    let Some(Failure { location, status }) = failure else {
+        return "is paused because somebody paused it".to_owned();
+    };
+    let what = match status.as_u16() {
+        200..=299 if *status != StatusCode::ACCEPTED && *status != StatusCode::PARTIAL_CONTENT => {
+            format!("{location} was answered with something that cannot be read")
+        }
+        401 | 407 => format!("{location} asks for other credentials ({status})"),
+        504 => format!("{location} was not reached, or its server did not answer ({status})"),
+        507 => format!("there is no room for {location} ({status})"),
+        508 => format!("{location} redirects in a circle, or too often ({status})"),
+        _ => format!("{location} was answered with {status}"),
+    };
+    format!("is paused because {what}")
 }
 
 /// An edit on its way, and why it has not arrived.
@@ -178,11 +209,31 @@ pub(crate) async fn with_entities(
     mut view: Value,
 ) -> Result<Value, StoreFailed> {
     for (name, content) in [("request", of.request_body), ("response", of.response_body)] {
-        let Some(content) = content.filter(|content| content.length <= INLINE) else { continue };
-        let bytes = decisions.content(content).await?;
-        match String::from_utf8(bytes) {
-            Ok(text) => view[name]["text"] = json!(text),
-            Err(error) => view[name]["base64"] = json!(STANDARD.encode(error.as_bytes())),
+        let Some(content) = content else { continue };
+        view[name] = entity(decisions, content).await?;
+    }
+    Ok(view)
+}
+
+/// The version that a server has now, with its bytes.
+pub(crate) async fn current(
+    decisions: &dyn Decisions,
+    current: &Current,
+) -> Result<Value, StoreFailed> {
+    let Representation { status, content, fetched, .. } = &current.representation;
+    let mut view = entity(decisions, *content).await?;
+    view["status"] = json!(status.as_u16());
+    view["fetched"] = json!(fetched.millis());
+    view["isNew"] = json!(current.is_new);
+    Ok(view)
+}
+
+async fn entity(decisions: &dyn Decisions, content: Content) -> Result<Value, StoreFailed> {
+    let mut view = json!({ "length": content.length });
+    if content.length <= INLINE {
+        match String::from_utf8(decisions.content(content).await?) {
+            Ok(text) => view["text"] = json!(text),
+            Err(error) => view["base64"] = json!(STANDARD.encode(error.as_bytes())),
         }
     }
     Ok(view)

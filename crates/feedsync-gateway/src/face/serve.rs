@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Limits};
 use crate::connection::until_stopped;
-use crate::face::{CameTo, Face};
+use crate::face::{CameFrom, CameTo, Face};
 use crate::upstream::{Origins, RootsError};
 
 /// Why a gateway does not listen.
@@ -137,11 +137,14 @@ async fn run(
 
 /// Answers the requests of one connection; once the gateway stops, of the one that has begun.
 async fn converse(stream: TcpStream, face: Face, limits: &Limits, stopping: watch::Receiver<bool>) {
-    let came_to = stream.local_addr().ok();
+    let (came_to, came_from) = (stream.local_addr().ok(), stream.peer_addr().ok());
     let face = Arc::new(face);
     let service = service_fn(move |mut request: Request<Incoming>| {
         if let Some(address) = came_to {
             request.extensions_mut().insert(CameTo(address));
+        }
+        if let Some(address) = came_from {
+            request.extensions_mut().insert(CameFrom(address));
         }
         let face = Arc::clone(&face);
         async move { Ok::<_, Infallible>(face.answer(request).await) }

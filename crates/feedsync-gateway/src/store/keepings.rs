@@ -7,8 +7,9 @@ use feedsync_offline::interceptor::{Keeping, KeepingId};
 use feedsync_offline::location::Location;
 use feedsync_offline::subscription::builder::Wanted;
 use feedsync_offline::subscription::state::State;
-use feedsync_offline::subscription::{Hold, Holder, Parts, Subscription};
+use feedsync_offline::subscription::{Failure, Hold, Holder, Parts, Subscription};
 use feedsync_offline::time::Time;
+use http::StatusCode;
 use rusqlite::{Connection, params};
 
 use super::columns::{self, Columns, damaged};
@@ -22,7 +23,7 @@ pub(super) fn put(connection: &Connection, keeping: &Keeping) -> Result<(), Stor
     gone(connection, keeping.id)?;
     connection
         .prepare_cached(
-            "INSERT INTO keeping VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "INSERT INTO keeping VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         )?
         .execute(params![
             id,
@@ -38,6 +39,8 @@ pub(super) fn put(connection: &Connection, keeping: &Keeping) -> Result<(), Stor
             collection.as_ref().map(Location::as_str),
             moved.as_ref().map(Location::as_str),
             followed.as_ref().map(columns::relations_out),
+            parts.failure.as_ref().map(|failure| failure.location.as_str()),
+            parts.failure.as_ref().map(|failure| failure.status.as_u16()),
         ])?;
     for (location, time) in &parts.retries {
         connection.prepare_cached("INSERT INTO retry VALUES (?1, ?2, ?3)")?.execute(params![
@@ -81,24 +84,37 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Keeping>, StoreError> {
         let proxy = row.optional_location()?;
         let state: u16 = row.small()?;
         let state = State::of_number(state).ok_or_else(|| damaged("a state", state))?;
-        let parts = Parts {
+        let mut parts = Parts {
             wanted: Wanted { feed, registered, interval, follows, proxy },
             state,
             due: row.optional_time()?,
             again: row.get()?,
             last_updated: row.optional_time()?,
             retries: retries(connection, id)?,
+            failure: None,
             holders: holders(connection, id)?,
         };
+        let (collection, moved) = (row.optional_location()?, row.optional_location()?);
+        let followed = row.optional_relations()?;
+        parts.failure = failure(&mut row)?;
         keepings.push(Keeping {
             id: KeepingId(id),
             subscription: Subscription::restored(parts),
-            collection: row.optional_location()?,
-            moved: row.optional_location()?,
-            followed: row.optional_relations()?,
+            collection,
+            moved,
+            followed,
         });
     }
     Ok(keepings)
+}
+
+fn failure(row: &mut Columns<'_>) -> Result<Option<Failure>, StoreError> {
+    let (location, status): (_, Option<i64>) = (row.optional_location()?, row.get()?);
+    let status = status.map(|status| {
+        let found = u16::try_from(status).ok().and_then(|it| StatusCode::from_u16(it).ok());
+        found.ok_or_else(|| damaged("a status", status))
+    });
+    Ok(location.zip(status.transpose()?).map(|(location, status)| Failure { location, status }))
 }
 
 fn retries(connection: &Connection, id: u64) -> Result<BTreeMap<Location, Time>, StoreError> {

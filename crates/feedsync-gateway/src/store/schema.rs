@@ -11,8 +11,12 @@ use super::error::StoreError;
 const APPLICATION_ID: i64 = 0x6673_6777;
 
 /// Each brings the schema to the next version; the newest is the last.
-const MIGRATIONS: [&str; 3] =
-    [include_str!("schema.sql"), include_str!("newsreaders.sql"), include_str!("stalls.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("schema.sql"),
+    include_str!("newsreaders.sql"),
+    include_str!("stalls.sql"),
+    include_str!("failures.sql"),
+];
 
 /// Nobody else writes, but a reader may be in the way for a moment when the log is carried over.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -5,8 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use feedsync_client::fetch::is_public;
 use feedsync_offline::location::Location;
+use feedsync_server::LocalHubs;
 use url::Host;
 
+use crate::programs;
 use crate::target::allowed::Allowed;
 use crate::target::authority::Authority;
 use crate::target::mount::Mount;
@@ -28,12 +30,20 @@ pub struct Reachable {
     allowed: Arc<[Allowed]>,
     /// How many subscriptions need an authority.
     subscribed: Arc<RwLock<HashMap<Authority, usize>>>,
+    /// Hubs that are reached while they run.
+    hubs: Option<LocalHubs>,
 }
 
 impl Reachable {
     /// What is mounted and allowed from the beginning.
     pub fn new(mounts: Vec<Mount>, allowed: Vec<Allowed>) -> Self {
-        Self { mounts: mounts.into(), allowed: allowed.into(), subscribed: Arc::default() }
+        let (mounts, allowed) = (mounts.into(), allowed.into());
+        Self { mounts, allowed, ..Self::default() }
+    }
+
+    /// The same for programs of this machine, who reach hubs of this user as well.
+    pub(crate) fn of_programs(&self, hubs: Option<LocalHubs>) -> Self {
+        Self { hubs, ..self.clone() }
     }
 
     /// A subscription needs an authority.
@@ -60,7 +70,13 @@ impl Reachable {
         }
         let subscribed = self.is_subscribed(authority).then(|| subscribed(authority));
         let allowed = self.allowed.iter().filter_map(|allowed| allowed.access(authority));
-        allowed.chain(subscribed).max()
+        let found = allowed.chain(subscribed).max();
+        if found != Some(Access::Named)
+            && self.hubs.as_ref().is_some_and(|hubs| programs::hub_runs_at(hubs, authority))
+        {
+            return Some(Access::Named);
+        }
+        found
     }
 
     /// How a tunnel may reach an authority, if it may: on port 443, and on others that were named.

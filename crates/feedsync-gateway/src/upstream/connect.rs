@@ -60,18 +60,24 @@ impl Connector {
     }
 
     /// A connection for requests.
-    pub(crate) async fn open(&self, key: &Key) -> Result<Box<dyn Stream>, UpstreamError> {
+    pub(crate) async fn open(
+        &self,
+        key: &Key,
+    ) -> Result<(Box<dyn Stream>, SocketAddr), UpstreamError> {
         let authority = &key.authority;
         let stream = self.connect(authority, key.access).await?;
+        let peer = stream.peer_addr();
+        let peer =
+            peer.map_err(|source| NotSent::Connect { authority: authority.clone(), source })?;
         let stream = Impatient::new(stream, self.limits.answer_pause);
         if !key.secure {
-            return Ok(Box::new(stream));
+            return Ok((Box::new(stream), peer));
         }
         let failed = |source| NotSent::Encrypt { authority: authority.clone(), source };
         let name = server_name(authority).map_err(failed)?;
         let encrypted = timeout(self.limits.connect_time, self.tls.connect(name, stream));
         match encrypted.await {
-            Ok(encrypted) => Ok(Box::new(encrypted.map_err(failed)?)),
+            Ok(encrypted) => Ok((Box::new(encrypted.map_err(failed)?), peer)),
             Err(_) => Err(NotSent::Late(authority.clone()).into()),
         }
     }

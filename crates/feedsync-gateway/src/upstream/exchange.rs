@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use crate::face::{Body, BodyError, Paced};
+use crate::programs;
 use crate::target::Authority;
 use crate::upstream::Upstream;
 use crate::upstream::error::{NotSent, UpstreamError};
@@ -34,6 +35,7 @@ pub(crate) async fn exchange(
 ) -> Result<Response<Body>, UpstreamError> {
     let place = upstream.pool.place(&key.authority).await?;
     let asks_as_somebody = signed::is_signed(request.headers());
+    let is_marked = programs::is_marked(request.headers());
     let (request, wanted) = expecting(request);
     let (parts, body) = request.into_parts();
     // A connection that was idle may be closed while it is written to. What means the same if it
@@ -48,6 +50,7 @@ pub(crate) async fn exchange(
             Some(connection) => connection,
             None => open(upstream, &key).await?,
         };
+        programs::show(upstream.hubs.as_ref(), is_marked, connection.peer, request.headers_mut());
         let asked = connection.sender.try_send_request(request);
         match in_time(asked, &mut sent, upstream.limits.answer_time).await {
             None => return Err(UpstreamError::NoAnswer(key.authority)),
@@ -81,7 +84,7 @@ pub(crate) async fn exchange(
 
 /// A new connection that requests can be sent over.
 async fn open(upstream: &Upstream, key: &Key) -> Result<Connection, UpstreamError> {
-    let stream = upstream.connector.open(key).await?;
+    let (stream, peer) = upstream.connector.open(key).await?;
     let limits = &upstream.limits;
     let handshake = http1::Builder::new()
         .preserve_header_case(true)
@@ -96,7 +99,7 @@ async fn open(upstream: &Upstream, key: &Key) -> Result<Connection, UpstreamErro
             tracing::debug!(%error, "a connection to an origin ended");
         }
     });
-    Ok(Connection::new(sender, task.abort_handle()))
+    Ok(Connection::new(sender, peer, task.abort_handle()))
 }
 
 /// What is ready in time after the request was sent. While it is sent, other bounds hold: those of the

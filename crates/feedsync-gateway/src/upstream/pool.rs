@@ -4,6 +4,7 @@
 //! none. So there are never more connections to an authority than places.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::client::conn::http1::SendRequest;
@@ -28,12 +29,14 @@ pub(crate) struct Key {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<Body>,
+    /// The other end.
+    pub(crate) peer: SocketAddr,
     task: AbortHandle,
 }
 
 impl Connection {
-    pub(crate) fn new(sender: SendRequest<Body>, task: AbortHandle) -> Self {
-        Self { sender, task }
+    pub(crate) fn new(sender: SendRequest<Body>, peer: SocketAddr, task: AbortHandle) -> Self {
+        Self { sender, peer, task }
     }
 }
 

@@ -12,6 +12,9 @@ const OLD: &str =
 const MINE: &str =
     "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:entry</id><title>Mine</title></entry>";
 
+const THEIRS: &str =
+    "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:entry</id><title>Theirs</title></entry>";
+
 /// A subscription with a member that is stored, and no network.
 async fn offline() -> World {
     let world = World::new(&[]);
@@ -75,6 +78,7 @@ async fn a_refused_edit_is_an_error_with_all_sides_that_is_made_again_or_cleared
     assert_eq!(world.decisions.edit(Method::PUT, MEMBER, &edited, MINE), 200);
     let theirs = ("content-type", "text/plain; charset=utf-8");
     world.decisions.answers(Method::PUT, MEMBER, 409, &[theirs], "somebody else was quicker");
+    world.decisions.answers(Method::GET, MEMBER, 200, &[ATOM, ("etag", "\"2\"")], THEIRS);
     online(&world).await;
     let list = world.program(Method::GET, "/errors", Value::Null).await.ok(200);
     let error = &list[0];
@@ -97,9 +101,15 @@ async fn a_refused_edit_is_an_error_with_all_sides_that_is_made_again_or_cleared
     let whole = world.program(Method::GET, "/errors/1", Value::Null).await.ok(200);
     assert_eq!(whole["request"]["text"], MINE);
     assert_eq!(whole["response"]["text"], "somebody else was quicker");
+    assert_eq!(
+        (&whole["theirs"]["text"], &whole["theirs"]["status"]),
+        (&json!(THEIRS), &json!(200))
+    );
     let of = world.program(Method::GET, "/subscriptions/1/errors", Value::Null).await.ok(200);
     assert_eq!(of, list);
-    for (side, text) in [("mine", MINE), ("base", OLD), ("theirs", "somebody else was quicker")] {
+    for (side, text) in
+        [("mine", MINE), ("base", OLD), ("theirs", THEIRS), ("answer", "somebody else was quicker")]
+    {
         let path = format!("/errors/1/{side}");
         let answer = world.program(Method::GET, &path, Value::Null).await;
         assert_eq!((answer.status, &*answer.text), (200, text), "{side}");

@@ -193,7 +193,8 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
     assert_eq!(browser.done("/pages/outbox", "action=retry&id=1").await, "/pages/outbox?tried");
 
     let theirs = entry("<em>four</em> litres");
-    world.decisions.answers(Method::PUT, member, 409, &[ATOM], &theirs);
+    world.decisions.answers(Method::PUT, member, 409, &[], "somebody was <quicker>");
+    world.decisions.answers(Method::GET, member, 200, &[ATOM, ("etag", "\"2\"")], &theirs);
     browser.done("/", "action=online").await;
     world.decisions.run();
     let errors = browser.get("/pages/errors").await;
@@ -202,7 +203,9 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
     for part in [
         "Mine: what was sent",
         "Base: what it was made on",
-        "Theirs: what the server answered",
+        "Theirs: what the server has now",
+        "The server was asked just now.",
+        "somebody was &#60;quicker&#62;",
         "two litres",
         "<ins>",
         "<del>",

@@ -233,6 +233,15 @@ impl Decisions for Memory {
         Ok(bytes)
     }
 
+    async fn representation(
+        &self,
+        partition: Partition,
+        location: &Location,
+    ) -> Result<Option<Representation>, StoreFailed> {
+        let Ok(found) = self.state.lock().unwrap().stored.representation(partition, location);
+        Ok(found)
+    }
+
     async fn stream(&self, content: Content) -> Result<Body, StoreFailed> {
         self.content(content).await.map(Body::from)
     }
@@ -290,7 +299,7 @@ impl World {
         let (events, _) = broadcast::channel(64);
         let decisions = Arc::new(Memory { state: Mutex::new(state), events });
         let origins = origins.iter().map(|origin| origin.parse().unwrap()).collect();
-        let control = Control::new(decisions.clone(), directory.path(), origins).unwrap();
+        let control = Control::new(decisions.clone(), directory.path(), origins, None).unwrap();
         let token = std::fs::read_to_string(directory.path().join(TOKEN_FILE)).unwrap();
         Self { decisions, control, token: token.trim().to_owned(), directory }
     }

@@ -1,8 +1,9 @@
 //! What the tests store.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
-use feedsync_gateway::store::{Held, Quota, Store};
+use feedsync_gateway::store::{Held, Quota, Store, StoreError};
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::interception::Role;
 use feedsync_offline::interceptor::{
@@ -23,7 +24,14 @@ pub(crate) fn at(path: &str) -> Location {
 }
 
 pub(crate) fn open(directory: &TempDir) -> (Store, Rows) {
-    Store::open(directory.path(), Quota::default()).unwrap()
+    // A process that another test is just beginning has a copy of every lock until it runs a program of its own.
+    for _ in 0..500 {
+        match Store::open(directory.path(), Quota::default()) {
+            Err(StoreError::InUse { .. }) => std::thread::sleep(Duration::from_millis(10)),
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("somebody else uses {directory:?}")
 }
 
 pub(crate) fn step(changes: Vec<Change>) -> Step {

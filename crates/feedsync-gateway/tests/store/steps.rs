@@ -20,7 +20,7 @@ use feedsync_offline::propagation::Method;
 use feedsync_offline::relation::Relation;
 use feedsync_offline::subscription::builder::Wanted;
 use feedsync_offline::subscription::state::State;
-use feedsync_offline::subscription::{Hold, Holder, Parts, Subscription};
+use feedsync_offline::subscription::{Failure, Hold, Holder, Parts, Subscription};
 use feedsync_offline::time::Time;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -104,11 +104,17 @@ fn keeping() -> impl Strategy<Value = Keeping> {
         btree_map(location(), time(), 0..3),
         any::<bool>(),
         option::of(time()),
+        option::of((location(), 100..1_000u16)),
         btree_map((0..3u64).prop_map(Holder), hold, 0..3),
     );
-    let parts = parts.prop_map(|(wanted, state, due, retries, again, last_updated, holders)| {
-        Parts { wanted, state, due, retries, again, last_updated, holders }
-    });
+    let parts =
+        parts.prop_map(|(wanted, state, due, retries, again, last_updated, failure, holders)| {
+            let failure = failure.map(|(location, status)| Failure {
+                location,
+                status: StatusCode::from_u16(status).unwrap(),
+            });
+            Parts { wanted, state, due, retries, again, last_updated, failure, holders }
+        });
     let optional = || option::of(location());
     let all = (0..3u64, parts, optional(), optional(), option::of(relations()));
     all.prop_map(|(id, parts, collection, moved, followed)| Keeping {

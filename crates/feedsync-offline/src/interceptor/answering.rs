@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 
 use super::asking::Found;
 use super::reply::{Composed, Edited, Reply, Shows};
-use super::stored::{Content, Representation};
+use super::stored::{Content, Entity, Representation};
 use super::{Interceptor, Keeping};
 use crate::answer::{self, Hit};
 use crate::authentication::Unknown;
@@ -89,6 +89,7 @@ impl Interceptor {
             address: location.clone(),
             updated: stored.fetched.after(Duration::from_secs(edits.len() as u64)).date_time(),
             edits,
+            profile,
         };
         tagged(&mut headers, &format!("\"{}\"", composed.tag()));
         for name in DIGESTS.into_iter().chain([header::LAST_MODIFIED]) {
@@ -111,6 +112,8 @@ impl Interceptor {
             member: shown.resource.clone(),
             made: shown.pending.is_some() && is_first,
             content: shown.entity.as_ref().map(|entity| entity.content),
+            media_type: shown.entity.as_ref().and_then(media_type),
+            slug: None,
         });
         let line = keeping.and_then(|keeping| keeping.collection.as_ref()).unwrap_or(&found.feed);
         let edits = self.outbox.on(found.partition, line).map(|edit| &edit.asked);
@@ -118,6 +121,8 @@ impl Interceptor {
             member: asked.resource.clone(),
             made: asked.method == propagation::Method::Post && is_first,
             content: asked.body.as_ref().map(|body| body.content),
+            media_type: asked.body.as_ref().and_then(media_type),
+            slug: asked.slug.clone(),
         });
         shown.chain(edits).collect()
     }
@@ -128,7 +133,7 @@ impl Interceptor {
         method: propagation::Method,
         added: &Added,
         resource: &Location,
-        entity: Option<&super::Entity>,
+        entity: Option<&Entity>,
         now: Time,
     ) -> Reply {
         let status = crate::interception::acknowledged(method, added);
@@ -225,6 +230,10 @@ impl Reply {
             _ => None,
         }
     }
+}
+
+fn media_type(entity: &Entity) -> Option<String> {
+    Some(entity.headers.get(header::CONTENT_TYPE)?.to_str().ok()?.to_owned())
 }
 
 fn tagged(headers: &mut HeaderMap, tag: &str) {

@@ -15,6 +15,7 @@ use crate::links::{leads, leads_of_plain};
 use crate::location::Location;
 use crate::profile::Profile;
 use crate::proxy::Configuration;
+use crate::subscription::Failure;
 use crate::subscription::outcome::Outcome;
 use crate::subscription::round::{Fetch, Part, Settled};
 use crate::time::Time;
@@ -290,6 +291,10 @@ impl Interceptor {
         exchange: Exchange<'_>,
         now: Time,
     ) {
+        if let Some(keeping) = self.keepings.get_mut(&id) {
+            let (location, status) = (exchange.task.location.clone(), exchange.status);
+            keeping.subscription.fails(Failure { location, status });
+        }
         self.tell(step, id, exchange, Some(None), now);
     }
 

@@ -194,6 +194,20 @@ impl Interceptor {
         Ok(Step { changes: vec![Change::ErrorGone(id)], is_durable: true, ..Step::default() })
     }
 
+    /// Has the server of an edit that was refused asked what it has now.
+    pub fn look_at(&mut self, id: ErrorId) -> Result<Step, ControlError> {
+        let error = self.errors.all().find(|error| error.id == id).ok_or(ControlError::NoError)?;
+        let interaction = &error.interaction;
+        let location = interaction.location.clone();
+        if !matches!(&*interaction.method, "PUT" | "DELETE") || asking::is_pending(&location) {
+            return Err(ControlError::NoEdit);
+        }
+        let keeping = self.keeping_of(error.partition, &error.feed);
+        let keeping = keeping.ok_or(ControlError::NoSubscription)?.id;
+        self.asked.insert((keeping, location));
+        Ok(Step::default())
+    }
+
     /// Makes an edit again that was refused, on what its server has now, and clears the error. `random`
     /// becomes part of a name that nobody else has.
     pub fn retry<S: Stored>(

@@ -171,12 +171,15 @@ impl Interceptor {
         };
         underway.tasks -= 1;
         let settled = match outcome {
-            super::Outcome::Lost { .. } => self.unreached(&fetch, &feed, now, random),
+            super::Outcome::Lost { .. } => {
+                let settled = self.unreached(&fetch, &feed, now, random);
+                if settled == Settled::Failed {
+                    self.failed_here(step, id, task, StatusCode::GATEWAY_TIMEOUT, now);
+                }
+                settled
+            }
             super::Outcome::NoRoom => {
-                let status = StatusCode::INSUFFICIENT_STORAGE;
-                let headers = HeaderMap::new();
-                let content = Content::of(b"");
-                self.failed(step, id, Exchange { task, status, headers: &headers, content }, now);
+                self.failed_here(step, id, task, StatusCode::INSUFFICIENT_STORAGE, now);
                 Settled::Failed
             }
             super::Outcome::Answered { status, headers, content } => {
@@ -188,10 +191,7 @@ impl Interceptor {
         underway.gathered.is_partial |=
             fetch.part == Part::Page && matches!(settled, Settled::Failed | Settled::Later(_));
         if underway.round.settle(fetch, settled) == Counted::AsFailure {
-            let status = StatusCode::LOOP_DETECTED;
-            let headers = HeaderMap::new();
-            let content = Content::of(b"");
-            self.failed(step, id, Exchange { task, status, headers: &headers, content }, now);
+            self.failed_here(step, id, task, StatusCode::LOOP_DETECTED, now);
         }
         let end = underway.round.end();
         self.underway.insert(id, underway);
@@ -199,6 +199,19 @@ impl Interceptor {
             self.end_round(step, id, end, now);
         }
         Ok(())
+    }
+
+    /// Records an error that no server answered with, under the status that stands for it (2.1.3).
+    fn failed_here(
+        &mut self,
+        step: &mut Step,
+        id: KeepingId,
+        task: &Task,
+        status: StatusCode,
+        now: Time,
+    ) {
+        let (headers, content) = (&HeaderMap::new(), Content::of(b""));
+        self.failed(step, id, Exchange { task, status, headers, content }, now);
     }
 
     /// Has a round ask for something again, whatever was answered.

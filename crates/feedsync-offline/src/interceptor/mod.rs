@@ -22,6 +22,7 @@ mod background;
 mod carrying;
 mod control;
 mod document;
+mod edited;
 mod editing;
 mod fetching;
 mod finding;

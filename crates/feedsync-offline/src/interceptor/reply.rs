@@ -3,12 +3,13 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 
-use feedsync_formats::{MemberFeed, ReadOptions, Submission, read_submission};
+use feedsync_formats::{MemberFeed, ReadOptions};
 use http::{HeaderMap, StatusCode};
 
 use super::stored::{Content, Stored};
 use crate::location::Location;
-use crate::overlay::{Local, overlaid};
+use crate::overlay::overlaid;
+use crate::profile::Profile;
 
 /// An answer that needs no server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Composed {
     pub edits: Vec<Edited>,
     /// What it says that it was updated: later with each edit, and the same as long as the edits are.
     pub updated: String,
+    /// How closely the document is followed: members that were made here have an edit link, or none.
+    pub profile: Profile,
 }
 
 /// An edit that a feed shows.
@@ -56,6 +59,10 @@ pub struct Edited {
     pub made: bool,
     /// What it is now; none if it was deleted.
     pub content: Option<Content>,
+    /// The media type that was told of it.
+    pub media_type: Option<String>,
+    /// The name that was asked for (`Slug`).
+    pub slug: Option<String>,
 }
 
 impl Composed {
@@ -73,23 +80,11 @@ impl Composed {
         let Ok(feed) = MemberFeed::read(&document, &options) else { return Ok(document) };
         let mut edits = Vec::with_capacity(self.edits.len());
         for edit in &self.edits {
-            let bytes = edit.content.map(|content| stored.content(&content)).transpose()?;
-            edits.extend(local(edit, bytes.as_deref()));
+            // Media may be large, and are not looked into.
+            let read = edit.content.filter(|_| edit.may_be_entry());
+            let bytes = read.map(|content| stored.content(&content)).transpose()?;
+            edits.extend(edit.shown(bytes.as_deref(), &self.updated, self.profile));
         }
         Ok(overlaid(&feed, &self.address, &edits, &self.updated).unwrap_or(document))
     }
-}
-
-/// The edit as it shows; none if it is of something else than an entry.
-fn local(edit: &Edited, bytes: Option<&[u8]>) -> Option<Local> {
-    let Edited { member, made, .. } = edit;
-    let local = |entry, id| Local { member: member.clone(), made: *made, entry, id };
-    let Some(bytes) = bytes else { return Some(local(None, None)) };
-    let options = ReadOptions { base: Some(member.as_str()), ..ReadOptions::tolerant() };
-    let Submission::Entry { payload, .. } = read_submission(bytes, &options).ok()? else {
-        return None;
-    };
-    let read = MemberFeed::read(bytes, &options).ok()?;
-    let id = read.members().first().and_then(|member| member.id.clone());
-    Some(local(Some(payload), id))
 }

@@ -9,6 +9,8 @@ pub mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use http::StatusCode;
+
 use crate::authentication::{Credentials, Partition};
 use crate::headers::Registered;
 use crate::location::Location;
@@ -40,8 +42,19 @@ pub struct Subscription {
     /// Whether somebody asked for more while a round was under way.
     again: bool,
     last_updated: Option<Time>,
+    /// The first failure of the round, or of the last one.
+    failure: Option<Failure>,
     /// What each application asks for.
     holders: BTreeMap<Holder, Hold>,
+}
+
+/// The first failure of a round: the reason why a subscription is paused that nobody paused (2.1.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The address that was asked for.
+    pub location: Location,
+    /// Status of the response, or the one that stands for no response.
+    pub status: StatusCode,
 }
 
 /// What one application asks for.
@@ -84,6 +97,7 @@ impl Subscription {
             retries: BTreeMap::new(),
             again: false,
             last_updated: None,
+            failure: None,
             holders: BTreeMap::from([(holder, hold)]),
         }
     }
@@ -138,6 +152,16 @@ impl Subscription {
     /// Notes when the server says that it answered for the feed.
     pub fn answered(&mut self, at: Time) {
         self.last_updated = Some(at);
+    }
+
+    /// Why it is paused; none if somebody paused it, and as long as it is not.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref().filter(|_| self.state == State::Paused)
+    }
+
+    /// Notes what a round fails at; what it failed at first counts.
+    pub fn fails(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
     }
 
     /// Minutes between two rounds, as an application reads them: the least that any asks for.
@@ -252,6 +276,7 @@ impl Subscription {
     /// Begins a round, since there is a network and time for it.
     pub fn begin(&mut self, now: Time) -> Option<Round> {
         self.follow(Trigger::Scheduled)?;
+        self.failure = None;
         if self.due.is_none_or(|due| due <= now) {
             self.due = None;
             self.again = false;
@@ -288,6 +313,9 @@ impl Subscription {
     fn follow(&mut self, trigger: Trigger) -> Option<State> {
         let next = self.state.after(trigger)?;
         self.state = next;
+        if matches!(trigger, Trigger::Resume | Trigger::Pause) {
+            self.failure = None;
+        }
         // Who resumes or pauses has it begin with the feed.
         if matches!(trigger, Trigger::Resume | Trigger::Pause | Trigger::Failed) {
             self.due = None;
@@ -398,7 +426,15 @@ mod tests {
     fn a_failure_pauses_until_somebody_resumes() {
         let mut subscription = Subscription::new(wanted(1, &[]), ANNA);
         subscription.begin(NOW);
+        let failure = |status: u16| Failure {
+            location: wanted(1, &[]).feed,
+            status: StatusCode::from_u16(status).unwrap(),
+        };
+        subscription.fails(failure(404));
+        subscription.fails(failure(500));
+        assert_eq!(subscription.failure(), None, "it goes on");
         assert_eq!(subscription.end(End::Failed, NOW), Some(State::Paused));
+        assert_eq!(subscription.failure(), Some(&failure(404)));
         assert_eq!(subscription.elapse(minutes_later(1_000)), None);
         assert_eq!(subscription.begin(NOW), None);
         assert_eq!(subscription.resume(), Some(State::Ready));

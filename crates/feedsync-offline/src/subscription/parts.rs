@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::builder::Wanted;
 use super::state::State;
-use super::{Hold, Holder, Subscription};
+use super::{Failure, Hold, Holder, Subscription};
 use crate::authentication::Credentials;
 use crate::location::Location;
 use crate::time::Time;
@@ -24,6 +24,8 @@ pub struct Parts {
     pub again: bool,
     /// When the server last answered for the feed, by the server's clock.
     pub last_updated: Option<Time>,
+    /// The first failure of the last round.
+    pub failure: Option<Failure>,
     /// What each application asks for.
     pub holders: BTreeMap<Holder, Hold>,
 }
@@ -38,15 +40,16 @@ impl Subscription {
             retries: self.retries.clone(),
             again: self.again,
             last_updated: self.last_updated,
+            failure: self.failure.clone(),
             holders: self.holders.clone(),
         }
     }
 
     /// The subscription that was made of these.
     pub fn restored(parts: Parts) -> Self {
-        let Parts { wanted, state, due, retries, again, last_updated, holders } = parts;
+        let Parts { wanted, state, due, retries, again, last_updated, failure, holders } = parts;
         let partition = Credentials::of(&wanted.registered).partition();
-        Self { wanted, partition, state, due, retries, again, last_updated, holders }
+        Self { wanted, partition, state, due, retries, again, last_updated, failure, holders }
     }
 }
 
@@ -76,6 +79,13 @@ mod tests {
         let later = BTreeMap::from([("http://example.org/a".parse().unwrap(), now)]);
         subscription.end(End::Fetched { not_before: Some(now), later }, now).unwrap();
         subscription.join(&wanted, Holder(2));
+        same(&subscription);
+        subscription.resume().unwrap();
+        subscription.begin(now).unwrap();
+        let status = http::StatusCode::NOT_FOUND;
+        subscription.fails(Failure { location: wanted.feed.clone(), status });
+        subscription.end(End::Failed, now).unwrap();
+        assert!(subscription.failure().is_some());
         same(&subscription);
         subscription.close();
         same(&subscription);

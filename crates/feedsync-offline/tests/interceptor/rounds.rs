@@ -1,6 +1,6 @@
 //! What is fetched in the background (BITSY 2.1.3).
 
-use feedsync_offline::interceptor::Policy;
+use feedsync_offline::interceptor::{Outcome, Policy};
 use feedsync_offline::profile::Profile;
 use feedsync_offline::subscription::builder::SubscriptionBuilder;
 use feedsync_offline::subscription::state::State;
@@ -24,10 +24,51 @@ fn every_failure_pauses_with_its_request_and_its_answer() {
         assert!(error.interaction.request_headers.contains_key("accept"));
         assert!(!error.interaction.request_headers.contains_key("authorization"), "a secret");
         assert_eq!(desk.told.last().unwrap(), &format!("PAUSED {FEED}"));
+        assert_eq!(failure(&desk), Some(format!("{status} {FEED}")));
         desk.lines();
         desk.after(24 * 60 * 60);
         assert!(desk.lines().is_empty(), "what is paused asks for nothing");
     }
+}
+
+/// Why the only subscription is paused.
+fn failure(desk: &Desk) -> Option<String> {
+    let keeping = desk.gateway.interceptor.keepings().last().unwrap();
+    let failure = keeping.subscription.failure()?;
+    Some(format!("{} {}", failure.status.as_u16(), failure.location))
+}
+
+#[test]
+fn a_page_of_another_server_that_is_away_pauses_with_an_error() {
+    let next = "http://elsewhere.example/page";
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(&format!("<link rel='next' href='{next}'/>")));
+    let (id, _) = desk.subscribe(&["next"], &[]);
+    let begun = desk.begin();
+    desk.carry_out(begun);
+    let (tasks, step) = desk.begin();
+    desk.take(&step);
+    assert_eq!(tasks[0].location.as_str(), next);
+    let outcome = Outcome::Lost { perhaps_arrived: false };
+    let of = &mut desk.gateway;
+    let step = of.interceptor.finished(&of.disk, tasks[0].id, outcome, desk.now, 0).unwrap();
+    desk.take(&step);
+    assert_eq!(desk.state(), State::Paused);
+    assert_eq!(desk.errors(), [format!("504 GET {next}")]);
+    let why = Some(format!("504 {next}"));
+    assert_eq!(failure(&desk), why);
+    desk.restart();
+    assert_eq!(failure(&desk), why, "it is stored");
+    // Who pauses it is the reason from then on, and who resumes it begins anew.
+    let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
+    desk.take(&step);
+    assert_eq!((desk.state(), failure(&desk)), (State::Paused, why));
+    let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
+    desk.take(&step);
+    assert_eq!(failure(&desk), None);
+    let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
+    desk.take(&step);
+    assert_eq!((desk.state(), failure(&desk)), (State::Paused, None));
 }
 
 #[test]
@@ -78,7 +119,7 @@ fn what_is_followed_is_stored_before_the_feed_shows_it() {
     let of = &mut desk.gateway;
     let (tasks, step) = of.interceptor.begin(&of.disk, 4, desk.now).unwrap();
     desk.take(&step);
-    let outcome = feedsync_offline::interceptor::Outcome::Answered {
+    let outcome = Outcome::Answered {
         status: http::StatusCode::OK,
         headers: crate::desk::fields(&[("content-type", "application/atom+xml")]),
         content: desk.gateway.disk.hold(feed("<link rel='related' href='/1'/>").body.into()),
@@ -371,5 +412,6 @@ fn a_configuration_that_is_none_pauses_with_an_error_at_its_address() {
         let desk = with_proxy(kind, configuration);
         assert_eq!(desk.state(), State::Paused, "{configuration}");
         assert_eq!(desk.errors(), [format!("200 GET {PROXY}")]);
+        assert_eq!(failure(&desk), Some(format!("200 {PROXY}")));
     }
 }

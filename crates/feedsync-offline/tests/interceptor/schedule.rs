@@ -57,6 +57,21 @@ pub(crate) struct World {
     is_traced: bool,
 }
 
+/// Nobody pauses a subscription here: one that is paused says what it failed at, and that is a recorded error (2.1.3).
+fn paused_for_a_reason(gateway: &Gateway) {
+    let keepings = gateway.interceptor.keepings().map(|keeping| &keeping.subscription);
+    for subscription in keepings.filter(|it| it.state() == State::Paused) {
+        let failure = subscription.failure().expect("a reason");
+        let errors = gateway.interceptor.errors();
+        let errors = errors.of(subscription.partition(), subscription.feed());
+        let mut known = errors.iter().map(|error| &error.interaction);
+        assert!(
+            known.any(|it| (&it.location, it.status) == (&failure.location, failure.status)),
+            "{failure:?}"
+        );
+    }
+}
+
 impl World {
     pub(crate) fn new(seed: u64, crashes: bool, profile: Profile) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
@@ -125,6 +140,7 @@ impl World {
             }
         }
         self.random.random::<u64>();
+        self.gateways.iter().for_each(paused_for_a_reason);
     }
 
     fn pass(&mut self, millis: u64) {

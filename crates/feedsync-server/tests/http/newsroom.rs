@@ -85,7 +85,7 @@ impl Newsroom {
         let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
         let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
         let newsreading = Some(Newsreading { readers, schedule, finder });
-        let served = Served { endpoint: endpoint.clone(), newsreading };
+        let served = Served { newsreading, ..Served::from(endpoint.clone()) };
         let limits = Limits { client_requests: 0, ..Limits::default() };
         let router = router(served, Config { limits, ..Config::default() });
         Self { endpoint, library, router, directory }

@@ -98,7 +98,7 @@ impl Errors {
     }
 }
 
-/// An error as two messages.
+/// An error as two messages, and what the server has now where an edit was refused.
 fn whole(error: &Value) -> String {
     let part = |headers: &str, body: &str| {
         let lines = |value: &Value| output::text::lines(value.as_str().unwrap_or_default());
@@ -110,8 +110,14 @@ fn whole(error: &Value) -> String {
         };
         format!("{}\n\n{bytes}\n", lines(&error[headers]))
     };
+    let theirs = &error["theirs"];
+    let theirs = match (theirs["text"].as_str(), theirs["length"].as_u64()) {
+        (Some(text), _) => format!("\nThe server has now:\n\n{}\n", output::text::lines(text)),
+        (None, Some(length)) => format!("\nThe server has now: ({length} bytes)\n"),
+        (None, None) => String::new(),
+    };
     format!(
-        "{} {}\n{}\n{}\n{}",
+        "{} {}\n{}\n{}\n{}{theirs}",
         shown(&error["method"]),
         shown(&error["location"]),
         part("requestHeaders", "request"),

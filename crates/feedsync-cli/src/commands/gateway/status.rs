@@ -80,6 +80,7 @@ impl Status {
             false => {
                 let headings = ["NUMBER", "STATE", "EVERY", "EDITS", "ERRORS", "FEED"];
                 out.push_str(&table::table(headings, &rows));
+                out.push_str(&paused(&subscriptions, context));
             }
         }
         out.push_str(&text::count(count(&edits), "edit"));
@@ -92,6 +93,17 @@ impl Status {
         out.push_str(&format!("\n{BOLD}pages{BOLD:#} {}\n", shown(&link["url"])));
         output::print(&out)
     }
+}
+
+/// Why subscriptions are paused, and what has each go on.
+fn paused(subscriptions: &Value, context: &Context) -> String {
+    let all = subscriptions.as_array().into_iter().flatten();
+    let stopped = all.filter(|one| one["state"] == "PAUSED");
+    let line = |one: &Value| {
+        let resume = context.command(&format!("gateway resume {}", shown(&one["id"])));
+        format!("  {} {} (go on: {resume})\n", shown(&one["id"]), shown(&one["why"]))
+    };
+    stopped.map(line).collect()
 }
 
 fn row(one: &Value) -> [String; 6] {

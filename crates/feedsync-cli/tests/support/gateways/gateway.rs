@@ -17,8 +17,8 @@ pub(crate) struct Gateway<'p> {
     /// Where applications speak to it, and where it is controlled.
     pub(crate) address: String,
     control: String,
-    /// The authority that it may reach.
-    allow: String,
+    /// The authority that it may reach, if it was told any.
+    allow: Option<String>,
     is_on_a_small_disk: bool,
 }
 
@@ -28,8 +28,16 @@ const SMALL_DISK: &str = "mkdir -p gateway && mount -t tmpfs -o size=6m tmpfs ga
 
 impl<'p> Gateway<'p> {
     pub(crate) fn start(place: &'p Place, allow: &str) -> Self {
+        Self::allowing(place, Some(allow.to_owned()))
+    }
+
+    /// One as it is out of the box.
+    pub(crate) fn unconfigured(place: &'p Place) -> Self {
+        Self::allowing(place, None)
+    }
+
+    fn allowing(place: &'p Place, allow: Option<String>) -> Self {
         let free = || "127.0.0.1:0".to_owned();
-        let allow = allow.to_owned();
         let (address, control) = (free(), free());
         let mut gateway =
             Self { place, child: None, address, control, allow, is_on_a_small_disk: false };
@@ -46,7 +54,7 @@ impl<'p> Gateway<'p> {
             return None;
         }
         let free = || "127.0.0.1:0".to_owned();
-        let (address, control, allow) = (free(), free(), allow.to_owned());
+        let (address, control, allow) = (free(), free(), Some(allow.to_owned()));
         let mut gateway =
             Self { place, child: None, address, control, allow, is_on_a_small_disk: true };
         gateway.wake();
@@ -70,7 +78,8 @@ impl<'p> Gateway<'p> {
             true => self.place.within(&["unshare", "-rm", "sh", "-c", SMALL_DISK], &arguments),
         };
         let mut child = command
-            .args([&self.control, "--allow", &self.allow])
+            .arg(&self.control)
+            .args(self.allow.iter().flat_map(|allow| ["--allow", allow]))
             .stdout(Stdio::piped())
             .stderr(log.unwrap())
             .spawn()

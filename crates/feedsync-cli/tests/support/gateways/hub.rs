@@ -1,4 +1,4 @@
-//! A hub with a user and a collection of entries and pictures, which is killed and comes back.
+//! A hub with a collection of entries and pictures, with a user or without one, which is killed and comes back.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -15,6 +15,7 @@ pub(crate) struct Hub<'p> {
     place: &'p Place,
     child: Option<Child>,
     address: String,
+    login: Option<&'static str>,
 }
 
 impl<'p> Hub<'p> {
@@ -26,7 +27,16 @@ impl<'p> Hub<'p> {
         };
         run(&["init", "--endpoint", "hub"]);
         run(&["user", "add", "anna", "--administrator", "--password-stdin"]);
-        let mut hub = Self { place, child: None, address: "127.0.0.1:0".to_owned() };
+        Self::with(place, Some(LOGIN))
+    }
+
+    /// One as it is out of the box: whoever is on this machine may do everything.
+    pub(crate) fn without_user(place: &'p Place) -> Self {
+        Self::with(place, None)
+    }
+
+    fn with(place: &'p Place, login: Option<&'static str>) -> Self {
+        let mut hub = Self { place, child: None, address: "127.0.0.1:0".to_owned(), login };
         hub.wake();
         let accept = br#"{"accept": ["image/*", "application/atom+xml;type=entry"]}"#;
         let kind = "Content-Type: application/json";
@@ -70,9 +80,9 @@ impl<'p> Hub<'p> {
         format!("http://{}/collections/notes", self.address)
     }
 
-    /// An application of the same user that asks the hub itself.
+    /// An application that asks the hub itself, signed in if the hub has a user.
     pub(crate) fn application(&self) -> Application {
-        Application::new(Way::Direct, Some(LOGIN))
+        Application::new(Way::Direct, self.login)
     }
 
     /// What the hub has.

@@ -1,5 +1,4 @@
-//! `/pages/errors/{id}`: one error, with what was sent, what it was made on and what the server answered
-//! side by side.
+//! `/pages/errors/{id}`: one error, with what was sent, what it was made on and what the server has now side by side.
 
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use http::{HeaderMap, StatusCode};
 use super::super::Control;
 use super::super::answer::failed;
 use super::super::caller::Caller;
+use super::super::current::Current;
 use super::super::view::is_edit;
 use super::errors::settle;
 use super::form::Form;
@@ -42,6 +42,8 @@ struct ErrorPage {
     panes: Vec<Pane>,
     request_headers: String,
     response_headers: String,
+    /// Body of the response, if that is text.
+    answer: Option<String>,
 }
 
 /// One of mine, base and theirs.
@@ -52,6 +54,8 @@ struct Pane {
     text: Side,
     /// Why there is no text.
     instead: String,
+    /// A remark below the text.
+    note: String,
     /// Whether there are bytes to keep.
     has_bytes: bool,
 }
@@ -65,12 +69,15 @@ pub(super) async fn read(
     let frame = Frame::of(person(&caller)?, "", String::new());
     let (error, _) = control.error(&caller, &id).await?;
     let interaction = &error.interaction;
-    let texts = [interaction.request_body, error.was, interaction.response_body];
+    let current = control.current(&error).await?;
+    let theirs = current.as_ref().map(|current| current.representation.content);
     let mut read = Vec::new();
-    for content in texts {
+    for content in [interaction.request_body, error.was, theirs] {
         read.push(text(&control, content).await?);
     }
-    let panes = tokio::task::spawn_blocking(move || panes(&read));
+    let note = note(current.as_ref());
+    let answer = text(&control, interaction.response_body).await?.text;
+    let panes = tokio::task::spawn_blocking(move || panes(&read, note));
     let panes = panes.await.map_err(|_| Problem::unavailable("the page could not be made"))?;
     let page = ErrorPage {
         frame,
@@ -84,6 +91,7 @@ pub(super) async fn read(
         panes,
         request_headers: headers_text(&interaction.request_headers),
         response_headers: headers_text(&interaction.response_headers),
+        answer,
     };
     shown(StatusCode::OK, &page)
 }
@@ -119,8 +127,20 @@ async fn text(control: &Control, content: Option<Content>) -> Result<Read, Probl
     Ok(Read { text: String::from_utf8(bytes).ok(), instead, has_bytes: true })
 }
 
+/// From when what is known of the server is.
+fn note(current: Option<&Current>) -> String {
+    match current {
+        None => "Nothing is known of what the server has.".to_owned(),
+        Some(Current { is_new: true, .. }) => "The server was asked just now.".to_owned(),
+        Some(Current { representation, .. }) => {
+            let time = Moment::of(representation.fetched);
+            format!("As it was on {}: the server has not answered since.", time.human())
+        }
+    }
+}
+
 /// The three beside each other; mine and theirs with the words marked that only one of them has.
-fn panes(read: &[Read]) -> Vec<Pane> {
+fn panes(read: &[Read], note: String) -> Vec<Pane> {
     let plain = |text: &Option<String>| -> Side {
         text.iter().map(|text| Piece { marked: false, text: text.clone() }).collect()
     };
@@ -135,11 +155,13 @@ fn panes(read: &[Read]) -> Vec<Pane> {
         mark,
         text,
         instead: read.instead.clone(),
+        note: String::new(),
         has_bytes: read.has_bytes,
     };
+    let current = pane("theirs", "Theirs: what the server has now", "del", theirs, right);
     vec![
         pane("mine", "Mine: what was sent", "ins", mine, left),
         pane("base", "Base: what it was made on", "ins", base, plain(&base.text)),
-        pane("theirs", "Theirs: what the server answered", "del", theirs, right),
+        Pane { note, ..current },
     ]
 }

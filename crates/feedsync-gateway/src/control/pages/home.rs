@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_offline::interceptor::{Interceptor, Policy};
+use feedsync_offline::subscription::state::State as Stands;
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode, Uri};
 
@@ -14,6 +15,7 @@ use super::super::answer::refused;
 use super::super::caller::Caller;
 use super::super::network::Wish;
 use super::super::subscriptions::{self, Header, New};
+use super::super::view;
 use super::form::Form;
 use super::{Frame, Moment, person, see_other, shown};
 
@@ -41,6 +43,8 @@ struct Row {
     id: u64,
     feed: String,
     state: &'static str,
+    /// Why it is paused, if it is.
+    why: Option<String>,
     updated: Option<Moment>,
     due: Option<Moment>,
     interval: u16,
@@ -183,6 +187,7 @@ fn row(interceptor: &Interceptor, keeping: &feedsync_offline::interceptor::Keepi
         id: keeping.id.0,
         feed: feed.to_string(),
         state: subscription.state().name(),
+        why: (subscription.state() == Stands::Paused).then(|| view::paused(subscription.failure())),
         updated: subscription.last_updated().map(Moment::of),
         due: subscription.due().map(Moment::of),
         interval: subscription.interval(),

@@ -1,0 +1,204 @@
+//! Hubs of one user on this machine, which a gateway of the same user may ask as a program of that machine.
+//!
+//! A hub without users lets in whoever is on its machine, and nobody for whom a proxy asks. A gateway is a proxy; for
+//! programs of its own machine it may ask all the same, if it shows a [`LocalProof`]. A hub makes a new one each
+//! time it starts, and writes it into a file of [`LocalHubs`], which only its user can read. As long as the hub runs
+//! it holds a lock beside that file: a proof is never sent to whoever listens at the address of a hub that has ended.
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use feedsync_store::{Digest, Environment as _, SystemEnvironment, owned};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Header field that carries a proof to a hub.
+pub const LOCAL_PROOF: HeaderName = HeaderName::from_static("feedsync-local-proof");
+
+/// How often a hub tries to take its lock, which a gateway may hold for a moment while it looks.
+const TRIES: u32 = 50;
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What only programs of the hub's user can know: 256 random bits, in hexadecimal digits.
+#[derive(Clone)]
+pub struct LocalProof(String);
+
+impl LocalProof {
+    /// A new one.
+    pub fn random() -> Self {
+        let environment = SystemEnvironment;
+        Self((0..4).map(|_| format!("{:016x}", environment.random())).collect())
+    }
+
+    /// The value of [`LOCAL_PROOF`] that shows it.
+    pub fn value(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&self.0).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// Whether a request shows it, once. Digests are compared: how long that takes tells nothing of the proof.
+    pub(crate) fn is_shown(&self, headers: &HeaderMap) -> bool {
+        let mut shown = headers.get_all(LOCAL_PROOF).iter();
+        let (Some(value), None) = (shown.next(), shown.next()) else { return false };
+        Digest::of(value.as_bytes()) == Digest::of(self.0.as_bytes())
+    }
+}
+
+impl fmt::Debug for LocalProof {
+    /// Nothing of it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LocalProof")
+    }
+}
+
+/// Directory in which the hubs of a user say that they run.
+#[derive(Debug, Clone)]
+pub struct LocalHubs(PathBuf);
+
+/// Keeps what a hub has said true, until it is dropped.
+#[derive(Debug)]
+pub struct Announced {
+    _locks: Vec<File>,
+}
+
+impl LocalHubs {
+    /// Hubs that say so in a directory, which is made when the first does.
+    pub fn within(directory: impl Into<PathBuf>) -> Self {
+        Self(directory.into())
+    }
+
+    /// Says that a hub runs at these addresses, and takes this proof there. Addresses that other machines can reach
+    /// are left out.
+    pub fn announce(&self, addresses: &[SocketAddr], proof: &LocalProof) -> io::Result<Announced> {
+        owned::make_directory(&self.0)?;
+        let here = addresses.iter().filter(|address| address.ip().is_loopback());
+        let locks = here.map(|address| {
+            let lock = owned::make_file(&self.file(*address, "lock"))?;
+            locked(&lock)?;
+            let file = self.file(*address, "proof");
+            // What an earlier hub wrote has ended with it, and its file may have been readable for others.
+            remove(&file)?;
+            owned::make_file(&file)?.write_all(proof.0.as_bytes())?;
+            Ok(lock)
+        });
+        Ok(Announced { _locks: locks.collect::<io::Result<_>>()? })
+    }
+
+    /// Proof that a hub takes at an address, as long as it runs there.
+    pub fn proof(&self, address: SocketAddr) -> Option<LocalProof> {
+        let address = canonical(address);
+        let lock = File::open(self.file(address, "lock")).ok()?;
+        match lock.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => {}
+            // Nobody runs there, or it cannot be known.
+            Ok(()) | Err(TryLockError::Error(_)) => return None,
+        }
+        fs::read_to_string(self.file(address, "proof")).ok().map(LocalProof)
+    }
+
+    /// Whether a hub runs at an address, or did once.
+    pub fn knows(&self, address: SocketAddr) -> bool {
+        self.file(canonical(address), "proof").exists()
+    }
+
+    fn file(&self, address: SocketAddr, kind: &str) -> PathBuf {
+        let host = address.ip().to_string().replace(':', "-");
+        self.0.join(format!("{host}_{}.{kind}", address.port()))
+    }
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+fn locked(file: &File) -> io::Result<()> {
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    file.try_lock().map_err(io::Error::from)
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> SocketAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_proof_is_found_while_its_hub_runs_and_only_at_its_addresses() {
+        let directory = tempfile::tempdir().unwrap();
+        let hubs = LocalHubs::within(directory.path().join("hubs"));
+        let proof = LocalProof::random();
+        let addresses = ["127.0.0.1:4287", "[::1]:4288", "192.0.2.1:4287"].map(at);
+        assert!(!hubs.knows(addresses[0]));
+        let announced = hubs.announce(&addresses, &proof).unwrap();
+        for address in ["127.0.0.1:4287", "[::1]:4288", "[::ffff:127.0.0.1]:4287"] {
+            assert_eq!(hubs.proof(at(address)).unwrap().0, proof.0, "{address}");
+        }
+        for address in ["127.0.0.1:4288", "[::1]:4287", "127.0.0.2:4287", "192.0.2.1:4287"] {
+            assert!(hubs.proof(at(address)).is_none() && !hubs.knows(at(address)), "{address}");
+        }
+        drop(announced);
+        assert!(hubs.proof(addresses[0]).is_none(), "whoever listens there now is not the hub");
+        assert!(hubs.knows(addresses[0]));
+        let later = LocalProof::random();
+        let _announced = hubs.announce(&addresses, &later).unwrap();
+        assert_eq!(hubs.proof(addresses[0]).unwrap().0, later.0);
+        assert_ne!(later.0, proof.0);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn nobody_else_can_read_a_proof() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let hubs = LocalHubs::within(directory.path().join("hubs"));
+        let address = at("127.0.0.1:4287");
+        fs::create_dir(&hubs.0).unwrap();
+        // Left behind by somebody careless.
+        let file = hubs.file(address, "proof");
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        let _announced = hubs.announce(&[address], &LocalProof::random()).unwrap();
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_request_shows_a_proof_once_and_whole() {
+        let proof = LocalProof::random();
+        let shows = |values: &[&str]| {
+            let values = values.iter().map(|value| (LOCAL_PROOF, value.parse().unwrap()));
+            proof.is_shown(&values.collect::<HeaderMap>())
+        };
+        assert!(proof.is_shown(&HeaderMap::from_iter([(LOCAL_PROOF, proof.value().unwrap())])));
+        assert!(!shows(&[]));
+        assert!(!shows(&[""]));
+        assert!(!shows(&[&proof.0[1..]]));
+        assert!(!shows(&[&LocalProof::random().0]));
+        let mut twice = HeaderMap::new();
+        twice.append(LOCAL_PROOF, proof.value().unwrap());
+        twice.append(LOCAL_PROOF, proof.value().unwrap());
+        assert!(!proof.is_shown(&twice));
+        assert_eq!(format!("{proof:?} {:?}", proof.value()), "LocalProof Some(Sensitive)");
+    }
+}
