@@ -64,7 +64,7 @@ impl FeedFile<'_> {
         while let Some(items) = pages.next().await? {
             all.extend(items);
         }
-        Ok(sse::export(self.format, &self.head(&author, &sharing)?, &all))
+        Ok(sse::export(self.format, &self.head(&author, &sharing)?, &sse::Dates::default(), &all))
     }
 
     fn sharing(&self) -> Sharing {

@@ -96,8 +96,12 @@ impl Run<'_> {
             whole.note(&document.reading);
             if std::mem::take(&mut first) {
                 whole.sharing.clone_from(&document.reading.feed.sharing);
+                if let Some(sharing) = whole.sharing.as_mut().filter(|_| document.is_sse) {
+                    // Of SSE it may not say where it ends (S7).
+                    sharing.window.take_if(|window| window.until.is_empty());
+                }
             }
-            self.store(document.reading, None).await?;
+            self.store(document.reading, document.is_sse, None).await?;
             next = document.next.map(|next| with_credentials(next, &self.remote.url));
         }
         Ok(whole)

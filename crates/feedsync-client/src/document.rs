@@ -7,19 +7,18 @@ use feedsync_formats::{MEDIA_TYPES, Reading};
 use crate::error::SyncError;
 use crate::fetch::{Fetched, Fetcher, Request, Response, Url, Validators, shown};
 use crate::progress::{Progress, Step};
-use crate::wire::{Origin, ResponseBody, decode};
+use crate::wire::{Decoded, Origin, ResponseBody, decode};
 
 /// Bytes of a page of several items; a hub ends it at half of that, as it counts. An item that
 /// stands alone may be as large as the policy of the way out allows.
 pub(crate) const PAGE_BYTES: u64 = 16 << 20;
 
-/// SSE 0.91's namespace without its scheme, which comes in two spellings (S2).
-const SSE: &[u8] = b"://www.microsoft.com/schemas/rss/sse";
-
 /// A document as it was read.
 pub(crate) struct Page {
     pub(crate) url: Url,
     pub(crate) reading: Reading,
+    /// Whether it is one of SSE 0.91.
+    pub(crate) is_sse: bool,
     pub(crate) next: Option<Url>,
     pub(crate) validators: Validators,
 }
@@ -82,19 +81,19 @@ impl Reader<'_> {
         body: ResponseBody,
         origin: Origin,
     ) -> Result<Page, SyncError> {
-        let sse = memchr::memmem::find(&body.bytes, SSE).is_some();
-        let reading = decode(body, origin)
-            .await
-            .map_err(|error| SyncError::Document { url: shown(url), error })?;
+        let decoded = decode(body, origin).await;
+        let Decoded { reading, is_sse, losses } =
+            decoded.map_err(|error| SyncError::Document { url: shown(url), error })?;
+        if losses > 0 {
+            tracing::debug!(losses, url = %shown(url), "items of SSE do not fit whole");
+        }
         let feed = &reading.feed;
         let takes_part =
             feed.sharing.is_some() || !feed.items.is_empty() || !reading.refused.is_empty();
         if feed.plain_items > 0 && !takes_part {
-            return Err(match sse {
-                true => SyncError::Sse { url: shown(url) },
-                false => SyncError::NotFeedSync { url: shown(url) },
-            });
+            return Err(SyncError::NotFeedSync { url: shown(url) });
         }
-        Ok(Page { url: url.clone(), reading, next: None, validators: validators.clone() })
+        let (url, validators) = (url.clone(), validators.clone());
+        Ok(Page { url, reading, is_sse, next: None, validators })
     }
 }

@@ -26,15 +26,6 @@ pub enum SyncError {
         /// Where it came from.
         url: String,
     },
-    /// A feed of the format before FeedSync, which has other rules.
-    #[error(
-        "{url}: an SSE 0.91 feed, which cannot be synchronised; merge it into a file with merge, or \
-         take its entries with import"
-    )]
-    Sse {
-        /// Where it came from.
-        url: String,
-    },
     /// The hub's answer makes no sense.
     #[error("{url}: {reason}")]
     Protocol {

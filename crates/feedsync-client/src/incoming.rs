@@ -14,10 +14,11 @@ use crate::session::Run;
 const BATCH: usize = 1_000;
 
 impl Run<'_> {
-    /// Merges what was read. `state` is stored in the transaction of the last items.
+    /// Merges what was read, as FeedSync or as SSE. `state` is stored in the transaction of the last items.
     pub(crate) async fn store(
         &mut self,
         reading: Reading,
+        is_sse: bool,
         state: Option<RemoteState>,
     ) -> Result<(), SyncError> {
         self.report.plain += reading.feed.plain_items as u64;
@@ -36,7 +37,7 @@ impl Run<'_> {
             let rest = items.split_off(items.len().min(BATCH));
             let last = rest.is_empty();
             let conclusion = state.clone().filter(|_| last);
-            self.store_batch(items, conclusion).await?;
+            self.store_batch(items, is_sse, conclusion).await?;
             if last {
                 return Ok(());
             }
@@ -47,15 +48,22 @@ impl Run<'_> {
     async fn store_batch(
         &mut self,
         items: Vec<Item<Payload>>,
+        is_sse: bool,
         state: Option<RemoteState>,
     ) -> Result<(), SyncError> {
         let (name, source) = (self.remote.collection.clone(), Source::Remote(self.remote.id));
         let report = if self.dry_run {
-            Some(self.endpoint.foresee(&name, source, items).await?)
+            Some(match is_sse {
+                true => self.endpoint.foresee_sse(&name, source, items).await?,
+                false => self.endpoint.foresee(&name, source, items).await?,
+            })
         } else if !items.is_empty() || state.as_ref().is_some_and(|state| *state != self.state) {
             self.fetch_blobs(&items).await?;
             let conclusion = state.clone().map(|state| self.conclusion(state));
-            Some(self.endpoint.incorporate(&name, source, items, conclusion).await?)
+            Some(match is_sse {
+                true => self.endpoint.incorporate_sse(&name, source, items, conclusion).await?,
+                false => self.endpoint.incorporate(&name, source, items, conclusion).await?,
+            })
         } else {
             None
         };

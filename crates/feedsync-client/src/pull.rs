@@ -122,7 +122,7 @@ impl Run<'_> {
             Step::Merge(conclusion) => {
                 let whole = reason.is_some_and(|_| is_whole(sharing.as_ref()));
                 let state = self.concluded(noted, conclusion, whole);
-                self.store(page.reading, Some(state)).await?;
+                self.store(page.reading, page.is_sse, Some(state)).await?;
                 let anew = reason == Some(Reason::WentBack);
                 Ok(if anew { Onward::Changes } else { Onward::NextPage })
             }
@@ -167,7 +167,7 @@ impl Run<'_> {
             conclusion.remember = page.until();
         }
         let state = self.concluded(noted, conclusion, false);
-        self.store(page.reading, Some(state)).await?;
+        self.store(page.reading, page.is_sse, Some(state)).await?;
         Ok(if self.hub.is_some() { Onward::NextPage } else { Onward::Stop })
     }
 
@@ -203,9 +203,11 @@ impl Run<'_> {
         reason: Reason,
         noted: RemoteState,
     ) -> Result<(), SyncError> {
-        let conclusion = after_complete(reason, partial, whole.sharing.as_ref());
+        let mut conclusion = after_complete(reason, partial, whole.sharing.as_ref());
+        // SSE has no rule for what a publisher no longer has (R-S2).
+        conclusion.discard &= !page.is_sse;
         whole.note(&page.reading);
-        self.store(page.reading, None).await?;
+        self.store(page.reading, page.is_sse, None).await?;
         if conclusion.discard {
             self.discard_all_but(&whole).await?;
         }
@@ -219,6 +221,14 @@ impl Run<'_> {
     /// (R-F31).
     fn sharing(&self, page: &Page) -> Option<Sharing> {
         let mut sharing = page.reading.feed.sharing.clone();
+        if let Some(window) = sharing.as_mut().and_then(|sharing| sharing.window.as_mut())
+            && page.is_sse
+            && window.until.is_empty()
+        {
+            // A publisher of SSE need not say where its feed ends: then no more is known than before (S7).
+            let known = self.state.until.clone().unwrap_or_default();
+            window.until = known.max(window.since.clone());
+        }
         let asked = Url::parse(&self.remote.url).ok();
         for related in sharing.iter_mut().flat_map(|sharing| &mut sharing.related) {
             let link = page.url.join(&related.link).ok();
@@ -315,12 +325,14 @@ impl Run<'_> {
     }
 }
 
-/// Whether a window begins where a change order of ours begins: such a feed lacks nothing (R-F26).
+/// Whether a window begins where a change order of ours begins, or with time itself: such a feed lacks nothing
+/// (R-F26, S6).
 fn is_whole(sharing: Option<&Sharing>) -> bool {
-    sharing
-        .and_then(|sharing| sharing.window.as_ref())
-        .and_then(|window| window.since.parse::<Until>().ok())
-        .is_some_and(|since| since.number == Number::ZERO)
+    let window = sharing.and_then(|sharing| sharing.window.as_ref());
+    window.is_some_and(|window| {
+        let begins = window.since.parse::<Until>();
+        window.since.is_empty() || begins.is_ok_and(|since| since.number == Number::ZERO)
+    })
 }
 
 /// Whether the publisher lives another life than the one we remember, as far as its texts tell.

@@ -1,6 +1,7 @@
 //! Feeds as bytes: what is asked for, how it is read, how what is offered is written.
 
 use feedsync::Timestamp;
+use feedsync_formats::sse::{self, SseReading};
 use feedsync_formats::{
     FeedHead, FeedWriter, Mode, ReadError, ReadOptions, Reading, read, with_charset,
 };
@@ -42,14 +43,28 @@ impl ResponseBody {
     }
 }
 
+/// A feed that was read.
+pub(crate) struct Decoded {
+    pub(crate) reading: Reading,
+    /// Whether it is one of SSE 0.91.
+    pub(crate) is_sse: bool,
+    /// Number of items of which FeedSync cannot hold everything.
+    pub(crate) losses: usize,
+}
+
 /// Reads a feed of any format, away from the threads that must not wait.
-pub(crate) async fn decode(body: ResponseBody, origin: Origin) -> Result<Reading, ReadError> {
+pub(crate) async fn decode(body: ResponseBody, origin: Origin) -> Result<Decoded, ReadError> {
     let reading = tokio::task::spawn_blocking(move || {
         let options = match origin {
             Origin::Hub => ReadOptions::strict(),
             Origin::Web => ReadOptions::tolerant(),
         };
-        read(&body.decoded(options.mode), None, &options)
+        let bytes = body.decoded(options.mode);
+        if origin == Origin::Web && sse::uses_sse(&bytes, &options) {
+            let SseReading { reading, losses } = sse::read_as_feed(&bytes, &options)?;
+            return Ok(Decoded { reading, is_sse: true, losses: losses.len() });
+        }
+        Ok(Decoded { reading: read(&bytes, None, &options)?, is_sse: false, losses: 0 })
     });
     match reading.await {
         Ok(reading) => reading,

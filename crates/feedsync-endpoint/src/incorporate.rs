@@ -2,9 +2,11 @@
 
 mod report;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use feedsync::sse::graft;
 use feedsync::{
     By, History, Incorporation, Item, ItemId, MAX_READ_UPDATES, Payload, incorporate, line,
 };
@@ -30,6 +32,23 @@ pub enum Source {
     /// Sent by a peer in a request of its own. What the items leave behind is known to that peer: where all
     /// before it had been shown to others, it counts as shown in the same transaction.
     Posted,
+}
+
+/// The protocol of those who send items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    FeedSync,
+    /// SSE 0.91: what its items lack is taken from what is known here ([`graft`]).
+    Sse,
+}
+
+/// Items that come, all in one transaction.
+#[derive(Debug, Clone)]
+struct Incoming {
+    protocol: Protocol,
+    source: Source,
+    items: Arc<Vec<Item<Payload>>>,
+    conclusion: Option<Conclusion>,
 }
 
 /// What is recorded in the same transaction as the items it speaks of. If one of them is refused by
@@ -68,7 +87,21 @@ impl Endpoint {
         items: Vec<Item<Payload>>,
         conclusion: Option<Conclusion>,
     ) -> Result<Report, EndpointError> {
-        self.incorporate_as(collection, None, source, items, conclusion).await
+        let incoming = Incoming::new(Protocol::FeedSync, source, items, conclusion);
+        self.incorporate_as(collection, None, incoming).await
+    }
+
+    /// The same with upgraded items of SSE (`feedsync::sse`). An edit is kept as a conflict where a later edit of the
+    /// same peer was not made on it, and an item whose history was cut off is one of unknown descent.
+    pub async fn incorporate_sse(
+        &self,
+        collection: &CollectionName,
+        source: Source,
+        items: Vec<Item<Payload>>,
+        conclusion: Option<Conclusion>,
+    ) -> Result<Report, EndpointError> {
+        let incoming = Incoming::new(Protocol::Sse, source, items, conclusion);
+        self.incorporate_as(collection, None, incoming).await
     }
 
     /// The same with what others offer, if the collection still is this one, whatever is called so: else it is not there.
@@ -78,21 +111,19 @@ impl Endpoint {
         feed_id: &str,
         items: Vec<Item<Payload>>,
     ) -> Result<Report, EndpointError> {
-        self.incorporate_as(collection, Some(feed_id), Source::Offered, items, None).await
+        let incoming = Incoming::new(Protocol::FeedSync, Source::Offered, items, None);
+        self.incorporate_as(collection, Some(feed_id), incoming).await
     }
 
     async fn incorporate_as(
         &self,
         collection: &CollectionName,
         feed_id: Option<&str>,
-        source: Source,
-        mut items: Vec<Item<Payload>>,
-        conclusion: Option<Conclusion>,
+        incoming: Incoming,
     ) -> Result<Report, EndpointError> {
-        let keys = prepare(&mut items);
-        let items = Arc::new(items);
+        let keys = incoming.keys();
         loop {
-            let (batch, conclusion) = (Arc::clone(&items), conclusion.clone());
+            let incoming = incoming.clone();
             let (endpoint, name) = (self.clone(), collection.clone());
             let feed_id = feed_id.map(str::to_owned);
             let (collection, decided) = self
@@ -101,8 +132,7 @@ impl Endpoint {
                     if feed_id.as_ref().is_some_and(|it| *it != snapshot.collection().feed_id) {
                         return (Vec::new(), Decided::Another);
                     }
-                    let (mut writes, decided) =
-                        decide(snapshot, source, &batch, conclusion.as_ref());
+                    let (mut writes, decided) = decide(snapshot, &incoming);
                     if let Err(full) = endpoint.has_room(snapshot, &writes) {
                         return (Vec::new(), Decided::Full(full));
                     }
@@ -126,16 +156,35 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         source: Source,
-        mut items: Vec<Item<Payload>>,
+        items: Vec<Item<Payload>>,
     ) -> Result<Report, EndpointError> {
-        let keys = prepare(&mut items);
+        self.foresee_as(collection, Incoming::new(Protocol::FeedSync, source, items, None)).await
+    }
+
+    /// Report of [`Endpoint::incorporate_sse`] on these items as of now; nothing is written.
+    pub async fn foresee_sse(
+        &self,
+        collection: &CollectionName,
+        source: Source,
+        items: Vec<Item<Payload>>,
+    ) -> Result<Report, EndpointError> {
+        self.foresee_as(collection, Incoming::new(Protocol::Sse, source, items, None)).await
+    }
+
+    async fn foresee_as(
+        &self,
+        collection: &CollectionName,
+        incoming: Incoming,
+    ) -> Result<Report, EndpointError> {
+        let keys = incoming.keys();
         let look = move |snapshot: &Snapshot| {
+            let items = &*incoming.items;
             let reissued = if items.iter().any(|item| collides(snapshot, item)) {
-                reissued_first(snapshot, &items)
+                reissued_first(snapshot, items)
             } else {
                 BTreeMap::new()
             };
-            (Vec::new(), judge(snapshot, source, &items, &reissued).1)
+            (Vec::new(), judge(snapshot, &incoming, &reissued).1)
         };
         let (collection, items) = self.store.decide(collection, keys, look).await?;
         Ok(Report::new(collection, items))
@@ -157,32 +206,40 @@ impl Endpoint {
     }
 }
 
-/// Removes the parts that a server owns, and shortens histories. Returns the keys of an update with these items.
-fn prepare(items: &mut [Item<Payload>]) -> Vec<ItemId> {
-    for item in &mut *items {
-        for version in item.versions_mut() {
-            if let Some(payload) = without_server_parts(&version.payload) {
-                version.payload = payload;
+impl Incoming {
+    /// Removes the parts of the items that a server owns, and shortens their histories.
+    fn new(
+        protocol: Protocol,
+        source: Source,
+        mut items: Vec<Item<Payload>>,
+        conclusion: Option<Conclusion>,
+    ) -> Self {
+        for item in &mut items {
+            for version in item.versions_mut() {
+                if let Some(payload) = without_server_parts(&version.payload) {
+                    version.payload = payload;
+                }
+            }
+            if is_read(item) {
+                item.shorten_histories();
             }
         }
-        if is_read(item) {
-            item.shorten_histories();
-        }
+        Self { protocol, source, items: Arc::new(items), conclusion }
     }
-    let keys: BTreeSet<_> = items.iter().map(|item| item.id.clone()).collect();
-    keys.into_iter().collect()
+
+    /// The keys of an update with these items.
+    fn keys(&self) -> Vec<ItemId> {
+        let keys: BTreeSet<_> = self.items.iter().map(|item| item.id.clone()).collect();
+        keys.into_iter().collect()
+    }
 }
 
-fn decide(
-    snapshot: &Snapshot,
-    source: Source,
-    incoming: &[Item<Payload>],
-    conclusion: Option<&Conclusion>,
-) -> (Vec<Write>, Decided) {
-    if incoming.iter().any(|item| collides(snapshot, item)) {
+fn decide(snapshot: &Snapshot, incoming: &Incoming) -> (Vec<Write>, Decided) {
+    if incoming.items.iter().any(|item| collides(snapshot, item)) {
         return (Vec::new(), Decided::Collides(snapshot.identity().by.clone()));
     }
-    let (mut writes, reports) = judge(snapshot, source, incoming, &BTreeMap::new());
+    let Incoming { source, conclusion, .. } = incoming;
+    let (mut writes, reports) = judge(snapshot, incoming, &BTreeMap::new());
     if let Some(Conclusion { remote, state }) = conclusion {
         let postponed = reports.iter().any(|report| report.outcome.may_pass());
         let state = state.clone();
@@ -191,7 +248,7 @@ fn decide(
     }
     let known = snapshot.collection();
     let puts = writes.iter().any(|write| matches!(write, Write::Put(_)));
-    if source == Source::Posted && puts && known.sent >= known.last {
+    if *source == Source::Posted && puts && known.sent >= known.last {
         writes.push(Write::Shown);
     }
     (writes, Decided::Done(reports))
@@ -201,18 +258,25 @@ fn decide(
 /// it has an item.
 fn judge(
     snapshot: &Snapshot,
-    source: Source,
-    incoming: &[Item<Payload>],
+    incoming: &Incoming,
     reissued: &BTreeMap<ItemId, Item<Payload>>,
 ) -> (Vec<Write>, Vec<ItemReport>) {
+    let Incoming { protocol, source, items: incoming, .. } = incoming;
+    let source = *source;
     let mut writes = Vec::new();
     let mut results: BTreeMap<&ItemId, Put> = BTreeMap::new();
     let mut order = Vec::new();
     let mut reports = Vec::with_capacity(incoming.len());
-    for item in incoming {
+    for came in incoming.iter() {
+        let item = came;
         let stored = snapshot.item(&item.id);
         let known = reissued.get(&item.id).or(stored.map(|stored| &stored.item));
         let local = results.get(&item.id).map(|put| &put.item).or(known);
+        let item = match local.filter(|_| *protocol == Protocol::Sse) {
+            Some(local) => Cow::Owned(graft(item.clone(), local)),
+            None => Cow::Borrowed(item),
+        };
+        let item = &*item;
         let purged = match snapshot.entry(&item.id) {
             Some(entry) if local.is_none() => History::from_updates(entry.purged.clone()),
             _ => None,
@@ -245,8 +309,8 @@ fn judge(
                 put.origin = Origin::Mixed;
                 writes.extend(issues);
             }
-            if results.insert(&item.id, put).is_none() {
-                order.push(&item.id);
+            if results.insert(&came.id, put).is_none() {
+                order.push(&came.id);
             }
         }
         if outcome == ItemOutcome::Unchanged

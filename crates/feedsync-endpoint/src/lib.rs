@@ -27,6 +27,7 @@ mod retain;
 mod room;
 mod settings;
 mod signature;
+mod sse;
 
 pub use actor::Actor;
 pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
@@ -51,3 +52,4 @@ pub use settings::{
     Categories, CategoriesError, Category, Keep, MediaRange, MediaRangeError, Partial, Period,
     PeriodError, SettingError, Settings, is_database,
 };
+pub use sse::SsePublication;

@@ -75,7 +75,7 @@ impl Endpoint {
     }
 
     /// Finds the last change that the partial feed leaves out (4.2.4).
-    async fn partial_horizon(
+    pub(crate) async fn partial_horizon(
         &self,
         collection: &Collection,
         partial: Partial,

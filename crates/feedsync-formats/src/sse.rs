@@ -1,7 +1,8 @@
 //! SSE 0.91 documents: RSS 2.0 and OPML with elements of SSE (2).
 //!
 //! [`Document`] reads one with its bytes, [`Document::merge`] merges another into it as the text of SSE
-//! says and keeps every byte that nothing changed, and [`export`] makes one of items of FeedSync. Promises:
+//! says and keeps every byte that nothing changed, [`read_as_feed`] reads one as a feed of FeedSync, and [`export`]
+//! makes one of items of FeedSync. Promises:
 //! - both spellings of the namespace are read (S2); `http` is written, a document keeps its own;
 //! - a fault in one item refuses that item, which then keeps its place and bytes but takes no part;
 //! - an outline is an item of its own, without the outlines in it (R-S7); outlines without `sx:sync`
@@ -21,6 +22,7 @@ mod merge;
 mod observed;
 mod plan;
 mod read;
+mod reading;
 mod rebuild;
 mod sharing;
 mod sync;
@@ -29,5 +31,6 @@ mod sync_text;
 mod tests;
 
 pub use document::{Document, uses_sse};
-pub use export::{Exported, export};
+pub use export::{Dates, Exported, export};
 pub use merge::{MergeError, Merged};
+pub use reading::{SseReading, read_as_feed};

@@ -75,6 +75,7 @@ mod serve;
 mod service;
 mod slug;
 mod span;
+mod sse;
 mod stall;
 mod submissions;
 mod sweep;

@@ -9,8 +9,10 @@ use std::collections::HashSet;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::Format;
+use feedsync::sse::UpgradeLoss;
+use feedsync::{Format, ItemId};
 use feedsync_endpoint::{ItemOutcome, Report, Source};
+use feedsync_formats::sse::{self, SseReading};
 use feedsync_formats::{ReadOptions, Reading, Refused, detect, with_charset};
 use feedsync_store::{Collection, Number};
 use http::{HeaderValue, header};
@@ -44,7 +46,7 @@ pub(crate) async fn take(
 ) -> Result<Response, Problem> {
     let limits = hub.config.limits;
     let named = submissions::media_type(&call.headers).map(str::to_owned);
-    let read = tokio::task::spawn_blocking(move || {
+    let read = tokio::task::spawn_blocking(move || -> Result<_, Problem> {
         let mut options = ReadOptions::strict();
         options.limits.bytes = limits.body_bytes;
         let bytes = with_charset(bytes, named.as_deref(), options.mode);
@@ -53,22 +55,34 @@ pub(crate) async fn take(
             Format::Pox => detect(&bytes).unwrap_or(Format::Pox),
             named => named,
         };
-        feedsync_formats::read(&bytes, Some(format), &options).map_err(Problem::from)
+        let is_sse = sse::uses_sse(&bytes, &ReadOptions::tolerant());
+        let SseReading { reading, losses } = match is_sse {
+            true => sse::read_as_feed(&bytes, &options)?,
+            false => {
+                let reading = feedsync_formats::read(&bytes, Some(format), &options)?;
+                SseReading { reading, losses: Vec::new() }
+            }
+        };
+        Ok((is_sse, reading, losses))
     });
-    let reading: Reading = read.await.map_err(|_| Problem::internal())??;
-    let count = reading.feed.items.len() + reading.feed.plain_items + reading.refused.len();
+    let (is_sse, reading, losses) = read.await.map_err(|_| Problem::internal())??;
+    let Reading { feed, refused, .. } = reading;
+    let count = feed.items.len() + feed.plain_items + refused.len();
     if count > limits.body_items {
         let detail = format!("{count} items came, at most {} are taken at once", limits.body_items);
         return Err(Problem::too_large(detail));
     }
     let name = &collection.name;
-    let report = call
-        .growing_endpoint(hub)
-        .await?
-        .incorporate(name, Source::Posted, reading.feed.items, None)
-        .await?;
-    hub.metrics.merged(&report.counts, reading.refused.len());
-    let answer = answer(&report, before(&report), &reading.refused, reading.feed.plain_items);
+    let endpoint = call.growing_endpoint(hub).await?;
+    let report = match is_sse {
+        true => endpoint.incorporate_sse(name, Source::Posted, feed.items, None).await?,
+        false => endpoint.incorporate(name, Source::Posted, feed.items, None).await?,
+    };
+    hub.metrics.merged(&report.counts, refused.len());
+    let mut answer = answer(&report, before(&report), &refused, feed.plain_items);
+    if !losses.is_empty() {
+        answer["losses"] = losses_of(&losses);
+    }
     Ok((
         [
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
@@ -116,6 +130,15 @@ fn answer(report: &Report, before: Number, refused: &[Refused], plain: usize) ->
         "plain": plain,
         "items": items,
     })
+}
+
+/// Losses of items of SSE, for the answer.
+fn losses_of(losses: &[(ItemId, Vec<UpgradeLoss>)]) -> Value {
+    let of = |(id, losses): &(ItemId, Vec<UpgradeLoss>)| {
+        let lost: Vec<_> = losses.iter().map(ToString::to_string).collect();
+        json!({ "id": id.as_str(), "lost": lost })
+    };
+    losses.iter().map(of).collect()
 }
 
 /// The last change before this transaction: what it put has the last numbers, one an item.

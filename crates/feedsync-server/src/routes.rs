@@ -15,7 +15,7 @@ use crate::hub::Hub;
 use crate::pages;
 use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};
-use crate::{conflicts, couch, create, log, media, members, newsreaders};
+use crate::{conflicts, couch, create, log, media, members, newsreaders, sse};
 
 /// What a method of a route demands of who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -274,6 +274,18 @@ pub(crate) fn table() -> Vec<Route> {
         routes.push(route(
             format!("/collections/{{collection}}/complete{suffix}"),
             get(complete::read),
+            &[(Method::GET, Follow)],
+        ));
+    }
+    for (_, suffix) in sse::FORMATS {
+        routes.push(route(
+            format!("/collections/{{collection}}/sse{suffix}"),
+            get(sse::partial).post(offer::incorporate),
+            &[(Method::GET, Follow), (Method::POST, Edit)],
+        ));
+        routes.push(route(
+            format!("/collections/{{collection}}/sse-complete{suffix}"),
+            get(sse::complete),
             &[(Method::GET, Follow)],
         ));
     }

@@ -4,7 +4,8 @@
 //! latest change and the stamps of earlier ones, and, if the endpoint likes, a list of what lost
 //! ([`Conflict`]). Where its text loses an edit, so does this module, and says so: two SSE documents
 //! merge as their text says ([`merge`]), anything else is upgraded to FeedSync first ([`upgrade`]) and
-//! comes back by [`downgrade`], which reports what does not fit.
+//! comes back by [`downgrade`], which reports what does not fit. An endpoint of FeedSync that peers of SSE edit with
+//! gives their items what it knows itself ([`graft`]).
 //!
 //! Section numbers are those of the SSE text, `S`, `U` and `D` numbers those of `docs/conformance.md`.
 
@@ -12,6 +13,7 @@ mod conflicts;
 mod date;
 mod downgrade;
 mod edit;
+mod graft;
 mod hierarchy;
 mod item;
 mod merge;
@@ -23,6 +25,7 @@ pub use conflicts::add_conflict;
 pub use date::{Date, DateError};
 pub use downgrade::{DowngradeLoss, Downgraded, downgrade};
 pub use edit::{Change, VersionsSpent};
+pub use graft::graft;
 pub use hierarchy::{Claim, Place, Tree, cycles, order};
 pub use item::{Conflict, History, Item, Stamp};
 pub use merge::{merge, steps_on, wins};

@@ -260,7 +260,7 @@ fn worse(
 /// A failure to synchronise, by culprit.
 pub(crate) fn failure(remote: &Remote, error: SyncError) -> Failure {
     match error {
-        SyncError::NotFeedSync { .. } | SyncError::Sse { .. } => {
+        SyncError::NotFeedSync { .. } => {
             let url = text::line(&shown_text(&remote.url));
             let import = command(&format!("import {} {url}", remote.collection));
             Failure::network(error).hint(import)

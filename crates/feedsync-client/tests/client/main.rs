@@ -16,6 +16,7 @@ mod logs;
 mod proxies;
 mod scene;
 mod site;
+mod sse;
 mod strangers;
 mod subscriptions;
 mod watch;

@@ -27,14 +27,26 @@ pub struct Exported {
     pub losses: Vec<(ItemId, Vec<DowngradeLoss>)>,
 }
 
+/// Bounds of a document in time (2.1).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Dates {
+    /// Items that changed at or after this are in the document; none if all are (S6).
+    pub since: Option<Date>,
+    /// Items that changed after this are not (S7).
+    pub until: Option<Date>,
+    /// Number of days for which the publisher keeps changes (S10).
+    pub window: Option<u64>,
+}
+
 /// Writes items as a document of SSE.
 ///
 /// `format` is RSS; anything else is written as OPML. Payloads of other formats are projected. Outlines
 /// stand where they claim to, all else in the order given. The window of the head is not carried over,
-/// since its bounds are no dates (D7); its related feeds are.
+/// since its bounds are no dates (D7): those of `dates` are written. Its related feeds are.
 pub fn export<'i>(
     format: Format,
     head: &FeedHead<'_>,
+    dates: &Dates,
     items: impl IntoIterator<Item = &'i feedsync::Item<Payload>>,
 ) -> Exported {
     let format = if format == Format::Rss { format } else { Format::Opml };
@@ -63,9 +75,9 @@ pub fn export<'i>(
     let export = Export { items: down, tree: order(&claims) };
     let mut text = String::new();
     if format == Format::Rss {
-        export.rss(&mut text, head);
+        export.rss(&mut text, head, dates);
     } else {
-        export.opml(&mut text, head);
+        export.opml(&mut text, head, dates);
     }
     Exported { text, losses }
 }
@@ -76,7 +88,7 @@ struct Export {
 }
 
 impl Export {
-    fn rss(&self, out: &mut String, head: &FeedHead<'_>) {
+    fn rss(&self, out: &mut String, head: &FeedHead<'_>, dates: &Dates) {
         begin(out, "rss");
         out.push_str("<channel>\n");
         push_element(out, "title", head.title);
@@ -84,19 +96,19 @@ impl Export {
         push_element(out, "link", link.or(head.self_link).unwrap_or(head.id));
         push_element(out, "description", head.title);
         push_element(out, "lastBuildDate", &Date::from(head.updated).to_string());
-        push_sharing(out, head);
+        push_sharing(out, head, dates);
         for id in self.children(None) {
             self.item(out, id, None);
         }
         out.push_str("</channel>\n</rss>\n");
     }
 
-    fn opml(&self, out: &mut String, head: &FeedHead<'_>) {
+    fn opml(&self, out: &mut String, head: &FeedHead<'_>, dates: &Dates) {
         begin(out, "opml");
         out.push_str("<head>\n");
         push_element(out, "title", head.title);
         push_element(out, "dateModified", &Date::from(head.updated).to_string());
-        push_sharing(out, head);
+        push_sharing(out, head, dates);
         out.push_str("</head>\n<body>\n");
         let mut roots: VecDeque<&ItemId> = self.children(None).iter().collect();
         while let Some(id) = roots.pop_front() {
@@ -152,9 +164,15 @@ fn push_element(out: &mut String, name: &str, text: &str) {
     out.push_str(&format!("</{name}>\n"));
 }
 
-fn push_sharing(out: &mut String, head: &FeedHead<'_>) {
+fn push_sharing(out: &mut String, head: &FeedHead<'_>, dates: &Dates) {
     out.push_str("<sx:sharing");
+    for (name, date) in [("since", &dates.since), ("until", &dates.until)] {
+        date.iter().for_each(|date| push_attribute(out, name, &date.to_string()));
+    }
     push_attribute(out, "version", VERSION);
+    if let Some(days) = dates.window {
+        push_attribute(out, "window", &days.to_string());
+    }
     out.push('>');
     for related in head.sharing.into_iter().flat_map(|sharing| &sharing.related) {
         out.push_str("<sx:related");

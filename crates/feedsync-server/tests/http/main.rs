@@ -47,4 +47,5 @@ mod routes;
 mod service;
 mod sockets;
 mod sqlite;
+mod sse;
 mod visitor;

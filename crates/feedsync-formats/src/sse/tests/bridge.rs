@@ -8,7 +8,7 @@ use feedsync::{
 
 use super::*;
 use crate::FeedHead;
-use crate::sse::{Exported, export};
+use crate::sse::{Dates, Exported, export};
 
 fn stamp(by: &str) -> Stamp {
     Stamp::new(Timestamp::parse("2005-05-21T09:43:33Z").unwrap(), By::new(by).unwrap())
@@ -49,7 +49,7 @@ fn exported(format: Format, items: &[Item<Payload>]) -> Exported {
         complete: false,
         sharing: Some(&sharing),
     };
-    export(format, &head, items)
+    export(format, &head, &Dates::default(), items)
 }
 
 fn back(text: &str) -> Vec<Item<Payload>> {

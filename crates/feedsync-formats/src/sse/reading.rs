@@ -1,0 +1,75 @@
+//! A document of SSE read as a feed of FeedSync, so that whoever keeps collections in step keeps step with those
+//! who know SSE alone (U1 to U9).
+
+use feedsync::sse::{Date, Sharing, UpgradeLoss};
+use feedsync::{Feed, ItemId, Related, Window};
+
+use super::document::Document;
+use crate::diagnostic::{Diagnostic, Position, ReadError, Severity};
+use crate::options::ReadOptions;
+use crate::reading::{Reading, Refused};
+
+/// What a document says, and what of its items FeedSync has no place for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SseReading {
+    /// The feed. The bounds of its window are dates in the order of time (RFC 3339, UTC); an empty `until` says
+    /// that the publisher gives none, and an empty `since` that the feed is complete (S6, S7).
+    pub reading: Reading,
+    /// Losses of items, of each that has any.
+    pub losses: Vec<(ItemId, Vec<UpgradeLoss>)>,
+}
+
+/// Reads RSS or OPML of SSE. An item that cannot be upgraded is refused alone.
+pub fn read_as_feed(bytes: &[u8], options: &ReadOptions<'_>) -> Result<SseReading, ReadError> {
+    let document = Document::read(bytes, options)?;
+    let mut reading = Reading {
+        format: document.format(),
+        feed: Feed {
+            sharing: document.sharing().map(sharing),
+            items: Vec::new(),
+            plain_items: document.plain_items(),
+        },
+        title: document.title().map(str::to_owned),
+        diagnostics: document.diagnostics().to_vec(),
+        refused: document.refused().to_vec(),
+    };
+    let mut losses = Vec::new();
+    for (index, upgraded) in document.upgraded().enumerate() {
+        match upgraded {
+            Ok(upgraded) => {
+                if !upgraded.losses.is_empty() {
+                    losses.push((upgraded.item.id.clone(), upgraded.losses));
+                }
+                reading.feed.items.push(upgraded.item);
+            }
+            Err((id, error)) => reading.refused.push(Refused {
+                id: Some(id.to_string()),
+                index,
+                reason: Diagnostic {
+                    severity: Severity::Fault,
+                    position: Position { line: 1, column: 1 },
+                    clause: "SSE 2.3",
+                    message: error.to_string(),
+                    item: Some(id.to_string()),
+                },
+            }),
+        }
+    }
+    Ok(SseReading { reading, losses })
+}
+
+fn sharing(of: &Sharing) -> feedsync::Sharing {
+    let text = |date: &Option<Date>| {
+        date.as_ref().map(|date| date.timestamp().to_string()).unwrap_or_default()
+    };
+    let related = of.related.iter().map(|related| Related {
+        link: related.link.clone(),
+        title: related.title.clone(),
+        kind: related.kind,
+    });
+    feedsync::Sharing {
+        window: Some(Window { since: text(&of.since), until: text(&of.until) }),
+        expires: None,
+        related: related.collect(),
+    }
+}
