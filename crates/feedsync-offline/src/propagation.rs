@@ -112,6 +112,7 @@ impl Verdict {
                 match named(answer.headers, header::LOCATION, location) {
                     Some(to) => {
                         let again = is_repeated(method, status) || is_same(location, &to);
+                        // 303 says that the answer is there (RFC 9110 15.4.4).
                         Self::Elsewhere { to, again: again && status != 303 }
                     }
                     None => Self::Refused,
@@ -173,14 +174,10 @@ fn is_same(one: &Location, other: &Location) -> bool {
     bare(one) == bare(other)
 }
 
-/// Whether the edit is repeated where it is sent to: 303 says that the answer is there (RFC 9110 15.4.4),
-/// and so do 301 and 302 to who posts, since most servers mean that and clients take it so (15.4.2, 15.4.3).
+/// Whether the edit is repeated at the address of a redirection. A POST is not repeated after a 301 or a 302: most
+/// servers mean a 303 by these, and clients understand them so (RFC 9110 15.4.2, 15.4.3).
 const fn is_repeated(method: Method, status: u16) -> bool {
-    match status {
-        303 => false,
-        301 | 302 => !matches!(method, Method::Post),
-        _ => true,
-    }
+    !matches!((method, status), (Method::Post, 301 | 302))
 }
 
 #[cfg(test)]

@@ -200,9 +200,8 @@ impl Interceptor {
             Some(_) => propagation::Method::Put,
             None => propagation::Method::Delete,
         });
-        // What was carried out keeps no edit back while there is a server to judge it.
-        let shown = shown
-            .filter(|method| !is_edit || (!is_online && *method == propagation::Method::Delete));
+        // An edit that was carried out delays no other edit: the server judges that.
+        let shown = shown.filter(|_| !is_edit);
         let entry = found.entry.as_ref();
         let entry_is_deleted = entry.is_some_and(|entry| self.is_deleted(found.partition, entry));
         let line = self.line_of(found);

@@ -60,3 +60,61 @@ fn essence(headers: &HeaderMap) -> Option<String> {
     let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     Some(kind.split(';').next()?.trim().to_ascii_lowercase())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{at, headers};
+
+    #[test]
+    fn the_media_type_tells_pages_and_configurations_apart() {
+        for (kind, page, configuration) in [
+            (Some("text/html"), true, false),
+            (Some("Text/HTML ; charset=utf-8"), true, false),
+            (Some("application/xhtml+xml"), true, false),
+            (Some("application/atom+xml"), false, false),
+            (Some("application/xml"), false, true),
+            (Some("text/xml;charset=utf-8"), false, true),
+            (Some(feedsync_formats::PROXY_TYPE), false, true),
+            (Some(""), false, false),
+            (None, false, true),
+        ] {
+            let said: Vec<_> = kind.map(|kind| ("content-type", kind)).into_iter().collect();
+            let headers = headers(&said);
+            assert_eq!((is_page(&headers), is_configuration(&headers)), (page, configuration));
+        }
+    }
+
+    #[test]
+    fn addresses_count_from_the_content_location() {
+        let asked = at("a/feed");
+        let base_of = |told: &str| base(&headers(&[("content-location", told)]), &asked);
+        assert_eq!(base(&HeaderMap::new(), &asked), asked);
+        assert_eq!(base_of("other"), at("a/other"));
+        assert_eq!(base_of("http://"), asked);
+    }
+
+    #[test]
+    fn only_rss_and_json_feed_are_read_without_being_edited() {
+        let rss = "<rss version='2.0'><channel><title>t</title></channel></rss>";
+        let json =
+            "{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"t\",\"items\":[]}";
+        let other = "{\"version\":\"1.1\",\"title\":\"t\",\"items\":[]}";
+        let atom = "<feed xmlns='http://www.w3.org/2005/Atom'><title>t</title></feed>";
+        for (text, is_read) in
+            [(rss, true), (json, true), (other, false), (atom, false), ("x", false)]
+        {
+            assert_eq!(read_only(text.as_bytes(), &at("feed")).is_some(), is_read, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_feed_is_a_feed() {
+        let feed =
+            "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link href='b'/></entry></feed>";
+        let entry = "<entry xmlns='http://www.w3.org/2005/Atom'/>";
+        assert!(feed_of(feed.as_bytes(), &at("a")).is_some());
+        assert!(feed_of(entry.as_bytes(), &at("a")).is_none());
+        assert!(feed_of(b"<feed", &at("a")).is_none());
+    }
+}

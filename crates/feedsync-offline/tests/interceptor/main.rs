@@ -2,6 +2,7 @@
 
 mod ahead;
 mod attempts;
+mod control;
 mod desk;
 mod doubts;
 mod edits;
@@ -9,6 +10,8 @@ mod examples;
 mod following;
 mod gateway;
 mod held;
+mod looks;
+mod newsreaders;
 mod origin;
 mod outdated;
 mod people;

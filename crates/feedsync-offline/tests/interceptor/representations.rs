@@ -162,3 +162,94 @@ fn a_feed_with_edits_says_of_its_bytes_what_is_true_of_them() {
     assert_ne!(after.body, before.body, "it says when it was updated");
     assert_ne!(after.headers["etag"], before.headers["etag"]);
 }
+
+#[test]
+fn a_member_that_was_deleted_shows_as_gone_until_the_feed_lacks_it() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    let served = [("content-type", "application/atom+xml")];
+    desk.serve("GET", MEMBER, answer(200, &served, &entry("a")));
+    desk.serve("DELETE", MEMBER, answer(204, &[], ""));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
+    desk.lines();
+    assert_eq!(desk.get(MEMBER).status, 410);
+    assert!(desk.lines().is_empty(), "nobody asks its server");
+    // The server judges another edit.
+    desk.serve("PUT", MEMBER, answer(204, &[], ""));
+    assert_eq!(desk.ask("PUT", MEMBER, &[], &entry("again")).status, 204);
+    assert_eq!(desk.lines(), [format!("PUT {MEMBER}")]);
+    assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
+    desk.go_offline();
+    assert_eq!(desk.get(MEMBER).status, 410);
+}
+
+#[test]
+fn a_member_that_was_put_shows_until_the_feed_has_it() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    let served = [("content-type", "application/atom+xml")];
+    desk.serve("GET", MEMBER, answer(200, &served, &entry("a")));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    desk.serve("PUT", MEMBER, answer(204, &[], ""));
+    assert_eq!(desk.ask("PUT", MEMBER, &served, &entry("mine")).status, 204);
+    desk.go_offline();
+    assert_eq!(desk.get(MEMBER).body, entry("mine"));
+    assert!(desk.get(FEED).body.contains("urn:mine"));
+    assert_eq!(desk.ask("PUT", MEMBER, &served, &entry("more")).status, 200);
+    assert_eq!(desk.get(MEMBER).body, entry("more"));
+}
+
+#[test]
+fn malformed_atom_is_an_error_and_is_not_stored() {
+    let one = "http://www.example.com/1";
+    for (kind, body, is_stored) in [
+        ("application/atom+xml", entry("one"), true),
+        ("application/atom+xml;type=entry", "<entry".to_owned(), false),
+        ("text/plain", "<entry".to_owned(), true),
+    ] {
+        let mut desk = Desk::new();
+        desk.serve("GET", FEED, feed("<link rel='related' href='/1'/>"));
+        desk.serve("GET", one, answer(200, &[("content-type", kind)], &body));
+        desk.subscribe(&["related"], &[]);
+        desk.run();
+        assert_eq!(desk.errors().is_empty(), is_stored, "{kind} {body}");
+        desk.go_offline();
+        assert_eq!(desk.get(one).status == 200, is_stored, "{kind} {body}");
+    }
+}
+
+#[test]
+fn malformed_atom_in_the_answer_to_an_edit_is_not_shown() {
+    for (body, shown) in [(entry("theirs"), entry("theirs")), ("<entry".to_owned(), entry("mine"))]
+    {
+        let mut desk = Desk::with_member();
+        let kind = [("content-type", "application/atom+xml")];
+        desk.serve("PUT", MEMBER, answer(200, &kind, &body));
+        desk.serve("GET", MEMBER, answer(503, &[], ""));
+        desk.ask("PUT", MEMBER, &kind, &entry("mine"));
+        desk.go_offline();
+        assert_eq!(desk.get(MEMBER).body, shown);
+    }
+}
+
+#[test]
+fn a_deletion_after_an_edit_that_waits_is_of_what_that_was_made_on() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    let served = [("content-type", "application/atom+xml"), ("etag", "\"e1\"")];
+    desk.serve("GET", MEMBER, answer(200, &served, &entry("a")));
+    desk.serve("DELETE", MEMBER, answer(204, &[], ""));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    desk.is_online = false;
+    assert_eq!(desk.ask("PUT", MEMBER, &served[..1], &entry("mine")).status, 200);
+    assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
+    desk.is_online = true;
+    desk.after(10);
+    let deleted = desk.arrived.iter().find(|arrived| arrived.line.starts_with("DELETE")).unwrap();
+    assert_eq!(deleted.headers["if-match"], "\"e1\"");
+    assert!(!desk.arrived.iter().any(|arrived| arrived.line.starts_with("PUT")));
+}

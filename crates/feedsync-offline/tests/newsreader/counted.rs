@@ -106,7 +106,7 @@ fn an_entry_of_miniflux_alone_says_what_became_of_it() {
 }
 
 #[test]
-fn what_is_no_answer_of_an_interface_is_not_stored() {
+fn malformed_answers_are_not_stored() {
     for (interface, said, bodies) in [
         (Interface::Miniflux, miniflux("entries"), ["{}", "[]", "x"]),
         (Interface::Miniflux, miniflux("entries/1"), ["{}", "[]", "x"]),

@@ -179,7 +179,7 @@ fn each_status_says_what_became_of_a_change() {
 }
 
 #[test]
-fn what_says_who_asks_is_kept_out_of_logs() {
+fn credentials_are_marked_as_sensitive() {
     let mut delivery = by_field(Interface::Miniflux, "x-auth-token");
     let asking = delivery.begin(change("v1/entries", "{}"));
     assert_eq!(line(&asking), "POST v1/entries | Basic YTpi | application/json | {}");
@@ -252,7 +252,7 @@ fn sessions_are_in_the_answers_of_those_interfaces_that_have_them() {
 }
 
 #[test]
-fn who_signs_in_without_a_network_gets_the_answer_of_the_interface() {
+fn a_sign_in_without_a_network_has_the_answer_of_its_interface() {
     let text = |answer: feedsync_newsreader::Answer| String::from_utf8(answer.body).unwrap();
     let answer = Interface::TinyTinyRss.signed_in("s1", 9, true);
     assert!(text(answer).contains(r#""seq":9"#));

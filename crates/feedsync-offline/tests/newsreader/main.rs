@@ -1,5 +1,6 @@
 //! Newsreaders without a network, against a small server in memory that speaks all four interfaces.
 
+mod bounds;
 mod counted;
 mod crashes;
 mod delivering;

@@ -138,7 +138,7 @@ fn reading_many_articles_becomes_requests_of_two_hundred() {
 }
 
 #[test]
-fn what_becomes_its_opposite_is_sent_as_the_state_that_is_meant() {
+fn a_toggle_is_sent_as_the_state_that_is_meant() {
     let mut stored = library(Interface::TinyTinyRss);
     let toggle = |article: i64, field: u8| {
         let rest =

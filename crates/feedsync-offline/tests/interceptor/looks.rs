@@ -1,0 +1,292 @@
+//! Edits that may have been carried out: where the gateway looks for them, and what it makes of what it finds
+//! (BITSY 3.5, C35, C43).
+
+use std::time::Duration;
+
+use feedsync_offline::outbox::Progress;
+use feedsync_offline::subscription::outcome::HOPS;
+
+use crate::desk::{Answer, Desk, EDITABLE, FEED, answer, entry, feed};
+
+const MEMBER: &str = "http://www.example.com/feed/entry";
+const MEMBERS: &str = "http://www.example.com/members";
+const ATOM: (&str, &str) = ("content-type", "application/atom+xml;type=entry");
+const SERVED: (&str, &str) = ("content-type", "application/atom+xml");
+const WITHOUT: &str = "<app:collection href='/members'/>";
+
+fn page() -> Answer {
+    answer(200, &[("content-type", "text/html")], "<p>sign in</p>")
+}
+
+fn member(tag: &str, title: &str) -> Answer {
+    answer(200, &[SERVED, ("etag", tag)], &entry(title))
+}
+
+/// A desk whose feed has a member, and what an application does with that while there is no network.
+fn edited(method: &str, location: &str, tag: Option<&str>) -> Desk {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    let etag: Vec<_> = tag.map(|tag| ("etag", tag)).into_iter().collect();
+    let headers = [&[SERVED], &*etag].concat();
+    desk.serve("GET", MEMBER, answer(200, &headers, &entry("a")));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    desk.is_online = false;
+    let (headers, body) = match method {
+        "DELETE" => (vec![], String::new()),
+        _ => (vec![ATOM], entry("ours")),
+    };
+    assert!(desk.ask(method, location, &headers, &body).status < 300);
+    desk.is_online = true;
+    desk.now = desk.now.after(Duration::from_secs(10));
+    desk.lines();
+    desk
+}
+
+/// The same, noted as sent by a process that ended then.
+fn in_doubt(method: &str, location: &str, tag: Option<&str>) -> Desk {
+    let mut desk = edited(method, location, tag);
+    let (_, step) = desk.begin();
+    desk.take(&step);
+    desk.restart();
+    desk
+}
+
+fn put_in_doubt() -> Desk {
+    in_doubt("PUT", MEMBER, Some("\"e1\""))
+}
+
+fn waiting(desk: &Desk) -> usize {
+    desk.gateway.interceptor.edits().count()
+}
+
+/// Pauses the subscription, so that no round asks for the member.
+fn pause(desk: &mut Desk) {
+    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
+    let step = desk.gateway.interceptor.pause(keeping, desk.now).unwrap();
+    desk.take(&step);
+}
+
+/// How often a request arrived since the last time.
+fn count(desk: &mut Desk, line: &str) -> usize {
+    desk.lines().iter().filter(|arrived| *arrived == line).count()
+}
+
+fn get(url: &str) -> String {
+    format!("GET {url}")
+}
+
+#[test]
+fn a_deletion_that_a_page_claims_is_done_when_the_feed_lacks_the_member() {
+    let mut desk = edited("DELETE", MEMBER, None);
+    desk.serve("DELETE", MEMBER, page());
+    desk.serve("GET", FEED, feed(WITHOUT));
+    desk.run();
+    assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
+    let lines = desk.lines();
+    assert_eq!(lines[..2], [format!("DELETE {MEMBER}"), get(FEED)]);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("DELETE")).count(), 1);
+}
+
+#[test]
+fn a_deletion_that_a_page_claims_is_sent_again_while_the_feed_has_the_member() {
+    let mut desk = edited("DELETE", MEMBER, None);
+    desk.serve("DELETE", MEMBER, page());
+    let begun = desk.begin();
+    desk.carry_out(begun);
+    let begun = desk.begin();
+    assert_eq!(begun.0[0].location.as_str(), FEED);
+    desk.carry_out(begun);
+    desk.serve("DELETE", MEMBER, answer(204, &[], ""));
+    desk.serve("GET", FEED, feed(WITHOUT));
+    desk.run();
+    assert_eq!(count(&mut desk, &format!("DELETE {MEMBER}")), 2);
+    assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
+}
+
+#[test]
+fn a_page_instead_of_the_feed_says_nothing_of_a_deletion() {
+    let mut desk = edited("DELETE", MEMBER, None);
+    desk.serve("DELETE", MEMBER, page());
+    desk.serve("GET", FEED, page());
+    desk.after(30);
+    assert_eq!(waiting(&desk), 1);
+    assert_eq!(count(&mut desk, &format!("DELETE {MEMBER}")), 1);
+}
+
+#[test]
+fn an_accepted_deletion_is_done_when_the_member_is_gone() {
+    for status in [404, 410] {
+        let mut desk = edited("DELETE", MEMBER, None);
+        desk.serve("DELETE", MEMBER, answer(202, &[], ""));
+        desk.run();
+        assert_eq!(desk.gateway.interceptor.edits().next().unwrap().progress, Progress::Accepted);
+        desk.lines();
+        desk.after(29);
+        assert_eq!(count(&mut desk, &get(MEMBER)), 0, "the server has half a minute");
+        desk.after(1);
+        assert_eq!((count(&mut desk, &get(MEMBER)), waiting(&desk)), (1, 1), "it is there still");
+        desk.serve("GET", MEMBER, answer(status, &[], ""));
+        desk.serve("GET", FEED, feed(WITHOUT));
+        desk.after(600);
+        assert_eq!((waiting(&desk), desk.errors()), (0, vec![]), "{status}");
+        assert_eq!(count(&mut desk, &format!("DELETE {MEMBER}")), 0);
+    }
+}
+
+/// How often an edit is looked for at an address until it is not any more.
+fn looks(desk: &mut Desk, line: &str) -> usize {
+    let mut looks = 0;
+    for _ in 0..200 {
+        let before = waiting(desk);
+        let is_held = desk
+            .gateway
+            .interceptor
+            .edits()
+            .next()
+            .is_none_or(|edit| edit.progress == Progress::Held);
+        if before == 0 || is_held {
+            break;
+        }
+        desk.after(30 * 60);
+        looks += count(desk, line);
+    }
+    looks
+}
+
+#[test]
+fn an_edit_about_which_the_server_says_nothing_is_an_error_after_twelve_looks() {
+    for (status, is_error) in
+        [(400, true), (403, true), (501, true), (500, false), (408, false), (429, false)]
+    {
+        let mut desk = put_in_doubt();
+        desk.serve("GET", MEMBER, answer(status, &[], "no"));
+        desk.serve("PUT", MEMBER, answer(204, &[], ""));
+        pause(&mut desk);
+        let looks = looks(&mut desk, &get(MEMBER));
+        assert_eq!(waiting(&desk), usize::from(!is_error), "{status}");
+        let errors = if is_error { vec![format!("{status} PUT {MEMBER}")] } else { vec![] };
+        assert_eq!(desk.errors(), errors);
+        if is_error {
+            // The last of thirteen looks is final, and then it is asked what there is.
+            assert_eq!(looks, 14, "{status}");
+        }
+    }
+}
+
+#[test]
+fn an_edit_that_is_looked_for_without_credentials_is_held_soon() {
+    for status in [401, 407] {
+        let mut desk = put_in_doubt();
+        desk.serve("GET", MEMBER, answer(status, &[], ""));
+        pause(&mut desk);
+        assert_eq!(looks(&mut desk, &get(MEMBER)), 4, "{status}");
+        assert_eq!(desk.gateway.interceptor.edits().next().unwrap().progress, Progress::Held);
+        assert_eq!(desk.errors(), [format!("{status} PUT {MEMBER}")]);
+    }
+}
+
+#[test]
+fn an_accepted_edit_that_never_shows_is_an_error_after_forty_eight_looks() {
+    let mut desk = edited("POST", MEMBERS, None);
+    desk.serve("POST", MEMBERS, answer(202, &[], ""));
+    pause(&mut desk);
+    desk.run();
+    desk.lines();
+    let looks = looks(&mut desk, &get(FEED));
+    assert_eq!(desk.errors(), [format!("200 POST {MEMBERS}")]);
+    assert_eq!(looks, 48);
+}
+
+#[test]
+fn a_look_follows_redirections_so_far() {
+    let mut desk = put_in_doubt();
+    let there = "http://www.example.com/there";
+    desk.serve("GET", MEMBER, answer(307, &[("location", "/there")], ""));
+    desk.serve("GET", there, member("\"e2\"", "ours"));
+    desk.serve("PUT", MEMBER, answer(204, &[], ""));
+    desk.run();
+    assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
+    let lines = desk.lines();
+    assert_eq!(lines[..2], [get(MEMBER), get(there)]);
+    assert!(!lines.contains(&format!("PUT {MEMBER}")));
+    // In a circle it ends, and begins again later.
+    let mut desk = put_in_doubt();
+    desk.serve("GET", MEMBER, answer(307, &[("location", "/there")], ""));
+    desk.serve("GET", there, answer(307, &[("location", "/there")], ""));
+    pause(&mut desk);
+    desk.run();
+    let lines = desk.lines();
+    assert_eq!((&*lines[0], lines.len(), waiting(&desk)), (&*get(MEMBER), HOPS + 1, 1));
+    assert!(lines[1..].iter().all(|line| *line == get(there)));
+    // A redirection that says nowhere is no answer.
+    desk.serve("GET", MEMBER, answer(307, &[], ""));
+    desk.after(30 * 60);
+    assert_eq!((waiting(&desk), desk.errors()), (1, vec![]));
+}
+
+#[test]
+fn an_edit_that_is_there_is_carried_out() {
+    let mut desk = put_in_doubt();
+    desk.serve("GET", MEMBER, member("\"e2\"", "ours"));
+    desk.run();
+    assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
+    assert_eq!(count(&mut desk, &format!("PUT {MEMBER}")), 0);
+    desk.go_offline();
+    assert_eq!(desk.get(MEMBER).body, entry("ours"));
+}
+
+#[test]
+fn an_edit_whose_server_has_what_was_there_before_is_sent_again() {
+    // One with an entity tag, by which this is known, and one without.
+    for tag in [Some("\"e1\""), None] {
+        let mut desk = in_doubt("PUT", MEMBER, tag);
+        desk.serve("PUT", MEMBER, answer(204, &[], ""));
+        desk.run();
+        assert_eq!(count(&mut desk, &format!("PUT {MEMBER}")), 1, "{tag:?}");
+        assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
+    }
+}
+
+#[test]
+fn an_edit_is_not_sent_over_what_somebody_else_has_put_there() {
+    // Without an entity tag the server could not tell.
+    let mut desk = in_doubt("PUT", MEMBER, None);
+    desk.serve("GET", MEMBER, answer(200, &[SERVED], &entry("theirs")));
+    desk.serve("PUT", MEMBER, answer(204, &[], ""));
+    desk.run();
+    assert_eq!(count(&mut desk, &format!("PUT {MEMBER}")), 0);
+    assert_eq!(desk.errors(), [format!("200 PUT {MEMBER}")]);
+    // With one the server tells.
+    let mut desk = put_in_doubt();
+    desk.serve("GET", MEMBER, member("\"e3\"", "theirs"));
+    desk.serve("PUT", MEMBER, answer(412, &[], ""));
+    desk.run();
+    assert_eq!(count(&mut desk, &format!("PUT {MEMBER}")), 1);
+    assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
+}
+
+#[test]
+fn an_edit_of_a_member_that_is_gone_is_an_error() {
+    for status in [404, 410] {
+        let mut desk = put_in_doubt();
+        desk.serve("GET", MEMBER, answer(status, &[], ""));
+        desk.serve("PUT", MEMBER, answer(204, &[], ""));
+        pause(&mut desk);
+        desk.run();
+        assert_eq!(desk.errors(), [format!("{status} PUT {MEMBER}")]);
+        assert_eq!(count(&mut desk, &format!("PUT {MEMBER}")), 0);
+    }
+}
+
+#[test]
+fn a_page_where_an_entry_was_put_is_not_of_its_server() {
+    let mut desk = put_in_doubt();
+    desk.serve("GET", MEMBER, page());
+    desk.serve("PUT", MEMBER, answer(204, &[], ""));
+    desk.after(60);
+    assert_eq!((count(&mut desk, &format!("PUT {MEMBER}")), waiting(&desk)), (0, 1));
+    desk.serve("GET", MEMBER, member("\"e1\"", "a"));
+    desk.after(600);
+    assert_eq!((count(&mut desk, &format!("PUT {MEMBER}")), waiting(&desk)), (1, 0));
+}
