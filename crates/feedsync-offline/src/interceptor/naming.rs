@@ -84,3 +84,48 @@ impl Naming {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::at;
+
+    const OTHER: Partition = Partition::of_bytes([7; 32]);
+
+    #[test]
+    fn a_member_is_known_to_those_who_made_it_until_it_is_forgotten() {
+        let (public, pending) = (Partition::public(), at("pending"));
+        let named = [
+            (public, pending.clone(), Some(at("a"))),
+            (OTHER, pending.clone(), None),
+            (public, pending.clone(), Some(at("b"))),
+        ];
+        let mut naming = Naming::restored(named);
+        assert_eq!(naming.get(public, &pending), Some(Some(&at("b"))), "the newest counts");
+        assert_eq!(naming.get(OTHER, &pending), Some(None));
+        assert_eq!(naming.get(public, &at("else")), None);
+        assert_eq!(naming.of(&pending).count(), 2);
+        naming.forget_all(public);
+        assert_eq!((naming.get(public, &pending), naming.get(OTHER, &pending)), (None, Some(None)));
+        assert_eq!(naming.order, [(OTHER, pending.clone())]);
+        naming.forget_all(OTHER);
+        assert!(naming.members.is_empty() && naming.order.is_empty());
+    }
+
+    #[test]
+    fn the_oldest_of_too_many_members_is_forgotten() {
+        let mut naming = Naming::default();
+        let pending = |number: usize| at(&number.to_string());
+        for number in 0..MOST {
+            assert_eq!(naming.insert(Partition::public(), pending(number), None), None);
+        }
+        naming.insert(OTHER, pending(0), None);
+        assert_eq!(naming.get(Partition::public(), &pending(0)), None);
+        assert_eq!(naming.get(OTHER, &pending(0)), Some(None), "it is another's");
+        let forgotten = naming.insert(OTHER, pending(1), None);
+        assert_eq!(forgotten, Some((Partition::public(), pending(1))));
+        // What is known already takes no place.
+        assert_eq!(naming.insert(OTHER, pending(1), Some(at("a"))), None);
+        assert_eq!(naming.members.len(), MOST);
+    }
+}

@@ -111,3 +111,54 @@ impl Shown {
         self.pending.as_ref() == Some(&self.resource)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::at;
+
+    fn shown(place: u64, feed: &str, resource: &str, pending: Option<&str>) -> Shown {
+        Shown {
+            place,
+            partition: Partition::public(),
+            feed: at(feed),
+            resource: at(resource),
+            pending: pending.map(at),
+            entity: None,
+            generation: 0,
+        }
+    }
+
+    fn places<'s>(shown: impl Iterator<Item = &'s Shown>) -> Vec<u64> {
+        shown.map(|shown| shown.place).collect()
+    }
+
+    #[test]
+    fn an_edit_that_shows_is_found_by_its_addresses_and_its_feed() {
+        let mut showing = Showing::restored([
+            shown(1, "feed", "a", Some("pending")),
+            shown(2, "feed", "a", None),
+            shown(3, "other", "new", Some("new")),
+            shown(4, "feed", "newer", Some("newer")),
+        ]);
+        let public = Partition::public();
+        assert_eq!(places(showing.all()), [1, 2, 3, 4]);
+        assert_eq!(places(showing.at(&at("a"))), [2, 1], "the last first");
+        assert_eq!(places(showing.at(&at("pending"))), [1]);
+        assert_eq!(places(showing.of_feed(public, &at("feed"))), [1, 2, 4]);
+        assert_eq!(places(showing.of_feed(Partition::of_bytes([7; 32]), &at("feed"))), [0_u64; 0]);
+        assert_eq!(places(showing.unnamed(public, &at("feed"))), [4]);
+        let unnamed: Vec<Location> = showing.feeds_with_unnamed().map(|(_, feed)| feed).collect();
+        assert_eq!(unnamed, [at("feed"), at("other")]);
+        for place in [1, 3, 4] {
+            assert_eq!(showing.remove(place).map(|shown| shown.place), Some(place));
+            assert_eq!(showing.remove(place), None);
+        }
+        assert_eq!(places(showing.at(&at("a"))), [2]);
+        assert_eq!(places(showing.at(&at("pending"))), [0_u64; 0]);
+        assert_eq!(showing.feeds_with_unnamed().count(), 0);
+        showing.remove(2);
+        assert!(showing.locations.is_empty() && showing.feeds.is_empty());
+        assert!(showing.unnamed.is_empty());
+    }
+}

@@ -71,7 +71,7 @@ fn a_damaged_feed_begins_a_round() {
 }
 
 #[test]
-fn what_is_stored_for_somebody_else_is_left_alone() {
+fn damaged_bytes_of_somebody_else_begin_no_round() {
     let mut desk = desk();
     let theirs = (Partition::of_bytes([7; 32]), at(FEED));
     let of = &mut desk.gateway;

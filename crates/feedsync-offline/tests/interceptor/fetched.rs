@@ -164,7 +164,7 @@ fn a_server_elsewhere_says_what_may_not_be_stored() {
 }
 
 #[test]
-fn what_was_deleted_here_with_its_entry_may_be_gone() {
+fn media_of_an_entry_that_was_deleted_here_may_be_gone() {
     let media = "http://www.example.com/m.png";
     let parts = "<app:collection href='/members'/><entry><id>urn:m</id>\
         <link rel='edit' href='/m'/><link rel='edit-media' href='/m.png'/></entry>";

@@ -105,6 +105,19 @@ fn a_deletion_that_a_page_claims_is_sent_again_while_the_feed_has_the_member() {
 }
 
 #[test]
+fn a_deletion_that_a_page_claims_is_done_when_the_feed_is_gone() {
+    for status in [404, 410] {
+        let mut desk = edited("DELETE", MEMBER, None);
+        desk.serve("DELETE", MEMBER, page());
+        desk.serve("GET", FEED, answer(status, &[], ""));
+        pause(&mut desk);
+        desk.run();
+        assert_eq!((waiting(&desk), desk.errors()), (0, vec![]), "{status}");
+        assert_eq!(count(&mut desk, &format!("DELETE {MEMBER}")), 1);
+    }
+}
+
+#[test]
 fn a_page_instead_of_the_feed_says_nothing_of_a_deletion() {
     let mut desk = edited("DELETE", MEMBER, None);
     desk.serve("DELETE", MEMBER, page());
@@ -126,6 +139,7 @@ fn an_accepted_deletion_is_done_when_the_member_is_gone() {
         assert_eq!(count(&mut desk, &get(MEMBER)), 0, "the server has half a minute");
         desk.after(1);
         assert_eq!((count(&mut desk, &get(MEMBER)), waiting(&desk)), (1, 1), "it is there still");
+        assert!(desk.gateway.interceptor.is_reached(&crate::desk::at(MEMBER)));
         desk.serve("GET", MEMBER, answer(status, &[], ""));
         desk.serve("GET", FEED, feed(WITHOUT));
         desk.after(600);
@@ -289,4 +303,59 @@ fn a_page_where_an_entry_was_put_is_not_of_its_server() {
     desk.serve("GET", MEMBER, member("\"e1\"", "a"));
     desk.after(600);
     assert_eq!((count(&mut desk, &format!("PUT {MEMBER}")), waiting(&desk)), (1, 0));
+}
+
+/// A member with a picture, as its feed lists it.
+fn picture(name: &str) -> String {
+    format!(
+        "<entry><id>urn:{name}</id><title>{name}</title><link rel='edit' href='/feed/{name}'/>\
+         <content type='image/png' src='/{name}.png'/></entry>"
+    )
+}
+
+/// A desk where a picture was posted and may have been made, and whose feed lists these; and the address that it has
+/// here.
+fn posted_picture(names: &[&str]) -> (Desk, String) {
+    let mut desk = Desk::with_member();
+    desk.is_online = false;
+    let made = desk.ask("POST", MEMBERS, &[("content-type", "image/png")], "picture");
+    let pending = made.headers["location"].to_str().unwrap().to_owned();
+    desk.is_online = true;
+    desk.now = desk.now.after(Duration::from_secs(10));
+    let (_, step) = desk.begin();
+    desk.take(&step);
+    desk.restart();
+    let listed: String = names.iter().map(|name| picture(name)).collect();
+    desk.serve("GET", FEED, feed(&format!("{EDITABLE}{listed}")));
+    desk.serve("POST", MEMBERS, answer(201, &[("location", "/feed/late")], ""));
+    desk.lines();
+    (desk, pending)
+}
+
+#[test]
+fn a_picture_is_found_among_those_that_are_new_in_the_feed() {
+    let (mut desk, pending) = posted_picture(&["one", "two", "three"]);
+    desk.serve("GET", "http://www.example.com/one.png", answer(200, &[], "another"));
+    desk.serve("GET", "http://www.example.com/two.png", answer(410, &[], "picture"));
+    desk.serve("GET", "http://www.example.com/three.png", answer(200, &[], "picture"));
+    desk.run();
+    assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
+    assert_eq!(desk.get(&pending).headers["location"], "http://www.example.com/feed/three");
+    let looked: Vec<String> =
+        desk.lines().into_iter().filter(|line| line.ends_with(".png")).collect();
+    let names =
+        ["one", "two", "three"].map(|name| format!("GET http://www.example.com/{name}.png"));
+    assert_eq!(looked[..3], names);
+    assert!(!desk.arrived.iter().any(|arrived| arrived.line.starts_with("POST")));
+}
+
+#[test]
+fn a_picture_that_is_none_of_those_is_sent_again() {
+    for names in [&[] as &[&str], &["one"]] {
+        let (mut desk, pending) = posted_picture(names);
+        desk.serve("GET", "http://www.example.com/one.png", answer(200, &[], "another"));
+        desk.run();
+        assert_eq!(count(&mut desk, &format!("POST {MEMBERS}")), 1);
+        assert_eq!(desk.get(&pending).headers["location"], "http://www.example.com/feed/late");
+    }
 }

@@ -17,6 +17,7 @@ mod newsreaders;
 mod origin;
 mod outdated;
 mod people;
+mod replies;
 mod representations;
 mod rounds;
 mod schedule;

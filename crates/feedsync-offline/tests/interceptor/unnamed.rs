@@ -92,7 +92,7 @@ fn the_feed_is_asked_again_after_five_seconds_at_least() {
 }
 
 #[test]
-fn what_is_nowhere_after_eight_answers_takes_its_edits_with_it() {
+fn edits_of_a_member_that_eight_answers_lack_are_errors() {
     for (status, body) in [(200, feed(EDITABLE).body), (404, String::new()), (404, listed())] {
         let (mut desk, pending) = desk();
         for _ in 0..7 {
