@@ -17,6 +17,7 @@ mod newsreaders;
 mod origin;
 mod outdated;
 mod people;
+mod pictures;
 mod replies;
 mod representations;
 mod rounds;

@@ -29,7 +29,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn what_is_not_stored_is_a_problem_with_the_status_504() {
+fn an_address_that_is_not_stored_is_a_problem_with_the_status_504() {
     let mut desk = offline(Profile::Resilient);
     let got = desk.get("http://www.example.com/else?secret=1");
     assert_eq!(got.status, 504);
