@@ -43,6 +43,62 @@ fn an_edit_was_made_on_what_was_sent_before_the_process_ended() {
 }
 
 #[test]
+fn a_deletion_was_made_on_what_was_sent_before_the_process_ended() {
+    for (there, is_ours) in [("first", true), ("theirs", false)] {
+        let mut desk = Desk::new();
+        desk.serve("GET", FEED, feed(EDITABLE));
+        desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a")));
+        desk.subscribe(&["edit"], &[]);
+        desk.run();
+        desk.serve("PUT", MEMBER, answer(204, &[("etag", "\"e2\"")], ""));
+        desk.ends_in_the_middle = true;
+        assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("first")).status, 0);
+        desk.is_online = false;
+        assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
+        desk.is_online = true;
+        desk.serve("DELETE", MEMBER, answer(412, &[], ""));
+        desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e2\"")], &entry(there)));
+        desk.arrived.clear();
+        desk.after(5);
+        let deletions = desk.arrived.iter().filter(|it| it.line.starts_with("DELETE"));
+        let conditions: Vec<_> = deletions.map(|it| &it.headers["if-match"]).collect();
+        let expected = if is_ours { vec!["\"e1\"", "\"e2\""] } else { vec!["\"e1\""] };
+        assert_eq!(conditions, expected, "{there}");
+        assert_eq!(desk.errors(), [format!("412 DELETE {MEMBER}")]);
+    }
+}
+
+#[test]
+fn an_entity_tag_that_is_weak_or_missing_names_nothing_that_an_edit_is_made_on() {
+    for headers in [&[SERVED, ("etag", "W/\"e2\"")][..], &[SERVED]] {
+        let mut desk = edited_again(&[]);
+        desk.serve("GET", MEMBER, answer(200, headers, &entry("first")));
+        desk.after(5);
+        assert_eq!(edits(&desk).len(), 1);
+        assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
+    }
+}
+
+#[test]
+fn an_obstacle_of_an_edit_is_asked_for_until_the_server_answers() {
+    let mut desk = edited_again(&[]);
+    desk.serve("GET", MEMBER, answer(503, &[], ""));
+    desk.after(60);
+    assert_eq!((edits(&desk).len(), desk.errors()), (1, vec![]));
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e2\"")], &entry("first")));
+    desk.serve("PUT", MEMBER, answer(204, &[], ""));
+    desk.after(600);
+    assert_eq!((edits(&desk).len(), desk.errors()), (2, vec![]));
+    for status in [404, 410] {
+        let mut desk = edited_again(&[]);
+        desk.serve("GET", MEMBER, answer(status, &[], ""));
+        desk.after(5);
+        assert_eq!(edits(&desk).len(), 1);
+        assert!(desk.errors().contains(&format!("412 PUT {MEMBER}")), "{status}");
+    }
+}
+
+#[test]
 fn what_somebody_else_has_put_there_is_in_the_way() {
     let mut desk = edited_again(&[]);
     desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e3\"")], &entry("theirs")));

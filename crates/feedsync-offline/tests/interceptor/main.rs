@@ -18,6 +18,7 @@ mod origin;
 mod outdated;
 mod people;
 mod pictures;
+mod redirects;
 mod replies;
 mod representations;
 mod rounds;
