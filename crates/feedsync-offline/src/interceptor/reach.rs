@@ -129,6 +129,7 @@ impl Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::at;
 
     /// Pauses double from the first one to the longest, of which chance takes up to half.
     #[test]
@@ -155,5 +156,61 @@ mod tests {
         assert!(reach.is_here(&location));
         reach.lost(&location, now, 0);
         assert_eq!(reach.away_until(&location).unwrap().since(now), FIRST / 2);
+    }
+
+    #[test]
+    fn servers_that_were_not_reached_say_when_they_are_tried() {
+        let (near, far) = (at("a"), "http://far.example/".parse::<Location>().unwrap());
+        let mut reach = Reach::default();
+        let now = Time::from_millis(1_000);
+        assert_eq!(reach.wakes(now), None);
+        reach.lost(&near, now, u64::MAX);
+        reach.put_off(&far, now);
+        assert_eq!(reach.wakes(now), Some(now.after(FIRST)));
+        assert_eq!(reach.wakes(now.after(FIRST)), None, "that is now");
+        reach.clear();
+        assert!(reach.is_here(&near) && reach.wakes(now).is_none());
+    }
+
+    #[test]
+    fn a_server_that_takes_no_edit_is_sent_fewer_and_fewer() {
+        let location = at("a");
+        let mut reach = Reach::default();
+        let mut now = Time::from_millis(1_000);
+        reach.put_off(&location, now);
+        assert_eq!(reach.paced_until(&location, now), None, "the first is free");
+        let mut pauses = Vec::new();
+        for _ in 0..15 {
+            reach.put_off(&location, now);
+            let until = reach.paced_until(&location, now).unwrap();
+            assert_eq!(reach.wakes(now), Some(until));
+            assert_eq!(reach.paced_until(&location, until), None);
+            pauses.push(until.since(now));
+            now = until;
+        }
+        assert_eq!(pauses[..5], [1, 2, 4, 8, 16].map(|times| FIRST * times));
+        assert_eq!(pauses[5..], [LONGEST_PACE; 10]);
+        reach.took(&location);
+        assert_eq!(reach.paced_until(&location, Time::default()), None);
+        reach.put_off(&location, now);
+        assert_eq!(reach.paced_until(&location, now), None, "it begins anew");
+    }
+
+    #[test]
+    fn a_server_that_somebody_reads_from_is_tried_often_also_by_who_takes_over() {
+        let location = at("a");
+        let mut before = Reach::default();
+        before.watch(&location);
+        let mut reach = Reach::default();
+        reach.watch_as(&before);
+        let mut now = Time::from_millis(1_000);
+        for _ in 0..20 {
+            reach.lost(&location, now, u64::MAX);
+            let until = reach.away_until(&location).unwrap();
+            assert!(until.since(now) <= LONGEST_WATCHED);
+            now = until;
+        }
+        reach.lost(&location, now, u64::MAX);
+        assert_eq!(reach.away_until(&location).unwrap().since(now), LONGEST_WATCHED);
     }
 }

@@ -15,6 +15,7 @@ mod held;
 mod looks;
 mod newsreaders;
 mod origin;
+mod outbox;
 mod outdated;
 mod people;
 mod pictures;

@@ -42,7 +42,7 @@ fn post() -> Desk {
     edited(Profile::Resilient, "POST", MEMBERS)
 }
 
-/// What was sent, without what was asked to find out what became of it.
+/// The edits that arrived since the last time, without the questions after them.
 fn sent(desk: &mut Desk) -> Vec<String> {
     desk.lines().into_iter().filter(|line| !line.starts_with("GET")).collect()
 }
@@ -187,7 +187,7 @@ fn a_refused_question_elsewhere_claims_that_the_edit_was_carried_out() {
 }
 
 #[test]
-fn who_answers_for_a_server_puts_an_edit_in_doubt() {
+fn an_answer_in_place_of_the_server_puts_an_edit_in_doubt() {
     for status in [408, 502, 504] {
         // A new member is looked for after half a minute: the server itself may be at it.
         let mut desk = post();
