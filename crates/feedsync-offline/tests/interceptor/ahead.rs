@@ -140,3 +140,48 @@ fn the_next_of_a_line_leaves_once_the_one_before_it_is_answered() {
     assert_eq!(bodies, [&entry("two"), &entry("three"), &entry("one")]);
     assert_eq!(desk.gateway.interceptor.edits().count(), 0);
 }
+
+#[test]
+fn sixteen_edits_of_a_line_are_noted_at_once() {
+    let mut desk = Desk::with_member();
+    desk.is_online = false;
+    for number in 0..20 {
+        assert_eq!(desk.ask("POST", MEMBERS, &ATOM, &entry(&number.to_string())).status, 201);
+    }
+    desk.is_online = true;
+    desk.now = desk.now.after(Duration::from_secs(10));
+    let (_, step) = desk.begin();
+    assert_eq!(noted(&step), 16);
+}
+
+#[test]
+fn the_next_of_a_line_stays_while_the_network_is_not_to_be_used() {
+    let mut desk = with_posts();
+    let (tasks, step) = desk.begin();
+    desk.take(&step);
+    desk.go_offline();
+    let (status, headers) = (StatusCode::CREATED, fields(&ATOM));
+    assert_eq!(desk.gateway.interceptor.next_of_line(tasks[0].id, status, &headers), None);
+}
+
+#[test]
+fn an_edit_whose_version_nobody_knows_is_not_noted_early() {
+    // What is put without an entity tag is looked for in vain.
+    for (tag, expected) in [(None, 1), (Some("\"1\""), 2)] {
+        let mut desk = Desk::new();
+        desk.serve("GET", FEED, feed(crate::desk::EDITABLE));
+        let member = "http://www.example.com/feed/entry";
+        let etag: Vec<_> = tag.map(|tag| ("etag", tag)).into_iter().collect();
+        let headers = [&[("content-type", "application/atom+xml")], &*etag].concat();
+        desk.serve("GET", member, answer(200, &headers, &entry("a")));
+        desk.subscribe(&["edit"], &[]);
+        desk.run();
+        desk.is_online = false;
+        assert_eq!(desk.ask("POST", MEMBERS, &ATOM, &entry("new")).status, 201);
+        assert_eq!(desk.ask("PUT", member, &ATOM, &entry("mine")).status, 200);
+        desk.is_online = true;
+        desk.now = desk.now.after(Duration::from_secs(10));
+        let (_, step) = desk.begin();
+        assert_eq!(noted(&step), expected, "{tag:?}");
+    }
+}
