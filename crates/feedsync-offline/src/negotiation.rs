@@ -146,4 +146,75 @@ mod tests {
         let packed = [("content-encoding", "gzip")];
         assert!(acceptable(&[("accept-encoding", "identity;q=0, br")], &packed, &[]));
     }
+
+    #[test]
+    fn both_parts_of_a_type_and_its_quality_count() {
+        let feed = [("content-type", "application/atom+xml; x=y; CHARSET=\"UTF-8\"")];
+        for (accept, is_taken) in [
+            ("application/atom+xml", true),
+            ("text/atom+xml", false),
+            ("application/xml", false),
+            ("text/*", false),
+            ("application/atom+xml;Q=0", false),
+            ("application/atom+xml; level=1; q=0", false),
+            ("application/atom+xml;q=x", true),
+            ("application/*;q=0, application/atom+xml", true),
+            ("application/*, application/atom+xml;q=0", false),
+            ("*/*;q=0, application/*", true),
+            (" , ,", true),
+        ] {
+            assert_eq!(acceptable(&[("accept", accept)], &feed, &[]), is_taken, "{accept}");
+        }
+        for (accept, is_taken) in
+            [("utf-8", true), ("utf-16", false), ("*;q=0, utf-8", true), ("utf-8;q=0, *", false)]
+        {
+            let asked = [("accept-charset", accept)];
+            assert_eq!(acceptable(&asked, &feed, &[]), is_taken, "{accept}");
+        }
+        // An answer that does not say what it is may be anything.
+        for stored in [&[][..], &[("content-type", "feed")], &[("content-type", "text/html")]] {
+            let is_html = stored.len() == 1 && stored[0].1.contains("html");
+            assert_eq!(acceptable(&[("accept", "image/png")], stored, &[]), !is_html);
+        }
+    }
+
+    #[test]
+    fn languages_are_ranges_and_the_longest_that_fits_counts() {
+        let stored = [("content-language", "da, de-AT")];
+        for (accept, is_taken) in [
+            ("de", true),
+            ("de-at", true),
+            ("DA", true),
+            ("de-ch", false),
+            ("d", false),
+            ("de-a", false),
+            ("*", true),
+            ("fr;q=0, *", true),
+            ("de;q=0, de-at", true),
+            ("de-at;q=0, de, da;q=0", false),
+            ("*;q=0, de", true),
+            ("de;q=0, da;q=0, *", false),
+        ] {
+            let asked = [("accept-language", accept)];
+            assert_eq!(acceptable(&asked, &stored, &[]), is_taken, "{accept}");
+        }
+    }
+
+    #[test]
+    fn an_answer_without_a_language_is_in_the_one_that_was_wanted_most() {
+        for (setup, favourite) in [
+            ("fr;q=0, *, de;q=0.3, en;q=0.9, da;q=0.9", Some("en")),
+            ("de, en", Some("de")),
+            ("de;q=0.5, en", Some("en")),
+            ("*", None),
+            ("fr;q=0", None),
+        ] {
+            for asked in ["de", "en", "da", "fr"] {
+                let expected = favourite.is_none_or(|favourite| favourite == asked);
+                let setup = [("Accept-Language", setup)];
+                let asked = [("accept-language", asked)];
+                assert_eq!(acceptable(&asked, &[], &setup), expected, "{setup:?} {asked:?}");
+            }
+        }
+    }
 }

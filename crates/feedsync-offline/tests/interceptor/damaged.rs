@@ -246,3 +246,43 @@ fn a_round_that_found_bytes_which_are_damaged_since_begins_again() {
     desk.go_offline();
     assert_eq!(desk.get(FEED).body, changed.body);
 }
+
+#[test]
+fn all_bytes_that_somebody_may_still_ask_for_are_needed() {
+    let needs = |desk: &Desk, body: &str| {
+        let digest = Content::of(body.as_bytes()).digest;
+        desk.gateway.interceptor.needed().any(|needed| needed == digest)
+    };
+    let mut desk = desk();
+    assert!(!needs(&desk, "one"), "it has an address");
+    desk.is_online = false;
+    assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
+    assert!(needs(&desk, &entry("mine")) && needs(&desk, &entry("a")), "an edit");
+    desk.is_online = true;
+    desk.serve("PUT", MEMBER, answer(409, &[], "no"));
+    desk.after(10);
+    for body in [&entry("mine"), &entry("a"), "no"] {
+        assert!(needs(&desk, body), "an error");
+    }
+    let error = desk.gateway.interceptor.errors().all().next().unwrap().id;
+    let step = desk.gateway.interceptor.clear(error).unwrap();
+    desk.take(&step);
+    assert!(!needs(&desk, &entry("mine")) && !needs(&desk, "no"));
+    desk.serve("PUT", MEMBER, answer(204, &[], ""));
+    assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("shown")).status, 204);
+    assert!(needs(&desk, &entry("shown")), "what shows");
+    desk.ends_in_the_middle = true;
+    assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("attempt")).status, 0);
+    assert!(needs(&desk, &entry("attempt")), "an attempt");
+    // What a round has found.
+    let mut changed = feed(&format!("{EDITABLE}<link rel='related' href='/1'/><rights>y</rights>"));
+    changed.headers.insert("etag", "\"f3\"".parse().unwrap());
+    desk.serve("GET", FEED, changed.clone());
+    desk.now = desk.now.after(std::time::Duration::from_secs(3_600));
+    let begun = desk.begin();
+    desk.carry_out(begun);
+    assert_eq!(desk.state(), State::Fetching);
+    assert!(needs(&desk, &changed.body), "a round");
+    desk.run();
+    assert!(!needs(&desk, &changed.body));
+}
