@@ -233,6 +233,63 @@ mod tests {
         assert!(matches!(escaped.parse::<Location>(), Err(LocationError::TooLong(_))));
     }
 
+    #[test]
+    fn a_location_has_at_most_eight_kibibytes() {
+        let of = |length: usize| format!("http://example.org/{}", "a".repeat(length - 19));
+        assert_eq!(at(&of(MOST)).as_str().len(), MOST);
+        assert_eq!(of(MOST + 1).parse::<Location>(), Err(LocationError::TooLong(MOST + 1)));
+        // A relative reference may be short where its document is not.
+        let document = at(&format!("{}/", &of(MOST - 1)));
+        let resolved = |reference: &str| Location::resolve(Some(&document), reference);
+        assert_eq!(resolved("a"), Err(LocationError::TooLong(MOST + 1)));
+        assert_eq!(resolved("?"), Err(LocationError::TooLong(MOST + 1)));
+        assert_eq!(resolved(""), Ok(document.clone()));
+        let error = LocationError::TooLong(MOST + 1).to_string();
+        assert_eq!(error, "a URL of 8193 bytes is longer than 8192");
+    }
+
+    #[test]
+    fn a_location_tells_its_parts() {
+        for (text, host, port, is_secure) in [
+            ("http://example.org/a", "example.org", 80, false),
+            ("https://example.org/a", "example.org", 443, true),
+            ("https://[::1]:8443/a", "[::1]", 8443, true),
+            ("http://127.0.0.1:8080/a", "127.0.0.1", 8080, false),
+        ] {
+            let location = at(text);
+            assert_eq!((location.host(), location.is_secure()), (host, is_secure), "{text}");
+            let (named, number) = location.host_and_port().unwrap();
+            assert_eq!((named.to_string().as_str(), number), (host, port), "{text}");
+            assert_eq!(
+                (location.to_string(), format!("{location:?}")),
+                (text.to_owned(), format!("{text:?}"))
+            );
+        }
+    }
+
+    #[test]
+    fn a_user_and_a_password_are_refused_also_alone() {
+        for text in ["http://anna@example.org/", "http://:secret@example.org/"] {
+            assert_eq!(text.parse::<Location>(), Err(LocationError::Credentials), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_needs_no_escape_loses_it() {
+        let path = |text: &str| at(&format!("http://example.org/{text}")).as_str()[19..].to_owned();
+        for (escaped, plain) in [
+            ("%41%5a%61%7A%30%39", "AZaz09"),
+            ("a%2Db%2eb%5Fc%7e", "a-b.b_c~"),
+            ("%2f%3f%23%25%20%21", "%2F%3F%23%25%20%21"),
+            ("%e2%82%ac", "%E2%82%AC"),
+            ("%4", "%4"),
+            ("%zz%61", "%zza"),
+            ("?%41%2d%2f", "?A-%2F"),
+        ] {
+            assert_eq!(path(escaped), plain, "{escaped}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn what_a_location_says_is_that_location(path in "[-a-z%0-9A-F./~?&=#ä +\\\\:@]{0,40}") {
