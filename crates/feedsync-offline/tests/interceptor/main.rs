@@ -18,6 +18,7 @@ mod newsreaders;
 mod origin;
 mod outbox;
 mod outdated;
+mod pages;
 mod people;
 mod pictures;
 mod redirects;
