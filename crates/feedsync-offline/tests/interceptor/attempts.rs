@@ -203,3 +203,21 @@ fn an_edit_that_arrived_after_it_was_looked_for_is_in_nobodys_way() {
     assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
     assert_eq!(edits(&desk).len(), 2);
 }
+
+#[test]
+fn eight_attempts_of_a_member_are_remembered_over_a_restart() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a")));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    desk.serve("PUT", MEMBER, answer(204, &[], ""));
+    for number in 0..9 {
+        desk.ends_in_the_middle = true;
+        assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry(&number.to_string())).status, 0);
+        let expected = (number + 1).min(8);
+        assert_eq!(desk.gateway.disk.now.rows.attempts.len(), expected, "{number}");
+    }
+    let oldest = desk.gateway.disk.hold(entry("0").into_bytes());
+    assert!(desk.gateway.disk.now.rows.attempts.iter().all(|it| it.content != oldest));
+}

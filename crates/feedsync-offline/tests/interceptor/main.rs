@@ -14,6 +14,7 @@ mod following;
 mod gateway;
 mod held;
 mod looks;
+mod losses;
 mod newsreaders;
 mod origin;
 mod outbox;
