@@ -28,6 +28,7 @@ mod representations;
 mod rounds;
 mod schedule;
 mod standing;
+mod subscriptions;
 mod truth;
 mod unnamed;
 mod world;
