@@ -2,6 +2,7 @@
 
 mod ahead;
 mod attempts;
+mod background;
 mod carried;
 mod control;
 mod damaged;
