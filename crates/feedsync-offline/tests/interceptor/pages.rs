@@ -155,3 +155,46 @@ fn answers_of_an_earlier_round_are_not_of_the_next() {
     desk.carry_out(again);
     assert_eq!(desk.begin().0.len(), 1);
 }
+
+#[test]
+fn a_link_on_another_server_that_is_away_is_asked_for_after_five_minutes() {
+    let elsewhere = "http://other.example/1";
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(&format!("<link rel='related' href='{elsewhere}'/>")));
+    desk.serve("GET", elsewhere, answer(200, &[], "one"));
+    desk.subscribe(&["related"], &[]);
+    let begun = desk.begin();
+    desk.carry_out(begun);
+    let (tasks, step) = desk.begin();
+    desk.take(&step);
+    let lost = Outcome::Lost { perhaps_arrived: false };
+    let of = &mut desk.gateway;
+    let Ok(step) = of.interceptor.finished(&of.disk, tasks[0].id, lost, desk.now, 0);
+    desk.take(&step);
+    assert_eq!(desk.state(), State::Waiting);
+    let due = desk.now.after(Duration::from_secs(5 * 60));
+    assert_eq!(desk.gateway.interceptor.keepings().next().unwrap().subscription.due(), Some(due));
+    desk.lines();
+    desk.after(299);
+    assert!(desk.lines().is_empty());
+    desk.after(1);
+    assert_eq!(desk.lines(), [format!("GET {elsewhere}")]);
+}
+
+#[test]
+fn a_link_waits_for_the_network_when_the_server_of_the_feed_is_away_too() {
+    let elsewhere = "http://other.example/1";
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(&format!("<link rel='related' href='{elsewhere}'/>")));
+    desk.subscribe(&["related"], &[]);
+    let begun = desk.begin();
+    desk.carry_out(begun);
+    let (tasks, step) = desk.begin();
+    desk.take(&step);
+    desk.gateway.interceptor.reached(&at(FEED), false, desk.now, 0);
+    let lost = Outcome::Lost { perhaps_arrived: false };
+    let of = &mut desk.gateway;
+    let Ok(step) = of.interceptor.finished(&of.disk, tasks[0].id, lost, desk.now, 0);
+    desk.take(&step);
+    assert_eq!(desk.state(), State::Fetching);
+}
