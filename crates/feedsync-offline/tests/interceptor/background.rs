@@ -73,7 +73,7 @@ fn no_more_requests_are_under_way_than_there_is_room_for() {
 }
 
 #[test]
-fn nothing_begins_while_the_network_is_not_to_be_used() {
+fn no_request_begins_while_the_network_is_not_to_be_used() {
     let mut desk = busy();
     desk.go_offline();
     assert!(begin(&mut desk, 4).is_empty());
@@ -81,7 +81,7 @@ fn nothing_begins_while_the_network_is_not_to_be_used() {
 }
 
 #[test]
-fn nothing_begins_with_a_server_that_was_not_reached() {
+fn no_request_to_a_server_that_was_not_reached_begins() {
     let mut desk = busy();
     desk.gateway.interceptor.reached(&at(FEED), false, desk.now, u64::MAX);
     assert!(begin(&mut desk, 4).is_empty());
