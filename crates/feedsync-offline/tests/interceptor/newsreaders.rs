@@ -81,6 +81,7 @@ fn waiting_changes_say_what_they_wait_for() {
     assert!(!desk.gateway.interceptor.not_taken((partition, id), busy, &later, desk.now));
     assert_eq!((why(&desk), is_deliverable(&desk)), (WaitingFor::Time(until), false));
     assert_eq!(desk.gateway.interceptor.wakes(desk.now), Some(until));
+    assert_eq!(desk.gateway.interceptor.wakes(until), None, "the pause is over");
     desk.gateway.interceptor.reached(&base(), false, desk.now, 0);
     assert_eq!((why(&desk), is_deliverable(&desk)), (WaitingFor::Server, false));
     desk.go_offline();
