@@ -1,9 +1,11 @@
 //! Feeds of a collection as documents for any web server.
 
+use std::collections::BTreeMap;
+
 use feedsync::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Timestamp};
 use feedsync_endpoint::{Endpoint, EndpointError, Publication, aggregated};
-use feedsync_formats::{FeedHead, FeedWriter, sse};
-use feedsync_store::{Number, PageLimit};
+use feedsync_formats::{FeedHead, FeedWriter, media, sse, with_media_links};
+use feedsync_store::{Digest, Number, PageLimit};
 
 use crate::failure::Failure;
 use crate::source::Target;
@@ -29,23 +31,37 @@ pub(crate) struct FeedFile<'a> {
     pub(crate) url: Option<&'a str>,
     /// Address of the complete feed of the same items.
     pub(crate) complete: Option<&'a str>,
+    /// Address of the directory with the media of the items.
+    pub(crate) media: Option<&'a str>,
+}
+
+/// A feed that was written.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// Number of its items.
+    pub(crate) items: u64,
+    /// Media that its items lead to, by the names of their files.
+    pub(crate) media: BTreeMap<String, Digest>,
 }
 
 impl FeedFile<'_> {
-    /// Writes it as FeedSync; returns the number of its items.
+    /// Writes it as FeedSync.
     pub(crate) async fn write(
         &self,
         endpoint: &Endpoint,
         target: &mut Target,
         advance: impl Fn(u64),
-    ) -> Result<u64, Failure> {
+    ) -> Result<Written, Failure> {
         let (mut writer, mut out) = (FeedWriter::new(self.format), String::new());
         let (author, sharing) = (author(endpoint).await?, self.sharing());
         writer.begin(&mut out, &self.head(&author, &sharing)?);
         let mut pages = Pages::new(endpoint, self);
-        let mut count = 0;
-        while let Some(items) = pages.next().await? {
-            count += items.len() as u64;
+        let mut written = Written::default();
+        while let Some(mut items) = pages.next().await? {
+            written.items += items.len() as u64;
+            if let Some(media) = self.media {
+                items.iter_mut().for_each(|item| written.lead_to_media(item, media));
+            }
             items.iter().for_each(|item| writer.item(&mut out, item));
             target.write(out.as_bytes())?;
             out.clear();
@@ -53,7 +69,7 @@ impl FeedFile<'_> {
         }
         writer.end(&mut out);
         target.write(out.as_bytes())?;
-        Ok(count)
+        Ok(written)
     }
 
     /// The document as SSE 0.91, and what SSE cannot express.
@@ -92,6 +108,30 @@ impl FeedFile<'_> {
             complete: self.extent == Extent::Complete,
             sharing: Some(sharing),
         })
+    }
+}
+
+impl Written {
+    /// Has the versions of an item that are there for media link to their files (RFC 4287 4.1.2).
+    fn lead_to_media(&mut self, item: &mut Item<Payload>, directory: &str) {
+        for version in item.versions_mut() {
+            let Some(blob) = media(&version.payload) else { continue };
+            let digest = Digest::from_bytes(blob.sha256);
+            let name = format!("{digest}{}", extension(&blob.name));
+            let address = format!("{directory}/{name}");
+            version.payload = with_media_links(&version.payload, &blob, &address);
+            self.media.insert(name, digest);
+        }
+    }
+}
+
+/// The extension of a file name with its dot, by which web servers tell media types; empty if it has none.
+fn extension(name: &str) -> String {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_plain = extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    match (1..=8).contains(&extension.len()) && is_plain {
+        true => format!(".{}", extension.to_ascii_lowercase()),
+        false => String::new(),
     }
 }
 
@@ -153,7 +193,6 @@ impl<'a> Pages<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     use feedsync_store::{
@@ -179,12 +218,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let write = async |extent| {
             let (format, publication) = (Format::Atom, &publication);
-            let file = FeedFile { publication, extent, format, url: None, complete: None };
+            let file =
+                FeedFile { publication, extent, format, url: None, complete: None, media: None };
             let mut target = Target::open(Some(&directory.path().join("notes.atom"))).unwrap();
             file.write(&endpoint, &mut target, |_| {}).await
         };
         for extent in [Extent::Partial, Extent::Complete] {
-            assert!(matches!(write(extent).await, Ok(0)));
+            assert!(matches!(write(extent).await, Ok(Written { items: 0, .. })));
         }
         endpoint.store().drop_collection(&notes).await.unwrap();
         endpoint.store().create_collection(new).await.unwrap();

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use support::{Place, has};
+use support::{Hub, Place, has};
 
 /// Python's web server on the files of a directory.
 struct Files {
@@ -227,4 +227,44 @@ fn credentials_of_an_address_are_neither_shown_nor_imported() {
     assert!(!exported.contains("secret"), "{exported}");
     let missing = desk.run(&["import", "notes", &url.replace("feed.atom", "none")]);
     assert!(!missing.err.contains("secret"), "{missing:?}");
+}
+
+#[test]
+fn media_are_published_beside_the_feeds_and_their_items_lead_to_them() {
+    let place = Place::new();
+    place.desk("hub");
+    let hub = Hub::start(&place, "hub");
+    place.write("cat.png", "what is in a picture");
+    let here = place.path(".");
+    let accept = r#"{"accept": ["image/*", "application/atom+xml;type=entry"]}"#;
+    let kind = "Content-Type: application/json";
+    let put = ["-s", "-f", "-X", "PUT", "-H", kind, "-d", accept, &*hub.notes()];
+    support::output("curl", &put, &here);
+    let kind = "Content-Type: image/png";
+    let post =
+        ["-s", "-f", "-H", kind, "-H", "Slug: cat.png", "--data-binary", "@cat.png", &*hub.notes()];
+    support::output("curl", &post, &here);
+    let url = "https://example.org/feeds/";
+    let publish =
+        ["--data", "hub", "publish", "notes", "-d", "out", "--url", url, "--to", "atom,rss"];
+    assert_eq!(place.run(&publish).code, 0);
+    let files: Vec<_> = std::fs::read_dir(place.path("out/media")).unwrap().collect();
+    assert_eq!(files.len(), 1);
+    let file = files[0].as_ref().unwrap().path();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "what is in a picture");
+    let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+    for feed in ["notes.atom", "notes.complete.atom", "notes.rss", "notes.complete.rss"] {
+        let text = place.read(&format!("out/{feed}"));
+        assert!(
+            text.contains(&format!("https://example.org/feeds/media/{name}")),
+            "{feed}: {text}"
+        );
+    }
+    let validated = place.run(&["validate", "out/notes.atom"]);
+    assert_eq!(validated.code, 0, "{}", validated.out);
+    // Whoever reads the feed has the same item as the hub, without what the publisher says of it.
+    let desk = place.desk("desk");
+    desk.ok(&["import", "notes", "out/notes.complete.atom"]);
+    let hub_sees = place.run(&["--data", "hub", "--json", "ls", "notes"]).out;
+    assert_eq!(place.run(&["--data", "desk", "--json", "ls", "notes"]).out, hub_sees);
 }

@@ -1,10 +1,11 @@
 //! `GET|POST /collections/{c}/items/{id}/conflicts`: the versions of an item side by side, and the
 //! decision about them (FeedSync 3.4).
 //!
-//! The answer names each version by its place, `"winner"` or a number, shows it as an entry, and gives the
+//! The answer names each version, `"winner"` or the number that conflicts have from 1 on everywhere
+//! ([`Item::ranked_conflicts`]), shows it as an entry, and gives the
 //! `base` of a decision: `{"base", "resolve": [n] | "all", "keep": "winner" | n | {"content": ENTRY}}`.
 //! Content is held to what replaces a member by PUT ([`crate::revision`]). A decision on versions that
-//! are no longer those is refused with 412, since its places would mean others.
+//! are no longer those is refused with 412, since its numbers would mean others.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -36,9 +37,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let stored = audience.sees(stored).ok_or_else(|| none(&id))?;
     let item = &stored.item;
     let turn = hub.answers.turn().await?;
-    let conflicts = item.conflicts.iter().enumerate();
+    let conflicts = item.ranked_conflicts().into_iter().zip(1_u64..);
     let versions: Vec<_> = std::iter::once(shown(item, &item.winner, Value::from("winner")))
-        .chain(conflicts.map(|(place, version)| shown(item, version, Value::from(place))))
+        .chain(conflicts.map(|((_, version), number)| shown(item, version, Value::from(number))))
         .collect();
     let tag = tag_of_all(item);
     let answer = json!({ "id": item.id.as_str(), "base": tag.text(), "versions": versions });
@@ -51,11 +52,11 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     Ok((headers, place.hold(body)).into_response())
 }
 
-/// A version at its place.
-fn shown(item: &Item<Payload>, version: &Version<Payload>, place: Value) -> Value {
+/// A version by its name.
+fn shown(item: &Item<Payload>, version: &Version<Payload>, name: Value) -> Value {
     let dot = version.dot();
     json!({
-        "version": place,
+        "version": name,
         "deleted": version.deleted,
         "updates": version.updates.get(),
         "when": dot.when().map(|when| when.to_string()),
@@ -79,7 +80,7 @@ pub(crate) async fn resolve(
     if decision["base"] != tag.text() {
         return Err(failed(&tag));
     }
-    let resolved = resolved(&decision["resolve"])?;
+    let resolved = resolved(&stored.item, &decision["resolve"])?;
     let keep = match decision["keep"]["content"].as_str() {
         Some(content) => {
             let bytes = content.as_bytes().to_vec();
@@ -89,7 +90,7 @@ pub(crate) async fn resolve(
                 None => Keep::Winner,
             }
         }
-        None => keep(&decision["keep"])?,
+        None => keep(&stored.item, &decision["keep"])?,
     };
     let resolution = Resolution { resolved, keep };
     call.growing_endpoint(&hub).await?.resolve(&name, &stored.item, resolution).await?;
@@ -101,27 +102,39 @@ pub(crate) async fn resolve(
     Ok(whole(StatusCode::OK, &call, &Member { collection, stored }))
 }
 
-fn resolved(value: &Value) -> Result<Resolved, Problem> {
+fn resolved(item: &Item<Payload>, value: &Value) -> Result<Resolved, Problem> {
     if value == "all" {
         return Ok(Resolved::All);
     }
-    let places = value.as_array().and_then(|list| list.iter().map(place).collect());
-    places.map(Resolved::Some).ok_or_else(|| {
+    let numbers: Option<Vec<u64>> =
+        value.as_array().and_then(|list| list.iter().map(Value::as_u64).collect());
+    let numbers = numbers.ok_or_else(|| {
         Problem::bad_request("\"resolve\" is \"all\" or a list of numbers of conflicts")
-    })
+    })?;
+    let places = numbers.into_iter().map(|number| place(item, number));
+    Ok(Resolved::Some(places.collect::<Result<_, _>>()?))
 }
 
 /// Which of the versions that there are is kept.
-fn keep(value: &Value) -> Result<Keep<Payload>, Problem> {
+fn keep(item: &Item<Payload>, value: &Value) -> Result<Keep<Payload>, Problem> {
     if value == "winner" {
         return Ok(Keep::Winner);
     }
-    place(value).map(Keep::Conflict).ok_or_else(|| {
+    let number = value.as_u64().ok_or_else(|| {
         let detail = "\"keep\" is \"winner\", the number of a conflict or {\"content\": ENTRY}";
         Problem::bad_request(detail)
-    })
+    })?;
+    place(item, number).map(Keep::Conflict)
 }
 
-fn place(value: &Value) -> Option<usize> {
-    value.as_u64().and_then(|place| usize::try_from(place).ok())
+/// Index in the item of the conflict with this number.
+fn place(item: &Item<Payload>, number: u64) -> Result<usize, Problem> {
+    let index = number.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+    let ranked = item.ranked_conflicts();
+    let found = index.and_then(|index| ranked.get(index)).map(|(place, _)| *place);
+    found.ok_or_else(|| {
+        let detail =
+            format!("there is no conflict {number}: they are numbered 1 to {}", ranked.len());
+        Problem::new(StatusCode::CONFLICT, "no-conflict", "No such conflict", detail)
+    })
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use feedsync::{Format, Item, Payload, Timestamp};
+use feedsync::sse as sse_rules;
+use feedsync::{Format, Item, Payload, Related, Sharing, Timestamp};
 use feedsync_formats::{FeedHead, FeedWriter, ReadOptions, entry, read, read_plain, sse};
 use feedsync_store::Digest;
 
@@ -41,11 +42,16 @@ impl Convert {
     pub(crate) async fn run(self, way: &Way) -> Result<(), Failure> {
         let source = Source::load(&self.file, way).await?;
         let options = ReadOptions::tolerant();
-        let Feed { title, items, refused } = if sse::uses_sse(&source.bytes, &options) {
+        let Feed { title, items, sharing, refused } = if sse::uses_sse(&source.bytes, &options) {
             let document = sse::Document::read(&source.bytes, &options)
                 .map_err(|error| Failure::document(&source.name, &error))?;
             let Upgraded { items, refused, .. } = upgraded(&source)?;
-            Feed { title: document.title().map(str::to_owned), items, refused }
+            let sharing = document.sharing().filter(|it| it.since.is_some() || it.until.is_some());
+            if sharing.is_some() {
+                warn("since and until are left out: SSE has dates where FeedSync has numbers");
+            }
+            let related = document.sharing().map(related);
+            Feed { title: document.title().map(str::to_owned), items, sharing: related, refused }
         } else {
             let reading = read(&source.bytes, None, &options)
                 .map_err(|error| Failure::document(&source.name, &error))?;
@@ -56,7 +62,8 @@ impl Convert {
                 warn(&format!("{}:{}", source.name, refused.reason));
             }
             let refused = reading.refused.len() as u64;
-            Feed { title: reading.title, items: reading.feed.items, refused }
+            let feedsync::Feed { items, sharing, .. } = reading.feed;
+            Feed { title: reading.title, items, sharing, refused }
         };
         let plain = read_plain(&source.bytes, &source.plain())
             .map_err(|error| Failure::document(&source.name, &error))?
@@ -65,7 +72,8 @@ impl Convert {
             let items = text::count(plain.len() as u64, "item");
             warn(&format!("{items} without sync information: kept, and not shared"));
         }
-        let document = written(&source, title.as_deref(), &items, &plain, self.to)?;
+        let said = Said { title: title.as_deref(), sharing: sharing.as_ref() };
+        let document = written(&source, &said, &items, &plain, self.to)?;
         source::write(self.output.as_deref(), document.as_bytes())?;
         if refused > 0 { Err(Failure::Faults) } else { Ok(()) }
     }
@@ -75,14 +83,32 @@ impl Convert {
 struct Feed {
     title: Option<String>,
     items: Vec<Item<Payload>>,
+    /// Window and related feeds, which are those of the copy too.
+    sharing: Option<Sharing>,
     /// How many items are not among them; each was said.
     refused: u64,
+}
+
+/// Title and sharing of a document.
+struct Said<'a> {
+    title: Option<&'a str>,
+    sharing: Option<&'a Sharing>,
+}
+
+/// Related feeds of SSE as FeedSync has them (U9).
+fn related(sharing: &sse_rules::Sharing) -> Sharing {
+    let related = sharing.related.iter().map(|related| Related {
+        link: related.link.clone(),
+        title: related.title.clone(),
+        kind: related.kind,
+    });
+    Sharing { related: related.collect(), ..Sharing::default() }
 }
 
 /// The feed in the other format. Its id is made of the source, so that converting twice gives the same.
 fn written(
     source: &Source,
-    title: Option<&str>,
+    said: &Said<'_>,
     items: &[Item<Payload>],
     plain: &[Payload],
     format: Format,
@@ -99,13 +125,13 @@ fn written(
     );
     let signed = items.iter().map(|item| item.winner.dot().when());
     let payloads = items.iter().map(|item| &item.winner.payload).chain(plain);
-    let said = payloads.map(entry).flat_map(|entry| [entry.updated, entry.published]);
-    let dates = signed.chain(said);
+    let told = payloads.map(entry).flat_map(|entry| [entry.updated, entry.published]);
+    let dates = signed.chain(told);
     let updated = match dates.flatten().max().or_else(|| Timestamp::from_unix_seconds(0)) {
         Some(updated) => updated,
         None => return Err(Failure::refused("the feed has no date that can be written")),
     };
-    let title = title.unwrap_or(&source.name);
+    let title = said.title.unwrap_or(&source.name);
     let head = FeedHead {
         id: &id,
         title,
@@ -115,7 +141,7 @@ fn written(
         next: None,
         links: &[],
         complete: false,
-        sharing: None,
+        sharing: said.sharing,
     };
     let mut writer = FeedWriter::new(format);
     let mut out = String::new();

@@ -67,6 +67,7 @@ impl Export {
             format,
             url,
             complete: url,
+            media: None,
         };
         let progress = Progress::bar("exporting", collection.live + collection.deleted);
         let mut target = Target::open(self.output.as_deref())?;

@@ -54,7 +54,7 @@ impl Import {
             self.no_mirror()?;
             let Upgraded { items, refused, plain_items } = upgraded(&source)?;
             let left_out = warn_of_plain(plain_items);
-            let mut outcome = incorporate(&home, &collection, items).await?;
+            let mut outcome = incorporate(&home, &collection, items, true).await?;
             outcome.counts.refused += refused;
             outcome.left_out = left_out;
             outcome
@@ -69,8 +69,15 @@ impl Import {
             } else {
                 self.no_mirror()?;
                 let left_out = warn_of_plain(reading.feed.plain_items);
+                if reading.feed.sharing.is_some() {
+                    let follow = command(&format!("subscribe {collection} URL"));
+                    warn(&format!(
+                        "its window and related feeds are left out, since this is no subscription: {follow}"
+                    ));
+                }
                 let unread = reading.refused.len() as u64;
-                let mut outcome = incorporate(&home, &collection, reading.feed.items).await?;
+                let mut outcome =
+                    incorporate(&home, &collection, reading.feed.items, false).await?;
                 outcome.counts.refused += unread;
                 outcome.left_out = left_out;
                 outcome
@@ -166,17 +173,22 @@ async fn import_plain(
     Ok(Outcome { counts, deleted, repeated, left_out: left_out.len() as u64, items })
 }
 
-/// Merges items as if somebody had offered them, batch by batch.
+/// Merges items as if somebody had offered them, batch by batch, as FeedSync or as SSE.
 async fn incorporate(
     home: &Home,
     collection: &CollectionName,
     items: Vec<Item<Payload>>,
+    is_sse: bool,
 ) -> Result<Outcome, Failure> {
+    let endpoint = &home.endpoint;
     let mut outcome = Outcome::default();
     let mut items = items.into_iter().peekable();
     while items.peek().is_some() {
         let batch = items.by_ref().take(500).collect();
-        let report = home.endpoint.incorporate(collection, Origin::Offered, batch, None).await?;
+        let report = match is_sse {
+            true => endpoint.incorporate_sse(collection, Origin::Offered, batch, None).await?,
+            false => endpoint.incorporate(collection, Origin::Offered, batch, None).await?,
+        };
         outcome.counts += report.counts;
         outcome.items.extend(report.items);
     }

@@ -1,5 +1,6 @@
 //! `feedsync publish`
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,14 +9,14 @@ use feedsync::Format;
 use feedsync_client::fetch::Url;
 use feedsync_endpoint::{Publication, Settings};
 use feedsync_formats::suffix;
-use feedsync_store::CollectionName;
+use feedsync_store::{CollectionName, Digest};
 use serde_json::{Value, json};
 
 use crate::arguments;
 use crate::commands::import::only_collection;
 use crate::context::{Context, Home};
 use crate::failure::{Failure, warn};
-use crate::feed_file::{Extent, FeedFile};
+use crate::feed_file::{Extent, FeedFile, Written};
 use crate::output::progress::Progress;
 use crate::output::{self, text};
 use crate::source::Target;
@@ -23,6 +24,9 @@ use crate::source::Target;
 /// Interval at which files are written without a change: `expires` and the bounds of the partial feed depend on the
 /// clock.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Directory of the files of media.
+const MEDIA: &str = "media";
 
 /// Minimum interval between two writes of the files.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -38,7 +42,8 @@ Examples:
 ///
 /// Writes two files for each format: NAME.FORMAT with the latest changes, bounded by the settings partial.age
 /// and partial.count, and NAME.complete.FORMAT with all items. Any web server can serve them. Subscribers need
-/// only the address of the first, which names the second. Files that would not change are left alone.
+/// only the address of the first, which names the second. Files that would not change are left alone. Pictures and other
+/// media of items are written into media/, and their items link to them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Publish {
@@ -144,9 +149,18 @@ impl Publish {
         let (url, complete) = (self.address(&file), self.address(&complete));
         let path = self.directory.join(&file);
         let mut target = Target::open(Some(&path))?;
-        let feed =
-            FeedFile { publication, extent, format, url: Some(&url), complete: Some(&complete) };
-        let items = feed.write(&home.endpoint, &mut target, |_| {}).await?;
+        let media = self.address(MEDIA);
+        let feed = FeedFile {
+            publication,
+            extent,
+            format,
+            url: Some(&url),
+            complete: Some(&complete),
+            media: Some(&media),
+        };
+        let Written { items, media } = feed.write(&home.endpoint, &mut target, |_| {}).await?;
+        // Before any feed leads to them.
+        self.write_media(home, media).await?;
         let changed = target.finish_if_changed()?;
         Ok(json!({
             "file": path.display().to_string(),
@@ -155,6 +169,34 @@ impl Publish {
             "items": items,
             "changed": changed,
         }))
+    }
+
+    /// Writes the files of media that are not there yet. They are named by what is in them, so that they never change.
+    async fn write_media(
+        &self,
+        home: &Home,
+        media: BTreeMap<String, Digest>,
+    ) -> Result<(), Failure> {
+        let directory = self.directory.join(MEDIA);
+        if !media.is_empty() {
+            std::fs::create_dir_all(&directory)
+                .map_err(|error| Failure::file(&directory.display().to_string(), &error))?;
+        }
+        for (name, digest) in media {
+            let path = directory.join(&name);
+            if path.exists() {
+                continue;
+            }
+            match home.store.blob(digest).await? {
+                Some(bytes) => {
+                    let mut target = Target::open(Some(&path))?;
+                    target.write(&bytes)?;
+                    target.finish_if_changed()?;
+                }
+                None => warn(&format!("{digest}: the media are not here")),
+            }
+        }
+        Ok(())
     }
 
     fn address(&self, file: &str) -> String {

@@ -1,7 +1,7 @@
 //! `feedsync resolve`
 
 use clap::{ArgGroup, Args};
-use feedsync::{Keep, Resolution, Resolved};
+use feedsync::{Item, Keep, Payload, Resolution, Resolved};
 use feedsync_store::CollectionName;
 
 use crate::commands::content::Content;
@@ -15,9 +15,10 @@ Examples:
   feedsync resolve notes 4f2a --keep-winner
   feedsync resolve notes 4f2a --take 1
   feedsync resolve notes 4f2a --content 'three litres, oat'
+  feedsync resolve notes 4f2a --only 1,3 --keep-winner
 ";
 
-/// Resolve all conflicts of an item
+/// Resolve all conflicts of an item, or some of them
 ///
 /// The resolution is an edit like any other: it travels, and nobody is asked about these conflicts again.
 /// Edits that arrive later and did not know of it are new conflicts.
@@ -37,6 +38,10 @@ pub(crate) struct Resolve {
     #[arg(long, value_name = "N", conflicts_with_all = ["title", "content", "file"],
         value_parser = clap::value_parser!(u16).range(1..))]
     take: Option<u16>,
+    /// Resolve these conflicts alone, as `conflicts` numbers them from 1; the others stay open
+    #[arg(long, value_name = "N", value_delimiter = ',',
+        value_parser = clap::value_parser!(u16).range(1..))]
+    only: Vec<u16>,
     #[command(flatten)]
     content: Content,
 }
@@ -48,18 +53,15 @@ impl Resolve {
         if seen.conflicts.is_empty() {
             return Err(Failure::refused(format!("{} has no conflicts", seen.id)));
         }
-        let keep = match self.take.map(usize::from) {
-            Some(number) => {
-                let numbered = seen.ranked_conflicts();
-                let (place, _) = numbered.get(number - 1).ok_or_else(|| {
-                    Failure::not_found(format!(
-                        "{} has no conflict {number}, the last is {}",
-                        seen.id,
-                        numbered.len()
-                    ))
-                })?;
-                Keep::Conflict(*place)
+        let resolved = match self.only.is_empty() {
+            true => Resolved::All,
+            false => {
+                let places = self.only.iter().map(|number| place(&seen, *number));
+                Resolved::Some(places.collect::<Result<_, _>>()?)
             }
+        };
+        let keep = match self.take {
+            Some(number) => Keep::Conflict(place(&seen, number)?),
             None if self.keep_winner => Keep::Winner,
             None => {
                 let payload = {
@@ -69,8 +71,18 @@ impl Resolve {
                 Keep::Content { payload, deleted: None }
             }
         };
-        let resolution = Resolution { resolved: Resolved::All, keep };
+        let resolution = Resolution { resolved, keep };
         let edited = home.endpoint.resolve(&self.collection, &seen, resolution).await?;
         report(context, &self.collection, &edited.item)
     }
+}
+
+/// Index in the item of the conflict with this number.
+fn place(item: &Item<Payload>, number: u16) -> Result<usize, Failure> {
+    let ranked = item.ranked_conflicts();
+    let found = ranked.get(usize::from(number) - 1).map(|(place, _)| *place);
+    found.ok_or_else(|| {
+        let last = ranked.len();
+        Failure::not_found(format!("{} has no conflict {number}, the last is {last}", item.id))
+    })
 }

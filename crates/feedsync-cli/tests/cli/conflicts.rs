@@ -117,3 +117,28 @@ fn items_with_noconflicts_keep_the_winner_alone() {
     assert_eq!(laptop.state(), phone.state());
     assert_eq!(laptop.json(&["ls", "notes"])[0]["noconflicts"], true);
 }
+
+#[test]
+fn some_conflicts_are_resolved_and_the_others_stay_open() {
+    let place = Place::new();
+    let (laptop, phone, id) = in_conflict(&place);
+    let desk = place.desk("desk");
+    desk.hears(&laptop);
+    // All three change the version that they have, without knowing of the others.
+    desk.ok(&["edit", "notes", &id, "--content", "from the desk"]);
+    laptop.ok(&["edit", "notes", &id, "--content", "from the laptop"]);
+    phone.ok(&["edit", "notes", &id, "--content", "from the phone"]);
+    laptop.hears(&desk);
+    laptop.hears(&phone);
+    let before = laptop.json(&["conflicts", "notes"])[0]["conflicts"].clone();
+    assert!(before.as_array().unwrap().len() > 1, "{before}");
+    laptop
+        .run(&["resolve", "notes", &id, "--only", "1,9", "--keep-winner"])
+        .fails(3, "no conflict 9");
+    laptop.ok(&["resolve", "notes", &id, "--only", "1", "--keep-winner"]);
+    let after = laptop.json(&["conflicts", "notes"])[0]["conflicts"].clone();
+    let contents = |list: &Value| -> Vec<Value> {
+        list.as_array().unwrap().iter().map(|it| it["content"].clone()).collect()
+    };
+    assert_eq!(contents(&after), contents(&before)[1..]);
+}

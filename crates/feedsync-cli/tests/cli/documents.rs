@@ -215,3 +215,43 @@ fn a_refused_item_of_sse_or_feedsync_is_named_and_told_by_the_exit_code() {
     assert_eq!(run.code, 1);
     assert!(run.err.contains("sse.rss:3:"), "{}", run.err);
 }
+
+#[test]
+fn a_converted_feed_keeps_its_window_and_its_related_feeds() {
+    let place = Place::new();
+    let sharing = "<sx:sharing since='3' until='7'>\
+         <sx:related link='http://example.org/all' type='complete'/></sx:sharing>";
+    place.write(
+        "a.atom",
+        &format!(
+            "<feed xmlns='http://www.w3.org/2005/Atom' \
+             xmlns:sx='http://feedsync.org/2007/feedsync'><id>urn:f</id><title>f</title>\
+             <updated>2007-01-01T00:00:00Z</updated>{sharing}</feed>"
+        ),
+    );
+    for format in ["rss", "json", "pox", "opml"] {
+        assert_eq!(
+            place.run(&["convert", "a.atom", "--to", format, "-o", "b"]).code,
+            0,
+            "{format}"
+        );
+        assert_eq!(
+            place.run(&["convert", "b", "--to", "atom", "-o", "c.atom"]).code,
+            0,
+            "{format}"
+        );
+        let back = place.read("c.atom");
+        for part in ["since=\"3\"", "until=\"7\"", "http://example.org/all"] {
+            assert!(back.contains(part), "{format}: {part}: {back}");
+        }
+    }
+    place.write(
+        "s.rss",
+        "<rss version='2.0' xmlns:sx='http://www.microsoft.com/schemas/rss/sse'><channel><title>T\
+         </title><link>http://a/</link><description>D</description><sx:sharing version='0.91' \
+         since='Sat, 21 May 2005 09:43:33 GMT'><sx:related link='http://example.org/all' \
+         type='complete'/></sx:sharing></channel></rss>",
+    );
+    let run = place.run(&["convert", "s.rss", "--to", "atom"]);
+    assert!(run.out.contains("http://example.org/all") && run.err.contains("since"), "{}", run.err);
+}

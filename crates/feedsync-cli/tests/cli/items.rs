@@ -194,3 +194,34 @@ fn history_of_one_line_of_edits_is_a_line() {
     assert!(lines[0].starts_with("*") && lines[0].ends_with("winner"), "{history}");
     assert!(lines[1].contains(" 1  ") && lines[1].contains("desk."), "{history}");
 }
+
+#[test]
+fn an_item_has_the_id_that_it_is_given_and_may_be_deleted_from_the_beginning() {
+    let place = Place::new();
+    let (desk, phone) = (place.desk("desk"), place.desk("phone"));
+    assert_eq!(desk.ok(&["add", "notes", "--title", "Milk", "--id", "list.milk"]), "list.milk\n");
+    desk.run(&["add", "notes", "--title", "Milk", "--id", "list.milk"]).fails(1, "list.milk");
+    desk.run(&["add", "notes", "--title", "Milk", "--id", "not an id"]).fails(2, "--id");
+    phone.ok(&["add", "notes", "--title", "Gone", "--id", "list.gone", "--deleted"]);
+    assert_eq!(phone.json(&["ls", "notes"]), serde_json::json!([]));
+    let all = phone.json(&["ls", "notes", "--all"]);
+    assert_eq!((&all[0]["deleted"], &all[0]["updates"]), (&true.into(), &1.into()));
+}
+
+#[test]
+fn an_item_that_was_deleted_with_its_content_comes_back_with_new_content_only() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    place.write(
+        "gone.atom",
+        "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:sx='http://feedsync.org/2007/feedsync'>\
+         <id>urn:f</id><title>f</title><updated>2007-01-01T00:00:00Z</updated><entry><id>urn:g</id>\
+         <title/><updated>2007-01-01T00:00:00Z</updated><author><name>n</name></author>\
+         <sx:sync id='g' updates='2' deleted='true'><sx:history sequence='2' by='x'/></sx:sync>\
+         </entry></feed>",
+    );
+    desk.ok(&["import", "notes", "gone.atom"]);
+    desk.run(&["undelete", "notes", "g"]).fails(2, "was deleted with its content");
+    desk.ok(&["undelete", "notes", "g", "--title", "Back"]);
+    assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "Back");
+}

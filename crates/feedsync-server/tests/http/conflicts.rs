@@ -24,7 +24,9 @@ async fn divided(conflicts: usize) -> TestHub {
 
 async fn titles(hub: &TestHub) -> Vec<String> {
     let item = hub.endpoint.item(&notes(), &ItemId::new("a").unwrap()).await.unwrap().item;
-    item.versions().map(|version| entry(&version.payload).title.unwrap()).collect()
+    let conflicts = item.ranked_conflicts().into_iter().map(|(_, version)| version);
+    let versions = std::iter::once(&item.winner).chain(conflicts);
+    versions.map(|version| entry(&version.payload).title.unwrap()).collect()
 }
 
 async fn resolve(hub: &TestHub, decision: &Value) -> http::Response<axum::body::Body> {
@@ -42,8 +44,8 @@ async fn conflicts_are_shown_side_by_side_and_one_is_taken() {
     for (version, title) in places.iter().zip(&before) {
         assert!(version["entry"].as_str().unwrap().contains(title), "{version}");
     }
-    assert_eq!((&places[0]["version"], &places[2]["version"]), (&json!("winner"), &json!(1)));
-    let decision = json!({ "base": shown["base"], "resolve": [1], "keep": 1 });
+    assert_eq!((&places[0]["version"], &places[2]["version"]), (&json!("winner"), &json!(2)));
+    let decision = json!({ "base": shown["base"], "resolve": [2], "keep": 2 });
     let resolved = resolve(&hub, &decision).await;
     assert!(!text(&resolved, "etag").is_empty());
     let told = expect(resolved, StatusCode::OK).await;
@@ -139,10 +141,12 @@ async fn a_decision_that_cannot_be_is_refused_and_changes_nothing() {
             StatusCode::PRECONDITION_FAILED,
         ),
         (json!({ "base": base, "resolve": "some", "keep": "winner" }), StatusCode::BAD_REQUEST),
-        (json!({ "base": base, "resolve": [0], "keep": "loser" }), StatusCode::BAD_REQUEST),
+        (json!({ "base": base, "resolve": [1], "keep": "loser" }), StatusCode::BAD_REQUEST),
+        (json!({ "base": base, "resolve": [0], "keep": "winner" }), StatusCode::CONFLICT),
+        (json!({ "base": base, "resolve": [1], "keep": 0 }), StatusCode::CONFLICT),
         (json!({ "base": base, "resolve": [7], "keep": "winner" }), StatusCode::CONFLICT),
         (
-            json!({ "base": base, "resolve": [0], "keep": { "content": "<a/>" } }),
+            json!({ "base": base, "resolve": [1], "keep": { "content": "<a/>" } }),
             StatusCode::UNPROCESSABLE_ENTITY,
         ),
         (json!([]), StatusCode::PRECONDITION_FAILED),
