@@ -29,6 +29,7 @@ mod tests;
 pub use document::Document;
 pub use node::{Kind, Member, Node};
 pub use read::read;
+pub(crate) use read::text_of;
 pub use scan::{Flaw, Malformed, check, check_grammar};
 pub use string::push as push_string;
 pub use write::Writer;

@@ -54,6 +54,7 @@ mod submission;
 mod subscription_list;
 mod sync;
 mod truncate;
+mod validate;
 mod write;
 mod xml;
 
@@ -93,5 +94,6 @@ pub use submission::{
 };
 pub use subscription_list::{ListedOutline, read_subscription_list, write_subscription_list};
 pub use truncate::truncate;
+pub use validate::{Contents, Validation, validate};
 pub use write::{FeedWriter, entry_document};
 pub use xml::{escape_attribute, escape_text};

@@ -24,10 +24,12 @@ pub(crate) fn title(text: &str, attributes: &[Attribute]) -> Option<String> {
 
 /// Reports an `sx:sync` that stands deeper than in an item.
 pub(crate) fn warn_of_deep_sync(element: Element<'_, '_>, remarks: &mut Remarks) {
-    let deep = |child: &Element<'_, '_>| child.is(Namespace::FEEDSYNC, "sync");
-    if element.is(Namespace::FEEDSYNC, "sync") || element.descendants().any(|child| deep(&child)) {
-        let message = format!("sx:sync inside {}, which is no item", element.name());
-        remarks.remark(Fault::new(element.span().start, "FeedSync 2.4", message));
+    let mut inside = std::iter::once(element).chain(element.descendants());
+    if let Some(deep) = inside.find(|child| child.is(Namespace::FEEDSYNC, "sync")) {
+        let is_child = deep.span() == element.span();
+        let holder = if is_child { "the root element" } else { element.name() };
+        let message = format!("{} stands in {holder}, which is no item", deep.name());
+        remarks.remark(Fault::new(deep.span().start, "FeedSync 2.4", message));
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Parsed {
 }
 
 /// The document's text without its byte order mark.
-pub(super) fn text_of<'a>(
+pub(crate) fn text_of<'a>(
     bytes: &'a [u8],
     options: &ReadOptions<'_>,
 ) -> Result<&'a str, ReadError> {

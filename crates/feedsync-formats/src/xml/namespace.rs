@@ -47,6 +47,10 @@ known! {
     RSS2 = 11, "http://backend.userland.com/rss2";
     /// Atom 0.3.
     ATOM03 = 12, "http://purl.org/atom/ns#";
+    /// The Atom Publishing Protocol (RFC 5023 6.1).
+    APP = 13, "http://www.w3.org/2007/app";
+    /// XHTML.
+    XHTML = 14, "http://www.w3.org/1999/xhtml";
 }
 
 impl Namespace {
