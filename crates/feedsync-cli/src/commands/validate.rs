@@ -1,7 +1,7 @@
 //! `feedsync validate`
 
 use clap::Args;
-use feedsync_formats::{Diagnostic, ReadError, ReadOptions, Severity, read, sse};
+use feedsync_formats::{Contents, ReadError, Severity, Validation, validate};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -13,11 +13,14 @@ Examples:
   feedsync validate notes.atom
   feedsync validate https://example.org/feed.rss https://example.org/list.opml
   feedsync validate notes.json --json
+  feedsync validate https://hub.example.org/service
 ";
 
-/// Check feeds against FeedSync and SSE, and name every fault with its line
+/// Check feeds and documents of AtomPub, and name every fault with its line
 ///
-/// Prints FILE:LINE:COLUMN, what is wrong, and the clause that says so. Exits with 1 if there is any fault;
+/// Prints FILE:LINE:COLUMN, what is wrong, and the clause that says so. Feeds are checked against FeedSync and
+/// SSE: values, elements in the wrong place, and namespaces that are almost right. Service documents, categories
+/// documents and Atom entries are checked against RFC 5023 and RFC 4287. Exits with 1 if there is any fault;
 /// warnings are no faults.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,7 +36,7 @@ impl Validate {
         let mut values = Vec::new();
         for name in &self.sources {
             let source = Source::load(name, way).await?;
-            let findings = check(&source.bytes);
+            let findings = Findings(validate(&source.bytes));
             let faults = findings.faults();
             any_fault |= faults > 0;
             if json {
@@ -49,63 +52,34 @@ impl Validate {
     }
 }
 
-struct Findings {
-    /// The format and how many items take part and how many do not; or why nothing could be read.
-    read: Result<(String, usize, usize), ReadError>,
-    remarks: Vec<Diagnostic>,
-}
-
-fn check(bytes: &[u8]) -> Findings {
-    let options = ReadOptions::strict();
-    let mut remarks = Vec::new();
-    let read = if sse::uses_sse(bytes, &ReadOptions::tolerant()) {
-        sse::Document::read(bytes, &options).map(|document| {
-            remarks.extend(document.diagnostics().iter().cloned());
-            remarks.extend(document.refused().iter().map(|refused| refused.reason.clone()));
-            let format = format!("{} with SSE", document.format());
-            (format, document.items().count(), document.plain_items())
-        })
-    } else {
-        read(bytes, None, &options).map(|reading| {
-            remarks.extend(reading.diagnostics);
-            remarks.extend(reading.refused.into_iter().map(|refused| refused.reason));
-            let format = reading.format.to_string();
-            (format, reading.feed.items.len(), reading.feed.plain_items)
-        })
-    };
-    remarks.sort_by_key(|remark| remark.position);
-    Findings { read, remarks }
-}
+struct Findings(Validation);
 
 impl Findings {
     fn faults(&self) -> usize {
-        let faults = self.remarks.iter().filter(|remark| remark.severity == Severity::Fault);
-        faults.count() + usize::from(self.read.is_err())
+        let is_fault = |severity| severity == Severity::Fault;
+        let faults = self.0.findings.iter().filter(|finding| is_fault(finding.severity));
+        faults.count() + usize::from(self.0.contents.is_err())
     }
 
     fn text(&self, name: &str, faults: usize) -> String {
         let mut out = String::new();
-        for remark in &self.remarks {
-            out.push_str(&format!("{name}:{}\n", text::line(&remark.to_string())));
+        for finding in &self.0.findings {
+            out.push_str(&format!("{name}:{}\n", text::line(&finding.to_string())));
         }
-        match &self.read {
+        match &self.0.contents {
             Err(ReadError::Document { position, message }) => {
                 out.push_str(&format!("{name}:{position}: fault: {}\n", text::line(message)));
             }
             Err(error) => {
                 out.push_str(&format!("{name}: fault: {}\n", text::line(&error.to_string())));
             }
-            Ok((format, items, plain)) => {
+            Ok(contents) => {
                 let verdict = match faults {
                     0 => "no faults".to_owned(),
                     count => text::count(count as u64, "fault"),
                 };
-                let items = text::count(*items as u64, "item");
-                out.push_str(&format!("{name}: {verdict}: {format}, {items}"));
-                if *plain > 0 {
-                    out.push_str(&format!(", {plain} without sync information"));
-                }
-                out.push('\n');
+                let format = format_name(contents);
+                out.push_str(&format!("{name}: {verdict}: {format}{}\n", amount(contents)));
             }
         }
         out
@@ -113,7 +87,8 @@ impl Findings {
 
     fn value(&self, name: &str) -> Value {
         let mut found: Vec<_> = self
-            .remarks
+            .0
+            .findings
             .iter()
             .map(|remark| {
                 json!({
@@ -130,11 +105,12 @@ impl Findings {
             })
             .collect();
         let mut value = json!({ "source": name, "valid": self.faults() == 0 });
-        match &self.read {
-            Ok((format, items, plain)) => {
-                value["format"] = format.as_str().into();
-                value["items"] = (*items).into();
-                value["plain"] = (*plain).into();
+        match &self.0.contents {
+            Ok(contents) => {
+                value["format"] = format_name(contents).into();
+                for (name, count) in counts(contents) {
+                    value[name] = count.into();
+                }
             }
             Err(ReadError::Document { position, message }) => found.push(json!({
                 "severity": "fault",
@@ -146,5 +122,50 @@ impl Findings {
         }
         value["findings"] = found.into();
         value
+    }
+}
+
+/// The name of what a document is.
+fn format_name(contents: &Contents) -> String {
+    match contents {
+        Contents::Feed { format, uses_sse: false, .. } => format.to_string(),
+        Contents::Feed { format, uses_sse: true, .. } => format!("{format} with SSE"),
+        Contents::Service { .. } => "AtomPub service document".to_owned(),
+        Contents::Categories { .. } => "AtomPub categories document".to_owned(),
+        Contents::Entry { .. } => "Atom entry document".to_owned(),
+    }
+}
+
+/// How much of what is in it, as members of JSON.
+fn counts(contents: &Contents) -> Vec<(&'static str, usize)> {
+    match *contents {
+        Contents::Feed { items, plain, .. } => vec![("items", items), ("plain", plain)],
+        Contents::Service { workspaces, collections } => {
+            vec![("workspaces", workspaces), ("collections", collections)]
+        }
+        Contents::Categories { categories } => vec![("categories", categories)],
+        Contents::Entry { takes_part } => {
+            vec![("items", usize::from(takes_part)), ("plain", usize::from(!takes_part))]
+        }
+    }
+}
+
+/// The same in words, after the name.
+fn amount(contents: &Contents) -> String {
+    let count = |number: usize, noun: &str| text::count(number as u64, noun);
+    let of_items = |items, plain| match plain {
+        0 => format!(", {}", count(items, "item")),
+        plain => format!(", {}, {plain} without sync information", count(items, "item")),
+    };
+    match *contents {
+        Contents::Feed { items, plain, .. } => of_items(items, plain),
+        Contents::Service { workspaces, collections } => {
+            let collections = count(collections, "collection");
+            format!(", {}, {collections}", count(workspaces, "workspace"))
+        }
+        Contents::Categories { categories: 1 } => ", 1 category".to_owned(),
+        Contents::Categories { categories } => format!(", {categories} categories"),
+        Contents::Entry { takes_part: true } => String::new(),
+        Contents::Entry { takes_part: false } => " without sync information".to_owned(),
     }
 }

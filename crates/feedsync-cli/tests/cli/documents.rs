@@ -113,6 +113,51 @@ fn validate_names_every_fault_with_its_line() {
 }
 
 #[test]
+fn validate_reports_misplaced_elements_and_checks_documents_of_atompub() {
+    let place = Place::new();
+    let misplaced = entry("1", "one", 1, "a").replace("<title>", "\n<sx:sharing/><title>");
+    place.write("misplaced.atom", &feed(&misplaced));
+    let run = place.run(&["validate", "misplaced.atom"]);
+    assert_eq!(run.code, 1);
+    let expected = "misplaced.atom:6:1: fault: item \"1\": sx:sharing stands in entry";
+    assert!(run.out.starts_with(expected), "{}", run.out);
+    // Commands that read feeds are as tolerant as before.
+    assert_eq!(place.run(&["convert", "misplaced.atom", "--to", "rss", "-o", "b"]).code, 0);
+
+    let warning = entry("1", "one", 1, "a").replace(" by=\"a\"", "");
+    place.write("warning.atom", &feed(&warning));
+    let run = place.run(&["validate", "--json", "warning.atom"]);
+    let value: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((run.code, &value[0]["valid"]), (0, &true.into()));
+    assert_eq!(value[0]["findings"][0]["severity"], "warning");
+    assert_eq!(value[0]["findings"][0]["clause"], "FeedSync 2.5");
+
+    let service = |collection: &str| {
+        let workspace = format!("<workspace><atom:title>w</atom:title>{collection}</workspace>");
+        format!(
+            "<service xmlns=\"http://www.w3.org/2007/app\" xmlns:atom=\"http://www.w3.org/2005/Atom\">\n\
+             {workspace}{workspace}</service>"
+        )
+    };
+    place.write(
+        "good.xml",
+        &service("<collection href=\"c\"><atom:title>c</atom:title></collection>"),
+    );
+    let run = place.run(&["validate", "good.xml"]);
+    let verdict = "good.xml: no faults: AtomPub service document, 2 workspaces, 2 collections\n";
+    assert_eq!((run.code, &*run.out), (0, verdict));
+    place.write("bad.xml", &service("<collection><atom:title>c</atom:title></collection>"));
+    let run = place.run(&["validate", "--json", "bad.xml"]);
+    let value: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(
+        (run.code, &value[0]["collections"], &value[0]["items"]),
+        (1, &2.into(), &Value::Null)
+    );
+    assert_eq!(value[0]["findings"].as_array().unwrap().len(), 2);
+    assert_eq!(value[0]["findings"][0]["clause"], "RFC 5023 8.3.3.1");
+}
+
+#[test]
 fn a_feed_converts_there_and_back_without_loss() {
     let place = Place::new();
     place.write(
