@@ -6,6 +6,7 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use crate::coding;
 use crate::location::Location;
 use crate::profile::Profile;
 use crate::time::Time;
@@ -76,6 +77,7 @@ pub struct Hit {
 pub fn answered(kept: HeaderMap, hit: Hit, profile: Profile, now: Time) -> HeaderMap {
     let mut headers = kept;
     headers.insert(header::AGE, HeaderValue::from(now.since(hit.fetched).as_secs()));
+    coding::vary(&mut headers);
     let ttl = hit.due.map(|due| match due >= now {
         true => format!("; ttl={}", due.since(now).as_secs()),
         false => format!("; ttl=-{}", now.since(due).as_secs()),
@@ -153,6 +155,7 @@ mod tests {
         let kept = headers(&[("etag", "\"1\"")]);
         let headers = answered(kept.clone(), HIT, Profile::Resilient, NOW);
         assert_eq!(headers["age"], "60");
+        assert_eq!(headers["vary"], "Accept-Encoding");
         assert_eq!(headers["cache-status"], "bitsy; hit; ttl=29");
         assert_eq!(headers["warning"], "112 bitsy \"Disconnected operation\"");
         let late = Time::from_millis(101_500);

@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod authentication;
+pub mod coding;
 pub mod event;
 pub mod headers;
 pub mod interception;

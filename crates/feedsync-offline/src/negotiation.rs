@@ -2,7 +2,7 @@
 //!
 //! One variant of each resource is stored: the one that the headers registered at setup negotiate. A
 //! request that says nothing of what it wants takes it; one that does is weighed as RFC 9110 12.5 has it.
-//! Codings are never a reason to refuse, since what is stored can be sent as it is.
+//! Codings are a reason to refuse only where the gateway cannot recode what is stored ([`coding`](crate::coding)).
 
 use http::header::{self, HeaderMap, HeaderValue};
 
@@ -10,7 +10,9 @@ use crate::headers::Registered;
 
 /// Whether a request would be content with a stored answer; if not, 406 without a network (3).
 pub fn is_acceptable(request: &HeaderMap, stored: &HeaderMap, registered: &Registered) -> bool {
-    accepts_type(request, stored) && accepts_language(request, stored, registered)
+    accepts_type(request, stored)
+        && accepts_language(request, stored, registered)
+        && crate::coding::chosen(request, stored).is_some()
 }
 
 fn accepts_type(request: &HeaderMap, stored: &HeaderMap) -> bool {
@@ -61,7 +63,7 @@ fn accepts_language(request: &HeaderMap, stored: &HeaderMap, registered: &Regist
 
 /// The range that a header wants most; of those alike, the first.
 fn favourite(value: &HeaderValue) -> Option<String> {
-    let ranges = elements(value).filter(|(range, q)| *q > 0.0 && range != "*");
+    let ranges = elements(value).filter(|(range, q)| *q > 0 && range != "*");
     ranges.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(range, _)| range)
 }
 
@@ -72,24 +74,40 @@ fn weigh(
     name: header::HeaderName,
     matches: impl Fn(&str) -> Option<usize>,
 ) -> bool {
-    let ranges: Vec<(String, f32)> = request.get_all(name).iter().flat_map(elements).collect();
+    let ranges: Vec<(String, u16)> = request.get_all(name).iter().flat_map(elements).collect();
     let best = ranges
         .iter()
         .filter_map(|(range, q)| Some((matches(range)?, *q)))
         .max_by(|(one, _), (other, _)| one.cmp(other));
-    ranges.is_empty() || best.is_some_and(|(_, q)| q > 0.0)
+    ranges.is_empty() || best.is_some_and(|(_, q)| q > 0)
 }
 
-/// The elements of a header with their qualities, in lower case.
-fn elements(value: &HeaderValue) -> impl Iterator<Item = (String, f32)> {
+/// The elements of a header in lower case, with their qualities in thousandths.
+pub(crate) fn elements(value: &HeaderValue) -> impl Iterator<Item = (String, u16)> {
     let elements = value.to_str().unwrap_or_default().split(',');
     elements.filter_map(|element| {
         let mut parts = element.split(';').map(str::trim);
         let range = parts.next().filter(|range| !range.is_empty())?;
         let q = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
-        let q = q.map_or(1.0, |q| q.trim().parse().unwrap_or(1.0));
+        // A quality that is none counts as if it were not there.
+        let q = q.and_then(|q| quality(q.trim())).unwrap_or(MOST);
         Some((range.to_ascii_lowercase(), q))
     })
+}
+
+/// The quality of what is wanted most, in thousandths.
+const MOST: u16 = 1_000;
+
+/// A quality in thousandths (RFC 9110 12.4.2).
+fn quality(text: &str) -> Option<u16> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let thousandths: u16 = format!("{part:0<3}").parse().ok().filter(|_| is_number)?;
+    match whole {
+        "0" => Some(thousandths),
+        "1" => (thousandths == 0).then_some(MOST),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -142,9 +160,20 @@ mod tests {
     }
 
     #[test]
-    fn codings_are_no_reason_to_refuse() {
+    fn codings_are_refused_that_the_gateway_cannot_change() {
         let packed = [("content-encoding", "gzip")];
-        assert!(acceptable(&[("accept-encoding", "identity;q=0, br")], &packed, &[]));
+        assert!(acceptable(&[("accept-encoding", "identity")], &packed, &[]));
+        assert!(acceptable(&[("accept-encoding", "identity;q=0, gzip")], &[], &[]));
+        assert!(!acceptable(&[("accept-encoding", "identity;q=0, br")], &packed, &[]));
+    }
+
+    #[test]
+    fn qualities_are_numbers_from_0_to_1() {
+        let qualities = ["0", "0.", "0.0", "0.001", "0.5", "1", "1.000"].map(quality);
+        assert_eq!(qualities, [0, 0, 0, 1, 500, 1_000, 1_000].map(Some));
+        for text in ["", "2", "-1", "1.001", "0.0001", "0.1e1", "nan", ".5"] {
+            assert_eq!(quality(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -208,7 +208,8 @@ impl Reply {
 
     /// 406: what is stored is in another form than was asked for (3).
     pub(super) fn not_acceptable() -> Self {
-        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT), NOT_STORED]);
+        let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT), NOT_STORED]);
+        crate::coding::vary(&mut headers);
         let text = "What is stored here is in another form than the request accepts.\n";
         let shows = Shows::Text(text.to_owned());
         Self { status: StatusCode::NOT_ACCEPTABLE, headers, shows }
