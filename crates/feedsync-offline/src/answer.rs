@@ -2,11 +2,12 @@
 //!
 //! What the directives of HTTP caching forbid or demand changes nothing: to subscribe is the wish to have it
 //! here. What somebody else's server says of its own must not be stored is honoured, unless the gateway is
-//! told otherwise.
+//! told otherwise. A stored response keeps its age and its date: an answer adds the time for which it was stored.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::coding;
+
 use crate::location::Location;
 use crate::profile::Profile;
 use crate::time::Time;
@@ -18,10 +19,12 @@ const AGENT: &str = "bitsy";
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 /// What belongs to one connection (RFC 9110 7.6.1), and what is no part of a representation.
-const NOT_KEPT: [HeaderName; 10] = [
+const NOT_KEPT: [HeaderName; 11] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
     header::PROXY_AUTHENTICATE,
+    HeaderName::from_static("proxy-authentication-info"),
+    header::PROXY_AUTHORIZATION,
     HeaderName::from_static("proxy-connection"),
     header::TE,
     header::TRAILER,
@@ -29,9 +32,10 @@ const NOT_KEPT: [HeaderName; 10] = [
     header::UPGRADE,
     // To one person, once (C36).
     header::SET_COOKIE,
-    // Counted anew in each answer.
-    header::AGE,
 ];
+
+/// The greatest age in seconds; what is older has this one (RFC 9111 1.2.2).
+const MAX_AGE: u64 = 1 << 31;
 
 /// Whether the answer for a resource of a feed may be stored.
 pub fn is_storable(
@@ -44,8 +48,25 @@ pub fn is_storable(
     is_own || !honours_no_store || !says(headers, &header::CACHE_CONTROL, "no-store")
 }
 
-/// The headers of a server's answer that are stored with it.
-pub fn kept(headers: &HeaderMap) -> HeaderMap {
+/// When a response was asked for, and when it was here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// When the request was made.
+    pub asked: Time,
+    /// When the response was here.
+    pub answered: Time,
+}
+
+impl Timing {
+    /// A response that was here at once.
+    pub const fn at(time: Time) -> Self {
+        Self { asked: time, answered: time }
+    }
+}
+
+/// The headers of a server's answer that are stored with it. `Age` is its age when it was here, and `Date` is
+/// when it was here unless the server tells (RFC 9110 6.6.1).
+pub fn kept(headers: &HeaderMap, timing: Timing) -> HeaderMap {
     let named: Vec<String> = tokens(headers, &header::CONNECTION).collect();
     let mut kept = HeaderMap::new();
     for (name, value) in headers {
@@ -56,7 +77,35 @@ pub fn kept(headers: &HeaderMap) -> HeaderMap {
             kept.append(name, value.clone());
         }
     }
+    kept.remove(header::AGE);
+    let age = initial_age(headers, timing);
+    kept.extend((age > 0).then(|| (header::AGE, HeaderValue::from(age))));
+    if !kept.contains_key(header::DATE) {
+        kept.extend(timing.answered.date().map(|date| (header::DATE, date)));
+    }
     kept
+}
+
+/// The age of a response when it was here (RFC 9111 4.2.3). The clock of the server counts only where a cache on
+/// the way may not have told the age.
+fn initial_age(headers: &HeaderMap, timing: Timing) -> u64 {
+    let delay = timing.answered.since(timing.asked).as_secs();
+    let corrected = told_age(headers).saturating_add(delay);
+    let date = headers.get(header::DATE).and_then(|date| Time::of_date(date.to_str().ok()?));
+    let has_old_hop = tokens(headers, &header::VIA).any(|hop| {
+        hop.split_whitespace().next().is_some_and(|it| it.trim_start_matches("http/") == "1.0")
+    });
+    let apparent = date.filter(|_| has_old_hop).map(|date| timing.answered.since(date).as_secs());
+    corrected.max(apparent.unwrap_or(0)).min(MAX_AGE)
+}
+
+/// The first age that a response tells, in seconds. What is no number is none (RFC 9111 5.1).
+fn told_age(headers: &HeaderMap) -> u64 {
+    let told = headers.get(header::AGE).and_then(|age| age.to_str().ok()).unwrap_or_default();
+    let told = told.split(',').next().unwrap_or_default().trim();
+    let is_number = !told.is_empty() && told.bytes().all(|byte| byte.is_ascii_digit());
+    // More digits than fit are beyond any age.
+    if is_number { told.parse().unwrap_or(MAX_AGE).min(MAX_AGE) } else { 0 }
 }
 
 /// How an answer comes from the store.
@@ -76,7 +125,8 @@ pub struct Hit {
 /// letter, always (C27).
 pub fn answered(kept: HeaderMap, hit: Hit, profile: Profile, now: Time) -> HeaderMap {
     let mut headers = kept;
-    headers.insert(header::AGE, HeaderValue::from(now.since(hit.fetched).as_secs()));
+    let age = told_age(&headers).saturating_add(now.since(hit.fetched).as_secs()).min(MAX_AGE);
+    headers.insert(header::AGE, HeaderValue::from(age));
     coding::vary(&mut headers);
     let ttl = hit.due.map(|due| match due >= now {
         true => format!("; ttl={}", due.since(now).as_secs()),
@@ -135,7 +185,9 @@ mod tests {
             ("x-hop", "1"),
             ("transfer-encoding", "chunked"),
             ("set-cookie", "a=1"),
-            ("age", "7"),
+            ("age", "7, 9"),
+            ("proxy-authentication-info", "x"),
+            ("date", "Wed, 21 May 2008 00:00:00 GMT"),
             ("warning", "110 cache \"stale\""),
             ("warning", "214 - \"changed\""),
             ("cache-control", "no-store, max-age=0"),
@@ -146,8 +198,53 @@ mod tests {
             ("warning", "214 - \"changed\""),
             ("cache-control", "no-store, max-age=0"),
             ("etag", "\"1\""),
+            ("age", "7"),
+            ("date", "Wed, 21 May 2008 00:00:00 GMT"),
         ]);
-        assert_eq!(kept(&answer), expected);
+        assert_eq!(kept(&answer, Timing::at(NOW)), expected);
+    }
+
+    #[test]
+    fn a_response_without_a_date_gets_that_of_its_arrival() {
+        let undated = kept(&HeaderMap::new(), Timing::at(NOW));
+        assert_eq!(undated, headers(&[("date", "Thu, 01 Jan 1970 00:01:10 GMT")]));
+    }
+
+    #[test]
+    fn the_age_is_what_the_server_said_and_how_long_it_was_under_way_and_stored() {
+        let asked = Time::from_millis(NOW.millis() - 3_000);
+        let timing = Timing { asked, answered: NOW };
+        let age = |fields: &[(&'static str, &str)], later: u64| {
+            let kept = kept(&headers(fields), timing);
+            let hit = Hit { fetched: NOW, ..HIT };
+            let now = NOW.after(std::time::Duration::from_secs(later));
+            let answer = answered(kept, hit, Profile::Resilient, now);
+            assert_eq!(answer.get_all("age").iter().count(), 1);
+            answer["age"].to_str().unwrap().parse::<u64>().unwrap()
+        };
+        assert_eq!(age(&[], 0), 3);
+        assert_eq!(age(&[], 7), 10);
+        assert_eq!(age(&[("age", "100")], 7), 110);
+        assert_eq!(age(&[("age", "100, 200"), ("age", "5")], 0), 103);
+        for none in ["-5", "1.5", "+1", "", "soon", "1 2"] {
+            assert_eq!(age(&[("age", none)], 0), 3, "{none}");
+        }
+        for much in ["2147483648", "4294967296", "99999999999999999999999"] {
+            assert_eq!(age(&[("age", much)], 7), MAX_AGE, "{much}");
+        }
+        // Its date counts where a hop on the way may not have told the age.
+        let date = ("date", "Thu, 01 Jan 1970 00:00:10 GMT");
+        assert_eq!(age(&[date, ("via", "1.1 a, HTTP/1.0 b")], 0), 60);
+        assert_eq!(age(&[date, ("via", "1.1 a, 1.1 b")], 0), 3);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_makes_no_negative_age() {
+        let early = Time::from_millis(1_000);
+        assert_eq!(answered(HeaderMap::new(), HIT, Profile::Resilient, early)["age"], "0");
+        let later = Timing { asked: NOW, answered: early };
+        let future = headers(&[("date", "Thu, 01 Jan 2099 00:00:00 GMT"), ("via", "1.0 a")]);
+        assert!(!kept(&future, later).contains_key("age"));
     }
 
     #[test]

@@ -27,4 +27,5 @@ pub mod subscription;
 #[cfg(test)]
 mod testing;
 pub mod time;
+pub mod validation;
 pub mod visibility;

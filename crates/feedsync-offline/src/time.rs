@@ -42,6 +42,14 @@ impl Time {
         Some(Self::default().after(Duration::from_secs(u64::try_from(seconds).unwrap_or_default())))
     }
 
+    /// As a header writes it (RFC 9110 5.6.7); none if it is too late for one.
+    pub fn date(self) -> Option<http::HeaderValue> {
+        // The year 9999 is the last that has four digits.
+        let seconds = Some(self.0 / 1_000).filter(|seconds| *seconds < 253_402_300_800)?;
+        let date = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
+        httpdate::fmt_http_date(date).parse().ok()
+    }
+
     /// What a header says that has a date (RFC 9110 5.6.7).
     pub fn of_date(text: &str) -> Option<Self> {
         let date = httpdate::parse_http_date(text).ok()?;
@@ -65,6 +73,7 @@ mod tests {
         for seconds in [0, 784_111_777, 951_782_400] {
             let time = Time::from_millis(seconds * 1_000);
             assert_eq!(Time::of_date_time(&time.date_time()), Some(time));
+            assert_eq!(Time::of_date(time.date().unwrap().to_str().unwrap()), Some(time));
         }
         assert_eq!(Time::of_date_time("1969-12-31T23:59:59Z"), Some(Time::default()));
         for text in ["", "1994-11-06", "1994-02-30T00:00:00Z", "1994-11-06T09:49:37+01:00"] {

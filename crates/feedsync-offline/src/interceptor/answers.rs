@@ -9,7 +9,7 @@ use super::settling::without_secrets;
 use super::step::{Step, Task};
 use super::stored::{Content, Representation, Stored};
 use super::{Interceptor, KeepingId};
-use crate::answer;
+use crate::answer::{self, Timing};
 use crate::event::Interaction;
 use crate::links::{leads, leads_of_plain};
 use crate::location::Location;
@@ -19,6 +19,7 @@ use crate::subscription::Failure;
 use crate::subscription::outcome::Outcome;
 use crate::subscription::round::{Fetch, Part, Settled};
 use crate::time::Time;
+use crate::validation::{renewed, validates};
 
 /// How often a page where a feed was is taken for the work of somebody who sits between (C43).
 const PORTALS: u32 = 10;
@@ -26,6 +27,8 @@ const PORTALS: u32 = 10;
 /// A request and its answer, for who is told of them.
 pub(super) struct Exchange<'a> {
     pub(super) task: &'a Task,
+    /// When the request was made.
+    pub(super) asked: Time,
     pub(super) status: StatusCode,
     pub(super) headers: &'a HeaderMap,
     pub(super) content: Content,
@@ -74,14 +77,24 @@ impl Interceptor {
                 };
                 let known = known.filter(Representation::is_good);
                 let had = known.is_some();
+                let known = known.filter(|_| is_new || exchange.is_conditional());
+                let timing = Timing { asked: exchange.asked, answered: now };
                 let representation = match (is_new, known) {
-                    (false, Some(known)) => Representation { fetched: now, ..known },
-                    // Nothing was stored that could be as it was: the answer is none.
+                    (false, Some(known)) if validates(headers, &known.headers) => {
+                        let headers = renewed(known.headers, headers, timing);
+                        Representation { headers, fetched: now, ..known }
+                    }
+                    // It is about another response than the stored one: that is fetched whole (RFC 9111 4.3.3).
+                    (false, Some(_)) => {
+                        underway.unconditional.insert(fetch.location.clone());
+                        return Ok(Settled::Lost);
+                    }
+                    // Nothing was asked about: the answer is none.
                     (false, None) => {
                         self.failed(step, id, exchange, now);
                         return Ok(Settled::Failed);
                     }
-                    (true, _) => self.fresh(fetch, headers, content, now),
+                    (true, _) => self.fresh(fetch, headers, content, timing),
                 };
                 let read = self.read(stored, id, underway, fetch, representation, is_new, step)?;
                 if let Some(leads) = read {
@@ -146,14 +159,15 @@ impl Interceptor {
         fetch: &Fetch,
         headers: &HeaderMap,
         content: Content,
-        now: Time,
+        timing: Timing,
     ) -> Representation {
-        let mut headers = answer::kept(headers);
+        let mut headers = answer::kept(headers, timing);
         if fetch.request != fetch.location && !headers.contains_key(header::CONTENT_LOCATION) {
             let from = HeaderValue::from_str(fetch.request.as_str()).ok();
             headers.extend(from.map(|from| (header::CONTENT_LOCATION, from)));
         }
-        Representation { status: StatusCode::OK, headers, content, fetched: now, also: None }
+        let (status, fetched) = (StatusCode::OK, timing.answered);
+        Representation { status, headers, content, fetched, also: None }
     }
 
     /// Reads what came, and what it leads to; none if it is not what was asked for (2.1.3).
@@ -273,7 +287,10 @@ impl Interceptor {
         if spoils && fetch.part != Part::Proxy {
             let representation = Representation {
                 status: exchange.status,
-                headers: answer::kept(exchange.headers),
+                headers: answer::kept(
+                    exchange.headers,
+                    Timing { asked: exchange.asked, answered: now },
+                ),
                 content: exchange.content,
                 fetched: now,
                 also: None,
@@ -315,6 +332,12 @@ impl Interceptor {
 }
 
 impl Exchange<'_> {
+    /// Whether the request named the validators of the stored response.
+    fn is_conditional(&self) -> bool {
+        let conditions = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
+        conditions.iter().any(|condition| self.task.headers.contains_key(condition))
+    }
+
     /// As applications are told of it.
     pub(super) fn interaction(&self, now: Time) -> Interaction<Option<Content>> {
         Interaction {

@@ -7,7 +7,7 @@ use super::answers::Exchange;
 use super::step::{Outcome, Shown, Step, Task, TaskId};
 use super::stored::{Content, Entity, Representation, Stored};
 use super::{Interceptor, KeepingId, Policy};
-use crate::answer;
+use crate::answer::{self, Timing};
 use crate::authentication::Partition;
 use crate::location::Location;
 use crate::outbox::{EditId, Progress, Settlement};
@@ -25,7 +25,7 @@ pub(super) struct Errand {
 #[derive(Debug)]
 pub(super) enum What {
     /// A request of a round.
-    Fetch { keeping: KeepingId, round: u64, fetch: Fetch },
+    Fetch { keeping: KeepingId, round: u64, fetch: Fetch, asked: Time },
     /// An edit.
     Send { edit: EditId },
     /// Whether an edit was carried out.
@@ -129,16 +129,19 @@ impl Interceptor {
         if self.outdated.remove(&id) {
             // What was asked for has changed since: it is asked for again.
             match what {
-                What::Fetch { keeping, round, fetch } => self.fetch_again((keeping, round), fetch),
+                What::Fetch { keeping, round, fetch, .. } => {
+                    self.fetch_again((keeping, round), fetch)
+                }
                 What::Learn { keeping, location } => drop(self.asked.insert((keeping, location))),
                 What::Send { .. } | What::Look { .. } | What::Ask { .. } | What::Find { .. } => {}
             }
             return Ok(step);
         }
         match what {
-            What::Fetch { keeping, round, fetch } => {
+            What::Fetch { keeping, round, fetch, asked } => {
                 let of = (keeping, round);
-                self.fetched(stored, &mut step, of, fetch, &task, outcome, now, random)?;
+                let asked = (&task, asked);
+                self.fetched(stored, &mut step, of, fetch, asked, outcome, now, random)?;
             }
             What::Find { partition, feed } => {
                 self.found_in(stored, &mut step, (partition, &feed), &task, outcome, now, random)?;
@@ -174,7 +177,8 @@ impl Interceptor {
                     }
                 };
                 self.reach.answered(&task.location);
-                let exchange = Exchange { task: &task, status, headers: &headers, content };
+                let (task, headers) = (&task, &headers);
+                let exchange = Exchange { task, asked: now, status, headers, content };
                 match what {
                     What::Send { .. } => {
                         self.sent(stored, &mut step, &edit, exchange, now, random)?
@@ -299,7 +303,7 @@ impl Interceptor {
         if status != StatusCode::OK || self.outbox.last(partition, location).is_some() {
             return;
         }
-        let headers = answer::kept(&headers);
+        let headers = answer::kept(&headers, Timing::at(now));
         let shown = self.shown.at(location).find(|shown| {
             let is_it = shown.partition == partition && shown.resource == *location;
             is_it && shown.entity.is_some()

@@ -11,7 +11,7 @@ use super::reply::Reply;
 use super::step::{Change, Shown, Step};
 use super::stored::{Content, Entity, Representation, Stored};
 use super::{Attempt, Interceptor, KeepingId};
-use crate::answer;
+use crate::answer::{self, Timing};
 use crate::authentication::Partition;
 use crate::interception::local_tag;
 use crate::location::Location;
@@ -180,7 +180,7 @@ impl Interceptor {
         };
         let ours = entity.map(|entity| local_tag(entity.content));
         for location in &done.stored {
-            let mut headers = answer::kept(answered.headers);
+            let mut headers = answer::kept(answered.headers, Timing::at(now));
             headers.remove(header::LOCATION);
             let stored = representation(headers, answered.content, ours.clone());
             self.represent(step, partition, location, Some(stored));
@@ -190,9 +190,10 @@ impl Interceptor {
         let is_told = done.stored.contains(&place) || method == Method::Put;
         let tag = tag.filter(|tag| is_told && tag.starts_with('"'));
         let mut shown = match done.stored.contains(&place) {
-            true => {
-                Some(Entity { headers: answer::kept(answered.headers), content: answered.content })
-            }
+            true => Some(Entity {
+                headers: answer::kept(answered.headers, Timing::at(now)),
+                content: answered.content,
+            }),
             false => {
                 entity.map(|entity| Entity { headers: entity.told(), content: entity.content })
             }

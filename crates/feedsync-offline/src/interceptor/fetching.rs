@@ -1,5 +1,6 @@
 //! What is fetched in the background: rounds of subscriptions (BITSY 2.1.3).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderValue};
@@ -35,6 +36,8 @@ pub(super) struct Underway {
     number: u64,
     tasks: usize,
     pub(super) portals: u32,
+    /// Addresses that are asked for without conditions.
+    pub(super) unconditional: BTreeSet<Location>,
 }
 
 impl Interceptor {
@@ -55,7 +58,7 @@ impl Interceptor {
                 let request = self.request_of(stored, id, &fetch)?;
                 let round = self.underway.get(&id).map(|underway| underway.number);
                 let round = round.unwrap_or_default();
-                let what = What::Fetch { keeping: id, round, fetch };
+                let what = What::Fetch { keeping: id, round, fetch, asked: now };
                 tasks.push(self.under_way(request, what));
             }
         }
@@ -72,7 +75,9 @@ impl Interceptor {
             keeping.moved.iter().for_each(|moved| round.ask_at(moved));
             let gathered = Gathered::default();
             let number = self.next_task;
-            let underway = Underway { round, gathered, number, tasks: 0, portals: 0 };
+            let unconditional = BTreeSet::new();
+            let underway =
+                Underway { round, gathered, number, tasks: 0, portals: 0, unconditional };
             self.underway.insert(id, underway);
         }
         if elapsed.is_some() || begun {
@@ -130,6 +135,10 @@ impl Interceptor {
         }
         let known = stored.representation(subscription.partition(), &fetch.location)?;
         let known = known.filter(|known| known.is_good() && fetch.part != Part::Proxy);
+        let underway = self.underway.get(&id);
+        let is_unconditional =
+            underway.is_some_and(|underway| underway.unconditional.contains(&fetch.location));
+        let known = known.filter(|_| !is_unconditional);
         // A date is too coarse to tell whether what was done a moment ago is there, and what somebody keeps
         // between us and the server is too old.
         let shown = self.shown.of_feed(subscription.partition(), subscription.feed()).next();
@@ -158,7 +167,7 @@ impl Interceptor {
         step: &mut Step,
         (id, number): (KeepingId, u64),
         fetch: Fetch,
-        task: &Task,
+        (task, asked): (&Task, Time),
         outcome: super::Outcome,
         now: Time,
         random: u64,
@@ -184,7 +193,7 @@ impl Interceptor {
             }
             super::Outcome::Answered { status, headers, content } => {
                 self.reach.answered(&fetch.request);
-                let exchange = Exchange { task, status, headers: &headers, content };
+                let exchange = Exchange { task, asked, status, headers: &headers, content };
                 self.answered(stored, step, id, &mut underway, &fetch, exchange, now, random)?
             }
         };
@@ -211,7 +220,8 @@ impl Interceptor {
         now: Time,
     ) {
         let (headers, content) = (&HeaderMap::new(), Content::of(b""));
-        self.failed(step, id, Exchange { task, status, headers, content }, now);
+        let exchange = Exchange { task, asked: now, status, headers, content };
+        self.failed(step, id, exchange, now);
     }
 
     /// Has a round ask for something again, whatever was answered.

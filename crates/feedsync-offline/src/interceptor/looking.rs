@@ -16,7 +16,7 @@ use super::document::{base, feed_of, is_page};
 use super::sending::Found;
 use super::step::Step;
 use super::stored::{Content, Entity, Stored};
-use crate::answer;
+use crate::answer::{self, Timing};
 use crate::authentication::Partition;
 use crate::likeness::Likeness;
 use crate::location::Location;
@@ -86,7 +86,7 @@ impl Interceptor {
             Finding::MadeOn(tag) => {
                 let trail = self.trails.entry(edit.id).or_default();
                 (trail.is_unmet, trail.is_rebased, trail.is_missing) = (false, true, true);
-                let headers = answer::kept(exchange.headers);
+                let headers = answer::kept(exchange.headers, Timing::at(now));
                 self.outbox.rebase(edit.id, tag, Entity { headers, content: exchange.content });
                 self.lost(step, edit, now, random);
             }
@@ -186,7 +186,7 @@ impl Interceptor {
         edit: &Edit<Entity>,
         exchange: &Exchange<'_>,
     ) -> Result<Finding, S::Error> {
-        let Exchange { status, headers, content, task } = *exchange;
+        let Exchange { status, headers, content, task, .. } = *exchange;
         let trail = self.trails.get(&edit.id);
         if status.is_redirection() {
             let to = named(headers, header::LOCATION, &task.location);
@@ -385,7 +385,7 @@ impl Interceptor {
         edit: &Edit<Entity>,
         exchange: &Exchange<'_>,
     ) -> Result<Finding, S::Error> {
-        let Exchange { status, headers, content, task } = *exchange;
+        let Exchange { status, headers, content, task, .. } = *exchange;
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
             return Ok(Finding::Conflict);
         }

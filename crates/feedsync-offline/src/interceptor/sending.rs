@@ -211,7 +211,7 @@ impl Interceptor {
         now: Time,
         random: u64,
     ) -> Result<(), S::Error> {
-        let Exchange { status, headers, content, task } = exchange;
+        let Exchange { status, headers, content, task, .. } = exchange;
         let answered = Answered { status, headers, content };
         let (method, at) = (edit.asked.method, &task.location);
         let verdict = self.verdict(stored, method, at, answered, now)?;
@@ -303,7 +303,7 @@ impl Interceptor {
         now: Time,
         random: u64,
     ) -> Result<(), S::Error> {
-        let Exchange { status, headers, content, task } = exchange;
+        let Exchange { status, headers, content, task, .. } = exchange;
         if status.is_redirection() {
             let to = propagation::named(headers, header::LOCATION, &task.location);
             let trail = self.trails.entry(edit.id).or_default();

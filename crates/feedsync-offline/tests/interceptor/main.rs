@@ -24,6 +24,7 @@ mod pages;
 mod people;
 mod pictures;
 mod redirects;
+mod renewed;
 mod replies;
 mod representations;
 mod rounds;
