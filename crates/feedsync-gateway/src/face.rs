@@ -6,10 +6,12 @@
 //!
 //! [`Face::answer`] finds the target; [`Face::exchange`] asks the origin and tells whether it may have been reached.
 
+mod beginning;
 mod body;
 mod composing;
 mod editing;
 mod emulating;
+mod heads;
 mod hops;
 mod intercepting;
 mod last;
@@ -18,6 +20,7 @@ mod paced;
 mod pages;
 mod problem;
 mod realms;
+mod recoding;
 mod references;
 mod replying;
 mod reverse;
@@ -45,6 +48,8 @@ pub(crate) use serve::listen;
 pub use serve::{ServeError, Serving, serve, serve_with};
 
 use composing::Feeds;
+use heads::TwoLengths;
+use intercepting::Head;
 use problem::Problem;
 
 /// What answers applications. Cheap to clone.
@@ -122,12 +127,19 @@ impl Face {
         &self.upstream
     }
 
-    /// Answers a request. What takes long in any case is in a box of its own, so that what does not is small.
+    /// Answers a request, in a coding that it accepts. What takes long in any case is in a box of its own, so that
+    /// what does not is small.
     pub async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         if request.method() == Method::CONNECT {
             let tunnel = Box::pin(self.tunnel(request));
             return tunnel.await.unwrap_or_else(Problem::response);
         }
+        let asked = Head::accepting(&request);
+        let response = self.respond(request).await;
+        recoding::recoded(&asked, response)
+    }
+
+    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let early = self.emulated_early(&request);
         let preflight = early.as_ref().and_then(|it| it.answer(&request));
         let response = match self.receive(request) {
@@ -175,7 +187,11 @@ impl Face {
     /// Passes a request on, as [`Face::answer`] found it; gives the origin's answer, or what is said of
     /// its absence.
     pub async fn pass(&self, target: &Target, request: Request<Body>) -> Response<Body> {
-        match self.exchange(target, request).await {
+        let answered = match self.exchange(target, request).await {
+            Ok(response) => beginning::begun(target, response).await,
+            Err(error) => Err(error),
+        };
+        match answered {
             Ok(response) => response,
             Err(error) => {
                 tracing::debug!(%error, "a request was not answered");
@@ -205,6 +221,7 @@ impl Face {
         let mut response = self.upstream.send(target, request).await?;
         let received = response.version();
         *response.version_mut() = Version::HTTP_11;
+        response.extensions_mut().insert(recoding::AsItCame);
         let headers = response.headers_mut();
         hops::strip(headers);
         append_via(headers, received);
@@ -221,6 +238,10 @@ impl Face {
     /// Finds out what a request is about and whether it may be asked, and leaves out of it what is not for
     /// the origin.
     fn receive(&self, mut request: Request<Incoming>) -> Result<Received, Problem> {
+        if request.extensions().get::<TwoLengths>().is_some() {
+            let detail = "the request has a Content-Length and a Transfer-Encoding";
+            return Err(Problem::bad_request(detail));
+        }
         check_framing(request.headers())?;
         check_way(request.headers())?;
         if let Some(answer) = last::answer(&mut request) {
@@ -260,10 +281,9 @@ impl Face {
     }
 }
 
-/// Refuses bodies that are packed for this hop, since what is inside would lose its coding. That the
-/// length of a body is told in one way is seen to where it is read: of `Content-Length` and
-/// `Transfer-Encoding` the latter counts, the former goes no further and the connection ends; two lengths
-/// are refused (RFC 9112 6.1, 6.3).
+/// Refuses bodies that are packed for this hop, since what is inside would lose its coding. Two lengths are refused
+/// where the head is read; so is a length beside a coding, wherever that is seen ([`heads`]). Elsewhere the coding
+/// counts, the length goes no further and the connection ends (RFC 9112 6.1, 6.3).
 fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {

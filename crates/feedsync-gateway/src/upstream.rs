@@ -35,6 +35,7 @@ use feedsync_offline::location::Location;
 use feedsync_server::LocalHubs;
 
 pub use address::{Resolve, SystemResolver};
+pub(crate) use error::cause;
 pub use error::{NotSent, Refused, UpstreamError};
 pub use tls::RootsError;
 

@@ -7,7 +7,6 @@
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::coding;
-
 use crate::location::Location;
 use crate::profile::Profile;
 use crate::time::Time;

@@ -154,7 +154,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a request says, it gets a coding that it accepts.
+        /// The request accepts the chosen coding.
         #[test]
         fn the_chosen_coding_is_accepted(
             accepted in "([a-z*-]{0,8}(;q=[01](\\.[0-9]{0,3})?)?,? ?){0,4}",

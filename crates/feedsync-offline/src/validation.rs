@@ -194,7 +194,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a response says of itself validates it, and renewing it twice is renewing it once.
+        /// A response with a strong tag or without one validates itself, and a second renewal changes nothing.
         #[test]
         fn renewing_is_idempotent(
             fields in prop::collection::vec(

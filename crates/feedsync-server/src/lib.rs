@@ -98,7 +98,7 @@ pub use local_hubs::{Announced, LOCAL_PROOF, LocalHubs, LocalProof};
 pub use partial_content::refuse as refuse_partial_content;
 pub use peer::is_forwarded;
 pub use problem::Problem;
-pub use range::{Asked, asked};
+pub use range::{Asked, Validators, asked};
 pub use router::router;
 pub use routes::{Right, rights};
 pub use serve::{ServeError, Serving, serve};

@@ -31,7 +31,7 @@ use crate::preconditions::{Conditions, required, settings};
 use crate::prefer::prefers_minimal;
 use crate::problem::Problem;
 use crate::query::encoded;
-use crate::range::{self, Asked, asked, not_there};
+use crate::range::{self, Asked, Validators, asked, not_there};
 use crate::slug;
 use crate::submissions::{atom_type, essence, media_type, not_accepted};
 use crate::upload::Upload;
@@ -87,7 +87,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let bytes = hub.endpoint.store().blob(digest).await?;
     let bytes = bytes.ok_or_else(|| Problem::not_found("the media have not come to this hub"))?;
     let length = bytes.len() as u64;
-    let (status, bytes) = match asked(&call.headers, Some(&tag.value()), length) {
+    let (status, bytes) = match asked(&call.headers, Validators::tag(&tag.value()), length) {
         Asked::Whole => (StatusCode::OK, bytes),
         Asked::Part(part) => {
             headers.insert(header::CONTENT_RANGE, range::place(&part, length));

@@ -1,6 +1,7 @@
 //! Parts of a representation (RFC 9110 14, AH19): one range of bytes; of several, all is sent.
 
 use std::ops::Range;
+use std::time::SystemTime;
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -17,13 +18,40 @@ pub enum Asked {
     Nothing,
 }
 
-/// What `Range` asks of so many bytes; `If-Range` must name their tag, strongly, else it does not count.
-pub fn asked(headers: &HeaderMap, tag: Option<&HeaderValue>, length: u64) -> Asked {
-    let Some(range) = headers.get(header::RANGE) else { return Asked::Whole };
-    if headers.get(header::IF_RANGE).is_some_and(|held| Some(held) != tag || is_weak(held)) {
+/// Validators of a representation, as `If-Range` compares them (RFC 9110 13.1.5).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Validators<'v> {
+    /// The entity tag.
+    pub tag: Option<&'v HeaderValue>,
+    /// The date of the last change, if it is a strong validator (RFC 9110 8.8.2.2).
+    pub modified: Option<SystemTime>,
+}
+
+/// What `Range` asks of so many bytes; `If-Range` must name their tag, strongly, or the very date of their last
+/// change, else it does not count.
+pub fn asked(headers: &HeaderMap, validators: Validators<'_>, length: u64) -> Asked {
+    let mut ranges = headers.get_all(header::RANGE).iter();
+    let (Some(range), None) = (ranges.next(), ranges.next()) else { return Asked::Whole };
+    if headers.get_all(header::IF_RANGE).iter().any(|held| !validators.has(held)) {
         return Asked::Whole;
     }
     parsed(range, length).unwrap_or(Asked::Whole)
+}
+
+impl Validators<'_> {
+    /// Validators of a representation without a date.
+    pub(crate) fn tag(tag: &HeaderValue) -> Validators<'_> {
+        Validators { tag: Some(tag), modified: None }
+    }
+
+    /// Whether one of them is what `If-Range` names.
+    fn has(self, held: &HeaderValue) -> bool {
+        if held.as_bytes().starts_with(b"\"") || is_weak(held) {
+            return self.tag == Some(held) && !is_weak(held);
+        }
+        let date = held.to_str().ok().and_then(|date| httpdate::parse_http_date(date).ok());
+        date.is_some() && date == self.modified
+    }
 }
 
 /// What `Content-Range` says of a part of so many bytes.
@@ -63,6 +91,8 @@ fn parsed(value: &HeaderValue, length: u64) -> Option<Asked> {
         digits.then(|| text.parse().unwrap_or(u64::MAX))
     };
     let range = match (first, last) {
+        // The end of nothing is all of it.
+        ("", last) if length == 0 && number(last)? > 0 => return None,
         ("", last) => length.saturating_sub(number(last)?)..length,
         (first, "") => number(first)?..length,
         (first, last) => {
@@ -89,7 +119,7 @@ mod tests {
             if let Some(held) = if_range {
                 headers.insert(header::IF_RANGE, held.parse().unwrap());
             }
-            asked(&headers, Some(&tag), 10)
+            asked(&headers, Validators::tag(&tag), 10)
         };
         for (range, part) in [
             ("bytes=0-0", Asked::Part(0..1)),
@@ -113,7 +143,39 @@ mod tests {
         for other in ["\"abd\"", "W/\"abc\"", "Sat, 21 Nov 2026 12:00:00 GMT"] {
             assert_eq!(ask("bytes=0-0", Some(other)), Asked::Whole, "{other}");
         }
-        assert_eq!(asked(&HeaderMap::new(), Some(&tag), 10), Asked::Whole);
+        assert_eq!(asked(&HeaderMap::new(), Validators::tag(&tag), 10), Asked::Whole);
+        let mut headers = HeaderMap::new();
+        for range in ["bytes=0-0", "bytes=1-1"] {
+            headers.append(header::RANGE, HeaderValue::from_static(range));
+        }
+        assert_eq!(asked(&headers, Validators::tag(&tag), 10), Asked::Whole);
+        let mut suffix = HeaderMap::new();
+        suffix.insert(header::RANGE, HeaderValue::from_static("bytes=-3"));
+        assert_eq!(asked(&suffix, Validators::default(), 0), Asked::Whole, "the end of nothing");
+    }
+
+    #[test]
+    fn if_range_takes_a_strong_tag_or_the_exact_date() {
+        let (tag, weak) = (HeaderValue::from_static("\"a\""), HeaderValue::from_static("W/\"a\""));
+        let date = "Sat, 21 Nov 2026 12:00:00 GMT";
+        let modified = httpdate::parse_http_date(date).ok();
+        let ask = |held: &str, validators| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::RANGE, HeaderValue::from_static("bytes=1-"));
+            headers.insert(header::IF_RANGE, held.parse().unwrap());
+            asked(&headers, validators, 10) == Asked::Part(1..10)
+        };
+        let both = Validators { tag: Some(&tag), modified };
+        assert!(ask("\"a\"", both) && ask(date, both));
+        // The same moment, in a form that is obsolete.
+        assert!(ask("Saturday, 21-Nov-26 12:00:00 GMT", both));
+        let others = ["\"b\"", "W/\"a\"", "a", "", "*", "Sat, 21 Nov 2026 12:00:01 GMT", "soon"];
+        for other in others {
+            assert!(!ask(other, both), "{other}");
+        }
+        let is_weak = Validators { tag: Some(&weak), modified: None };
+        assert!(!ask("W/\"a\"", is_weak) && !ask("\"a\"", is_weak) && !ask(date, is_weak));
+        assert!(!ask("\"a\"", Validators::default()) && !ask("soon", Validators::default()));
     }
 
     #[test]
@@ -121,10 +183,12 @@ mod tests {
         let length = (1_u64 << 32) + 10;
         let mut headers = HeaderMap::new();
         headers.insert(header::RANGE, HeaderValue::from_static("bytes=4294967301-"));
-        let Asked::Part(part) = asked(&headers, None, length) else { panic!("it is there") };
+        let Asked::Part(part) = asked(&headers, Validators::default(), length) else {
+            panic!("it is there")
+        };
         assert_eq!(part, 4_294_967_301..length);
         assert_eq!(place(&part, length), "bytes 4294967301-4294967305/4294967306");
         headers.insert(header::RANGE, HeaderValue::from_static("bytes=4294967306-"));
-        assert_eq!(asked(&headers, None, length), Asked::Nothing);
+        assert_eq!(asked(&headers, Validators::default(), length), Asked::Nothing);
     }
 }

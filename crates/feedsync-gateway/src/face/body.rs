@@ -28,7 +28,7 @@ pub enum BodyError {
     Silent(u64),
     /// Where it comes from has broken off.
     #[error("{0}")]
-    Broken(Box<dyn Error + Send + Sync>),
+    Broken(#[source] Box<dyn Error + Send + Sync>),
     /// A file cannot be read.
     #[error("a file cannot be read: {0}")]
     File(#[from] io::Error),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use feedsync_offline::interceptor::{Decision, Proposed, Reply, Request as Asked, is_unsafe};
-use http::header::HeaderMap;
+use http::header::{self, HeaderMap};
 use http::{Method, Request, Response, StatusCode};
 
 use super::Face;
+use super::beginning::begun as begun_body;
 use super::body::Body;
 use super::problem::Problem;
 use super::replying::{Begun, Checking, begun};
@@ -75,6 +76,15 @@ impl Head {
     fn of(request: &Request<Body>) -> Self {
         Self { method: request.method().clone(), headers: request.headers().clone() }
     }
+
+    /// The part of a request that decides about the coding of its answer.
+    pub(super) fn accepting<B>(request: &Request<B>) -> Self {
+        let mut headers = HeaderMap::new();
+        for value in request.headers().get_all(header::ACCEPT_ENCODING) {
+            headers.append(header::ACCEPT_ENCODING, value.clone());
+        }
+        Self { method: request.method().clone(), headers }
+    }
 }
 
 impl Face {
@@ -134,10 +144,14 @@ impl Face {
     ) -> Response<Body> {
         let head = Head::of(&request);
         match self.ask(target, request).await {
-            Ok(mut response) => {
+            Ok(response) => {
                 agent.reached(&target.location, true);
                 let headers = response.headers();
                 outdate(agent, target, &head.method, Some((response.status(), headers))).await;
+                let mut response = match begun_body(target, response).await {
+                    Ok(response) => response,
+                    Err(error) => return Problem::from(&error).response(),
+                };
                 self.show(target, response.headers_mut());
                 response
             }

@@ -20,7 +20,7 @@ use http::{Request, Response, StatusCode, request, response};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::Face;
-use super::body::Body;
+use super::body::{Body, BodyError};
 use super::problem::Problem;
 use crate::agent::{Agent, AgentError};
 use crate::target::{Newsreader, Target};
@@ -60,7 +60,13 @@ impl Face {
             Err(error) if error.is::<LengthLimitError>() => {
                 return Problem::from(AgentError::TooLarge { limit: REQUEST as u64 }).response();
             }
-            Err(error) => return Problem::bad_request(error.to_string()).response(),
+            Err(error) => {
+                return match error.downcast_ref::<BodyError>() {
+                    Some(error) => Problem::from(error),
+                    None => Problem::bad_request(error.to_string()),
+                }
+                .response();
+            }
         };
         let sent = Sent { agent, newsreader: &newsreader, target, parts, body };
         let call = sent.read();

@@ -7,10 +7,10 @@ use http::{Response, StatusCode};
 use serde_json::json;
 
 use crate::agent::AgentError;
-use crate::face::body::Body;
+use crate::face::body::{Body, BodyError};
 use crate::store::StoreError;
 use crate::target::TargetError;
-use crate::upstream::{NotSent, Refused, UpstreamError};
+use crate::upstream::{NotSent, Refused, UpstreamError, cause};
 
 /// Why a request is not passed on.
 #[derive(Debug)]
@@ -34,6 +34,20 @@ impl Problem {
     /// The request is wrong.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
+    }
+
+    /// The body of the request did not come whole.
+    fn interrupted(is_late: bool, why: &str) -> Self {
+        let detail = format!("the body of the request is not whole: {why}");
+        match is_late {
+            true => Self::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "late-request",
+                "The request is late",
+                detail,
+            ),
+            false => Self::bad_request(detail),
+        }
     }
 
     /// A page may not ask this.
@@ -113,6 +127,9 @@ impl From<&UpstreamError> for Problem {
             UpstreamError::NotSent(NotSent::Busy(_)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "busy", "Not available now")
             }
+            UpstreamError::Request { is_late, .. } => {
+                return Self::interrupted(*is_late, &error.to_string());
+            }
             UpstreamError::NotSent(NotSent::Late(_)) | UpstreamError::NoAnswer(_) => {
                 (StatusCode::GATEWAY_TIMEOUT, "late", "The origin is late")
             }
@@ -131,6 +148,12 @@ const fn looping() -> (StatusCode, &'static str, &'static str) {
     (StatusCode::LOOP_DETECTED, "loop", "The gateway would ask itself")
 }
 
+impl From<&BodyError> for Problem {
+    fn from(error: &BodyError) -> Self {
+        Self::interrupted(matches!(error, BodyError::Silent(_)), &cause(error))
+    }
+}
+
 impl From<AgentError> for Problem {
     fn from(error: AgentError) -> Self {
         match error {
@@ -147,7 +170,7 @@ impl From<AgentError> for Problem {
                 "Too large",
                 format!("a body may have {limit} bytes"),
             ),
-            AgentError::Body(error) => Self::bad_request(error.to_string()),
+            AgentError::Body(error) => Self::from(&error),
             error @ (AgentError::Store(_) | AgentError::GivenUp(_)) => {
                 tracing::error!(%error, "the gateway failed");
                 let title = "The gateway failed";

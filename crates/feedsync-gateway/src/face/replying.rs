@@ -2,15 +2,17 @@
 //! 9110 13, 14, C28).
 
 use std::ops::Range;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use feedsync_offline::interceptor::{Composed, Reply, Shows};
-use feedsync_server::{Asked, asked, listed};
+use feedsync_offline::validation::strong_last_modified;
+use feedsync_server::{Asked, Validators, asked, listed};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
 use super::body::Body;
+use super::recoding;
 use crate::store::{Opened, Reader, StoreError, Unchecked};
 
 /// What of a representation's header goes with 304 (RFC 9110 15.4.5).
@@ -59,8 +61,12 @@ pub(super) fn begun(
     request: &HeaderMap,
     reader: &Reader,
 ) -> Result<Begun, StoreError> {
-    let Reply { status, headers, shows } = reply;
+    let Reply { status, mut headers, shows } = reply;
     if is_read(method) && status == StatusCode::OK {
+        if recoding::is_due(request, &headers) {
+            // The conditions are about the response that is sent.
+            recoding::weaken(&mut headers);
+        }
         match condition(request, &headers) {
             Condition::Proceed => {}
             Condition::NotModified => return Ok(Begun::Whole(not_modified(headers))),
@@ -122,9 +128,9 @@ fn described(
     method: &Method,
     request: &HeaderMap,
 ) -> (Response<Body>, Range<u64>) {
-    let is_whole = *method != Method::GET || status != StatusCode::OK;
-    let wanted =
-        if is_whole { Asked::Whole } else { asked(request, headers.get(header::ETAG), length) };
+    let is_whole =
+        *method != Method::GET || status != StatusCode::OK || recoding::is_due(request, &headers);
+    let wanted = if is_whole { Asked::Whole } else { asked(request, validators(&headers), length) };
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -154,6 +160,14 @@ fn described(
     }
     let sends = has_entity && *method != Method::HEAD;
     (response, if sends { part } else { 0..0 })
+}
+
+/// The validators that `If-Range` may name.
+fn validators(headers: &HeaderMap) -> Validators<'_> {
+    let modified = strong_last_modified(headers);
+    let modified =
+        modified.map(|time| SystemTime::UNIX_EPOCH + Duration::from_millis(time.millis()));
+    Validators { tag: headers.get(header::ETAG), modified }
 }
 
 fn is_read(method: &Method) -> bool {
@@ -253,5 +267,54 @@ mod tests {
         assert_eq!(has("bytes=0-1"), (206, [false, false, true]));
         assert_eq!(has("bytes=9-"), (416, [false, false, true]));
         assert_eq!(has("lines=1"), (200, [true; 3]));
+    }
+
+    fn response(stored: &[(HeaderName, &str)], asked: &[(HeaderName, &str)]) -> Response<Body> {
+        let headers = |fields: &[(HeaderName, &str)]| {
+            let fields = fields.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
+            fields.collect::<HeaderMap>()
+        };
+        described(StatusCode::OK, headers(stored), 10, &Method::GET, &headers(asked)).0
+    }
+
+    #[test]
+    fn if_range_takes_the_last_modified_of_a_response_that_is_a_second_younger() {
+        let date = |second: u8| format!("Wed, 21 May 2008 00:00:0{second} GMT");
+        let status = |made: u8, held: &str| {
+            let (modified, made) = (date(1), date(made));
+            let stored = [(header::LAST_MODIFIED, &*modified), (header::DATE, &*made)];
+            let asked = [(header::RANGE, "bytes=-4"), (header::IF_RANGE, held)];
+            response(&stored, &asked).status().as_u16()
+        };
+        assert_eq!(status(2, &date(1)), 206);
+        assert_eq!(status(1, &date(1)), 200, "it may have changed in the same second");
+        assert_eq!(status(2, &date(2)), 200);
+        assert_eq!(status(2, "\"a\""), 200);
+    }
+
+    #[test]
+    fn a_range_beyond_the_end_is_refused_with_the_length() {
+        let of = |range| {
+            let response = response(&[], &[(header::RANGE, range)]);
+            let place = response.headers().get(header::CONTENT_RANGE);
+            let place = place.map(|place| place.to_str().unwrap().to_owned());
+            (response.status().as_u16(), place)
+        };
+        assert_eq!(of("bytes=10-"), (416, Some("bytes */10".to_owned())));
+        assert_eq!(of("bytes=2-3"), (206, Some("bytes 2-3/10".to_owned())));
+        assert_eq!(of("bytes=-3"), (206, Some("bytes 7-9/10".to_owned())));
+        for ignored in ["bytes=3-2", "bytes=a-", "bytes=0-1,4-5", "bytes=-", "bytes"] {
+            assert_eq!(of(ignored), (200, None), "{ignored}");
+        }
+    }
+
+    #[test]
+    fn a_response_that_is_recoded_has_no_ranges() {
+        let stored = [(header::ETAG, "\"a\"")];
+        let of = |accepted| {
+            let asked = [(header::RANGE, "bytes=0-1"), (header::ACCEPT_ENCODING, accepted)];
+            response(&stored, &asked).status().as_u16()
+        };
+        assert_eq!((of("gzip"), of("identity;q=0, gzip")), (206, 200));
     }
 }

@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Limits};
 use crate::connection::until_stopped;
+use crate::face::heads::{Heads, TwoLengths};
 use crate::face::{CameFrom, CameTo, Face};
 use crate::upstream::{Origins, RootsError};
 
@@ -139,7 +140,12 @@ async fn run(
 async fn converse(stream: TcpStream, face: Face, limits: &Limits, stopping: watch::Receiver<bool>) {
     let (came_to, came_from) = (stream.local_addr().ok(), stream.peer_addr().ok());
     let face = Arc::new(face);
+    let heads = Heads::default();
+    let read = heads.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
+        if read.has_two_lengths(request.method(), request.headers()) {
+            request.extensions_mut().insert(TwoLengths);
+        }
         if let Some(address) = came_to {
             request.extensions_mut().insert(CameTo(address));
         }
@@ -149,7 +155,7 @@ async fn converse(stream: TcpStream, face: Face, limits: &Limits, stopping: watc
         let face = Arc::clone(&face);
         async move { Ok::<_, Infallible>(face.answer(request).await) }
     });
-    let stream = Impatient::new(stream, limits.answer_pause);
+    let stream = heads.of(Impatient::new(stream, limits.answer_pause));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)

@@ -1,7 +1,9 @@
 //! Why there is no answer, and whether the origin may have got the request.
 
+use std::error::Error as _;
 use std::io;
 
+use crate::face::BodyError;
 use crate::target::Authority;
 
 /// Why there is no answer.
@@ -19,6 +21,15 @@ pub enum UpstreamError {
         /// The origin.
         authority: Authority,
         /// What happened to the connection.
+        source: hyper::Error,
+    },
+    /// The body of the request was malformed, broke off or did not come in time: the origin may have got a part
+    /// of it.
+    #[error("{}", cause(source))]
+    Request {
+        /// Whether its sender was too slow.
+        is_late: bool,
+        /// What happened to it.
         source: hyper::Error,
     },
     /// The whole request was sent, and no answer came in time: the origin may have acted on it.
@@ -93,18 +104,30 @@ pub enum NotSent {
 }
 
 impl UpstreamError {
+    /// The fault of whichever side broke a request off that was being sent.
+    pub(crate) fn broken(authority: Authority, source: hyper::Error) -> Self {
+        match source.source().and_then(|source| source.downcast_ref()) {
+            Some(BodyError::Broken(_)) => Self::Request { is_late: false, source },
+            Some(BodyError::Silent(_)) => Self::Request { is_late: true, source },
+            Some(BodyError::File(_)) | None => Self::Broken { authority, source },
+        }
+    }
+
     /// Whether the origin may have got the request, and acted on it.
     pub fn may_have_arrived(&self) -> bool {
         match self {
             Self::Refused(_) | Self::NotSent(_) => false,
-            Self::Broken { .. } | Self::NoAnswer(_) | Self::Malformed { .. } => true,
+            Self::Broken { .. }
+            | Self::Request { .. }
+            | Self::NoAnswer(_)
+            | Self::Malformed { .. } => true,
         }
     }
 }
 
 /// The innermost reason, which is the one that says something.
-fn cause(error: &hyper::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
+pub(crate) fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }

@@ -75,7 +75,7 @@ pub(crate) async fn exchange(
                 }
                 (None, _) => {
                     let source = failed.into_error();
-                    return Err(UpstreamError::Broken { authority: key.authority, source });
+                    return Err(UpstreamError::broken(key.authority, source));
                 }
             },
         }

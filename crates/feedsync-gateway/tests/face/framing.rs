@@ -1,6 +1,6 @@
 //! Where a message ends is seen in one way only, on both sides (RFC 9112 6.3, 11.2).
 
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::support::{Answer, Gateway, Origin, config, knowing};
@@ -54,10 +54,9 @@ async fn codings_that_are_not_plainly_chunked_are_refused() {
     }
 }
 
-/// Of both the coding counts, no length goes on, and nothing after the end is taken for a request: the
-/// connection is closed (RFC 9112 6.1, 6.3).
+/// Nothing is passed on, and nothing behind the head is taken for a request: the connection is closed.
 #[tokio::test]
-async fn a_length_beside_a_coding_hides_no_request() {
+async fn a_length_beside_a_coding_is_refused() {
     let coding = "Transfer-Encoding: chunked\r\n";
     for lines in
         [format!("Content-Length: 3\r\n{coding}"), format!("{coding}Content-Length: 44\r\n")]
@@ -66,27 +65,92 @@ async fn a_length_beside_a_coding_hides_no_request() {
         let gateway = Gateway::before(&origin).await;
         let hidden = format!("GET /o/hidden HTTP/1.1\r\nHost: {}\r\n\r\n", gateway.address);
         let head = format!("POST /o/ HTTP/1.1\r\nHost: {}\r\n", gateway.address);
+        let first = format!("{head}Content-Length: 5\r\n\r\nhello");
         let answer = gateway.raw(format!("{head}{lines}\r\n0\r\n\r\n{hidden}")).await;
-        assert_eq!(answer.text(), "ok");
-        let got = origin.only().to_lowercase();
-        assert!(!got.contains("content-length"), "{got}");
-        assert!(
-            got.contains("transfer-encoding: chunked") && got.ends_with("\r\n\r\n0\r\n\r\n"),
-            "{got}"
-        );
+        assert_eq!(answer.status(), 400, "{answer:?}");
+        assert!(!answer.text().contains("HTTP/1.1"), "one answer: {answer:?}");
+        assert!(origin.received().is_empty());
+        // On a connection that was used before, too.
+        let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+        stream.write_all(first.as_bytes()).await.unwrap();
+        let mut answered = [0; 12];
+        stream.read_exact(&mut answered).await.unwrap();
+        assert_eq!(&answered, b"HTTP/1.1 200");
+        stream.write_all(format!("{head}{lines}\r\n0\r\n\r\n{hidden}").as_bytes()).await.unwrap();
+        let rest = Answer::rest(&mut stream).await;
+        assert!(rest.text().contains("HTTP/1.1 400 "), "{rest:?}");
+        assert_eq!(origin.received().len(), 1);
+    }
+}
+
+/// Where the gateway cannot see the length, the coding counts, no length goes on, and nothing after the end is taken for
+/// a request: the connection is closed (RFC 9112 6.1, 6.3).
+#[tokio::test]
+async fn a_length_beside_a_coding_hides_no_request() {
+    let coding = "Transfer-Encoding: chunked\r\n";
+    let origin = Origin::saying(OK).await;
+    let gateway = Gateway::before(&origin).await;
+    let hidden = format!("GET /o/hidden HTTP/1.1\r\nHost: {}\r\n\r\n", gateway.address);
+    let head = format!("POST /o/ HTTP/1.1\r\nHost: {}\r\n", gateway.address);
+    let first = format!("{head}{coding}\r\n0\r\n\r\n");
+    let second = format!("{head}Content-Length: 3\r\n{coding}\r\n0\r\n\r\n{hidden}");
+    let answer = gateway.raw(format!("{first}{second}")).await;
+    assert!(!answer.text().contains("HTTP/1.1 400"), "{answer:?}");
+    let received = origin.received();
+    assert_eq!(received.len(), 2, "{received:?}");
+    let got = received[1].to_lowercase();
+    assert!(!got.contains("content-length"), "{got}");
+    assert!(
+        got.contains("transfer-encoding: chunked") && got.ends_with("\r\n\r\n0\r\n\r\n"),
+        "{got}"
+    );
+}
+
+/// Chunked bodies that break a rule, each whole as far as its sender knows (RFC 9112 7.1).
+const MALFORMED: [&str; 12] = [
+    "5\nhello\n0\n\n",
+    "-1\r\n\r\n",
+    "+5\r\nhello\r\n0\r\n\r\n",
+    "0x5\r\nhello\r\n0\r\n\r\n",
+    "5 5\r\nhello\r\n0\r\n\r\n",
+    "5\r\nhelloX\r\n0\r\n\r\n",
+    "5\r\nhello0\r\n\r\n",
+    "zz\r\n",
+    ";name=value\r\n",
+    "\r\nhello\r\n0\r\n\r\n",
+    "fffffffffffffffff\r\n",
+    "5;name=a\nb\r\nhello\r\n0\r\n\r\n",
+];
+
+#[tokio::test]
+async fn malformed_chunks_of_a_request_are_a_bad_request_and_end_the_connection() {
+    for body in MALFORMED {
+        let origin = Origin::saying(OK).await;
+        let gateway = Gateway::before(&origin).await;
+        let head = format!("POST /o/ HTTP/1.1\r\nHost: {}\r\n", gateway.address);
+        // Nothing says that the connection ends with it, and the application waits.
+        let answer = gateway.raw(format!("{head}Transfer-Encoding: chunked\r\n\r\n{body}")).await;
+        assert_eq!(answer.status(), 400, "{body:?}: {answer:?}");
+        assert_eq!(answer.values("content-type"), ["application/problem+json"]);
+        assert!(origin.received().is_empty(), "{body:?}: {:?}", origin.received());
     }
 }
 
 #[tokio::test]
-async fn chunks_that_are_not_as_they_must_break_the_request_off() {
-    for body in [
-        "5\r\nhel",
-        "5\nhello\n0\n\n",
-        "-1\r\n\r\n",
-        "5\r\nhelloX\r\n0\r\n\r\n",
-        "zz\r\n",
-        "fffffffffffffffff\r\n",
-    ] {
+async fn extensions_of_chunks_go_no_further() {
+    let body = "5;name=value;other=\"a;b\"\r\nhello\r\n0;last\r\nX-Trailer: 1\r\n\r\n";
+    let (answer, received) = sent("Transfer-Encoding: chunked\r\n", body).await;
+    assert_eq!(answer.text(), "ok");
+    assert!(received[0].ends_with("\r\n\r\n5\r\nhello\r\n0\r\n\r\n"), "{received:?}");
+    let long = format!("5;{}\r\nhello\r\n0\r\n\r\n", "a".repeat(64 << 10));
+    let (answer, received) = sent("Transfer-Encoding: chunked\r\n", &long).await;
+    assert_eq!(answer.status(), 400, "{answer:?}");
+    assert!(received.is_empty());
+}
+
+#[tokio::test]
+async fn a_request_that_ends_within_a_chunk_is_not_passed_on() {
+    for body in ["5\r\nhel", "5\r\nhello", "5\r\nhello\r\n", "5"] {
         let origin = Origin::saying(OK).await;
         let gateway = Gateway::before(&origin).await;
         let mut stream = TcpStream::connect(gateway.address).await.unwrap();
@@ -95,8 +159,24 @@ async fn chunks_that_are_not_as_they_must_break_the_request_off() {
         stream.write_all(request.as_bytes()).await.unwrap();
         stream.shutdown().await.unwrap();
         let answer = Answer::rest(&mut stream).await;
-        assert!(!answer.head.starts_with("HTTP/1.1 200"), "{body}: {answer:?}");
-        assert!(origin.received().is_empty(), "{body}: {:?}", origin.received());
+        assert!(answer.head.is_empty() || answer.status() == 400, "{body:?}: {answer:?}");
+        assert!(origin.received().is_empty(), "{body:?}: {:?}", origin.received());
+    }
+}
+
+#[tokio::test]
+async fn malformed_chunks_of_an_origin_are_a_bad_gateway() {
+    for body in MALFORMED.iter().filter(|body| !body.contains("hello")).chain(&[
+        "",
+        "5 5\r\nhello\r\n0\r\n\r\n",
+        "\r\nhello\r\n0\r\n\r\n",
+    ]) {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let origin = Origin::saying_and_closing(format!("{head}{body}")).await;
+        let gateway = Gateway::before(&origin).await;
+        let answer = gateway.get("/o/", &[]).await;
+        assert_eq!(answer.status(), 502, "{body:?}: {answer:?}");
+        assert_eq!(answer.values("content-type"), ["application/problem+json"]);
     }
 }
 

@@ -65,9 +65,15 @@ impl Site {
     /// Sets what is answered to `GET /path`; to what is not set, the connection breaks off.
     pub(crate) fn answers(&self, asked: &str, status: u16, headers: &str, body: &str) {
         let length = body.len();
-        let answer =
-            format!("HTTP/1.1 {status} Answer\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
-        self.state.lock().unwrap().answers.insert(asked.to_owned(), answer);
+        self.answers_raw(
+            asked,
+            &format!("HTTP/1.1 {status} Answer\r\n{headers}Content-Length: {length}\r\n\r\n{body}"),
+        );
+    }
+
+    /// Sets the bytes that are answered.
+    pub(crate) fn answers_raw(&self, asked: &str, answer: &str) {
+        self.state.lock().unwrap().answers.insert(asked.to_owned(), answer.to_owned());
     }
 
     /// Answers edits, or lets them wait.

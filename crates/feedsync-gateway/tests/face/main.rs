@@ -2,6 +2,7 @@
 
 mod attacks;
 mod bodies;
+mod cached;
 mod editing;
 mod emulated;
 mod fidelity;

@@ -138,7 +138,8 @@ async fn read(
     let bytes = bytes.ok_or_else(no_attachment)?;
     let length = bytes.len() as u64;
     let own = HeaderValue::from_str(&tag).ok();
-    match range::asked(&asked.call.headers, own.as_ref(), length) {
+    let validators = range::Validators { tag: own.as_ref(), modified: None };
+    match range::asked(&asked.call.headers, validators, length) {
         range::Asked::Whole => Ok(whole(StatusCode::OK, attachment, &tag, place.hold(bytes))),
         range::Asked::Nothing => Err(range::not_there(length).into()),
         range::Asked::Part(part) => {

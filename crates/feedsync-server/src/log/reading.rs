@@ -54,7 +54,9 @@ impl Asked<'_> {
         // A range means nothing to HEAD (RFC 9110 14.2).
         let asked = match *method == Method::HEAD {
             true => range::Asked::Whole,
-            false => range::asked(&call.headers, Some(&tag.value()), place.length),
+            false => {
+                range::asked(&call.headers, range::Validators::tag(&tag.value()), place.length)
+            }
         };
         let (status, part) = match asked {
             range::Asked::Whole => (StatusCode::OK, 0..place.length),

@@ -1,0 +1,82 @@
+//! The beginning of a server's body: a response whose body cannot be read from the start is no response. Once a
+//! part of it was passed on, all that is left is to break off.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Response, header};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use tokio::time::timeout;
+
+use super::body::{Body, BodyError};
+use crate::target::{Authority, Target};
+use crate::upstream::UpstreamError;
+
+/// Time for which a head waits for the first bytes of its body. It goes on without them then.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A response with the first bytes of its body, if they come at once. An event stream is not waited for.
+pub(super) async fn begun(
+    target: &Target,
+    mut response: Response<Body>,
+) -> Result<Response<Body>, UpstreamError> {
+    if response.body().is_end_stream() || is_event_stream(&response) {
+        return Ok(response);
+    }
+    let first = match timeout(PATIENCE, response.body_mut().frame()).await {
+        Err(_) => return Ok(response),
+        Ok(None) => None,
+        Ok(Some(Ok(frame))) => frame.into_data().ok(),
+        Ok(Some(Err(error))) => {
+            tracing::debug!(%error, "a body was malformed from its start");
+            let authority = Authority::of(&target.location);
+            let fault = "its body is malformed or breaks off before its first byte";
+            return Err(UpstreamError::Malformed { authority, fault });
+        }
+    };
+    Ok(response.map(|body| Body::new(Begun { first, body })))
+}
+
+fn is_event_stream(response: &Response<Body>) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// A body whose first bytes were read.
+struct Begun {
+    first: Option<Bytes>,
+    body: Body,
+}
+
+impl HttpBody for Begun {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match self.first.take() {
+            Some(first) => Poll::Ready(Some(Ok(Frame::data(first)))),
+            None => Pin::new(&mut self.body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (first, rest) =
+            (self.first.as_ref().map_or(0, Bytes::len) as u64, self.body.size_hint());
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower() + first);
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper + first);
+        }
+        hint
+    }
+}
