@@ -75,3 +75,62 @@ fn every_command_shows_examples() {
     }
     check(&Cli::command());
 }
+
+/// A command line for a gateway that runs, with all that the command needs.
+fn asking_a_gateway(command: &clap::Command) -> Vec<String> {
+    let needed = command.get_positionals().filter(|argument| argument.is_required_set());
+    let needed = needed.map(|_| "7".to_owned());
+    std::iter::once(command.get_name().to_owned()).chain(needed).collect()
+}
+
+#[test]
+fn options_of_a_gateways_commands_stand_before_or_after_the_command() {
+    let mut cli = Cli::command();
+    cli.build();
+    let gateway = cli.find_subcommand("gateway").unwrap();
+    let commands = gateway.get_subcommands().filter(|inner| inner.get_name() != "help");
+    let common = ["--data", "/x", "--json", "--control", "127.0.0.1:7"].map(str::to_owned);
+    for command in commands {
+        let asked = asking_a_gateway(command);
+        let before = [&common[..], &asked].concat();
+        let between = [&common[..2], &asked, &common[2..]].concat();
+        let after = [&asked[..], &common].concat();
+        for line in [before, between, after] {
+            let line = [&["feedsync".to_owned(), "gateway".to_owned()], &line[..]].concat();
+            let matches = Cli::command().try_get_matches_from(&line).unwrap();
+            let (_, gateway) = matches.subcommand().unwrap();
+            let (name, own) = gateway.subcommand().unwrap();
+            assert_eq!(name, command.get_name());
+            let control = own.get_one::<SocketAddr>("control").map(ToString::to_string);
+            assert_eq!(control.as_deref(), Some("127.0.0.1:7"), "{line:?}");
+            let cli = Cli::try_parse_from(&line).unwrap();
+            assert!(cli.global.json);
+            assert_eq!(cli.global.data.as_deref(), Some(Path::new("/x")), "{line:?}");
+        }
+        let line = [&["feedsync".to_owned(), "gateway".to_owned()], &asked[..]].concat();
+        let matches = Cli::command().try_get_matches_from(line).unwrap();
+        let own = matches.subcommand().unwrap().1.subcommand().unwrap().1;
+        let control = own.get_one::<SocketAddr>("control");
+        assert_eq!(control, None, "the gateway has written its address down");
+    }
+}
+
+#[test]
+fn options_that_run_a_gateway_are_refused_before_a_command() {
+    for (option, value) in [
+        ("--listen", Some("127.0.0.1:0")),
+        ("--quota", Some("7")),
+        ("--strict", None),
+        ("--allow", Some("*")),
+        ("--mount", Some("notes=http://example.org/")),
+        ("--newsreader", Some("google=http://example.org/")),
+        ("--allow-origin", Some("https://app.example.org")),
+    ] {
+        let line = ["feedsync", "gateway", option].into_iter().chain(value);
+        assert!(Cli::try_parse_from(line.clone()).is_ok(), "{option}");
+        let error = Cli::try_parse_from(line.chain(["status"])).unwrap_err();
+        assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict);
+        let text = error.to_string();
+        assert!(text.contains(option) && text.contains("'status'"), "{text}");
+    }
+}

@@ -4,11 +4,11 @@ mod control;
 mod errors;
 mod network;
 mod outbox;
+mod serving;
 mod status;
 mod subscriptions;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use feedsync_gateway::face::PageOrigin;
@@ -40,6 +40,8 @@ Examples:
   curl --proxy http://127.0.0.1:5023 http://example.org/notes/
 ";
 
+const USAGE: &str = "feedsync gateway [OPTIONS]\n       feedsync gateway [OPTIONS] <COMMAND>";
+
 /// Run the gateway: applications on this machine speak HTTP to it, and it to their servers
 ///
 /// An application reaches a server through it in one of two ways. In reverse mode it is given an address
@@ -55,19 +57,20 @@ Examples:
 /// Only servers that were mounted, allowed or subscribed to are reached. Private addresses, such as those of other
 /// machines in the local network, are reached only if that very host was mounted or allowed by name.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 #[command(subcommand_help_heading = "Commands for a gateway that runs")]
 pub(crate) struct Gateway {
+    #[command(flatten)]
+    _alone: serving::Alone,
     #[command(subcommand)]
     command: Option<Command>,
     /// Listen here; port 0 takes a free one. Whoever reaches the address may use the gateway
     #[arg(long, value_name = "ADDRESS", default_value_t = Config::default().listen)]
     #[arg(value_parser = socket)]
     listen: SocketAddr,
-    /// Control the gateway here; port 0 takes a free one. On this machine alone
-    #[arg(long, value_name = "ADDRESS", default_value_t = Keep::new(PathBuf::new()).control)]
-    #[arg(value_parser = socket)]
-    control: SocketAddr,
+    /// Control the gateway here; port 0 takes a free one. On this machine alone [default: 127.0.0.1:5024]
+    #[arg(long, value_name = "ADDRESS", value_parser = socket, global = true)]
+    control: Option<SocketAddr>,
     /// Keep at most so many bytes of what feeds lead to; edits and errors are not counted
     #[arg(long, value_name = "BYTES", default_value_t = Quota::default().0)]
     quota: u64,
@@ -164,7 +167,8 @@ impl Gateway {
         let profile = if self.strict { Profile::Strict } else { Profile::Resilient };
         let keep = Keep::new(directory(&context.data));
         let settings = Settings { profile, ..keep.settings };
-        let keep = Keep { control: self.control, quota: Quota(self.quota), settings, ..keep };
+        let control = self.control.unwrap_or(keep.control);
+        let keep = Keep { control, quota: Quota(self.quota), settings, ..keep };
         let running = start(&config, &keep, asked_to_stop()).await.map_err(Failure::store)?;
         if !running.address().ip().is_loopback() {
             let address = running.address();

@@ -194,6 +194,11 @@ fn what_is_asked_of_a_gateway_ends_with_the_code_that_says_what_became_of_it() {
     for arguments in &asked[14..] {
         run("gw", arguments).fails(3, "");
     }
+    // Options of every command stand before it, too.
+    let before =
+        place.run(&["gateway", "--data", "gw", "--json", "--control", &gateway.control, "status"]);
+    assert_eq!((before.code, before.out), (0, run("gw", &["status", "--json"]).out));
+    place.run(&["gateway", "--data", "gw", "--strict", "status"]).fails(2, "--strict");
     for command in ["pause", "resume", "unsubscribe"] {
         run("gw", &[command, feed]).fails(3, "nothing subscribes to");
         run("gw", &[command, "7"]).fails(3, "");
