@@ -27,8 +27,8 @@ pub struct Validators<'v> {
     pub modified: Option<SystemTime>,
 }
 
-/// What `Range` asks of so many bytes; `If-Range` must name their tag, strongly, or the very date of their last
-/// change, else it does not count.
+/// The part of so many bytes that `Range` asks for. `If-Range` must name their strong tag, or the exact date of their
+/// last change; else the range does not count.
 pub fn asked(headers: &HeaderMap, validators: Validators<'_>, length: u64) -> Asked {
     let mut ranges = headers.get_all(header::RANGE).iter();
     let (Some(range), None) = (ranges.next(), ranges.next()) else { return Asked::Whole };

@@ -178,8 +178,8 @@ mod tests {
 
     const TWO: &str = "content-length: 3\r\nTransfer-Encoding: chunked\r\n";
 
-    /// What is found in requests that come one after another, in pieces of this size. Each is the fields of a head
-    /// and a body.
+    /// Result for each of several requests that come one after another, in pieces of this size. Each request is the
+    /// fields of a head and a body.
     fn found(requests: &[(&str, &str)], piece: usize) -> Vec<bool> {
         let heads = Heads::default();
         let found = requests.iter().map(|(fields, body)| {

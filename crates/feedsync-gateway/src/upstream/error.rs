@@ -29,7 +29,7 @@ pub enum UpstreamError {
     Request {
         /// Whether its sender was too slow.
         is_late: bool,
-        /// What happened to it.
+        /// The error of the body.
         source: hyper::Error,
     },
     /// The whole request was sent, and no answer came in time: the origin may have acted on it.

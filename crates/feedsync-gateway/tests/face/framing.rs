@@ -83,8 +83,8 @@ async fn a_length_beside_a_coding_is_refused() {
     }
 }
 
-/// Where the gateway cannot see the length, the coding counts, no length goes on, and nothing after the end is taken for
-/// a request: the connection is closed (RFC 9112 6.1, 6.3).
+/// Behind a chunked request the gateway cannot see the length: the coding counts, no length goes on, and nothing after
+/// the end is taken for a request, since the connection is closed (RFC 9112 6.1, 6.3).
 #[tokio::test]
 async fn a_length_beside_a_coding_hides_no_request() {
     let coding = "Transfer-Encoding: chunked\r\n";
