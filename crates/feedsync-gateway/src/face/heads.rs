@@ -192,9 +192,11 @@ mod tests {
             let mut two = None;
             for piece in &mut pieces {
                 heads.progress().take(piece);
-                if two.is_none()
-                    && heads.progress().end.is_some_and(|_| heads.progress().next.is_none())
-                {
+                let has_head = {
+                    let progress = heads.progress();
+                    progress.end.is_some() && progress.next.is_none()
+                };
+                if two.is_none() && has_head {
                     two = Some(heads.has_two_lengths(&Method::POST, &headers));
                 }
             }
