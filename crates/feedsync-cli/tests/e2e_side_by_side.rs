@@ -55,7 +55,7 @@ fn a_program_works_on_a_train_with_a_hub_and_a_gateway_that_nobody_configured() 
 }
 
 #[test]
-fn what_a_hub_without_users_tells_programs_is_shown_to_no_page_and_to_no_proxy() {
+fn content_of_a_hub_without_users_is_shown_to_no_page_and_to_no_proxy() {
     let place = Place::new();
     let hub = Hub::without_user(&place);
     let gateway = Gateway::unconfigured(&place);

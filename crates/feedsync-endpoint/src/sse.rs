@@ -1,4 +1,4 @@
-//! What an endpoint publishes to those who know SSE 0.91 alone: the same items, bounded by dates (2.1).
+//! Publishing a collection to peers that know SSE 0.91 alone: the same items, bounded by dates (2.1).
 //!
 //! SSE tells time in seconds. So that no change is missed and `until` grows with each (S6 to S8), a document holds
 //! whole seconds: it begins with the first change of one, and says where it ends once that second is over.

@@ -24,7 +24,7 @@ const TRIES: u32 = 50;
 
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What only programs of the hub's user can know: 256 random bits, in hexadecimal digits.
+/// Secret that only programs of the hub's user can know: 256 random bits, in hexadecimal digits.
 #[derive(Clone)]
 pub struct LocalProof(String);
 
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn nobody_else_can_read_a_proof() {
+    fn a_proof_is_readable_for_its_owner_only() {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let hubs = LocalHubs::within(directory.path().join("hubs"));

@@ -115,7 +115,7 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
     Ok((headers, Body::from(place.hold(text.into_bytes()))).into_response())
 }
 
-/// What is published, once it can say where it ends.
+/// Publication that says where it ends, once it can.
 async fn settled(
     hub: &Hub,
     name: &CollectionName,

@@ -177,7 +177,7 @@ impl World {
         drop(Exchange::new(&mut self.other, &mut self.hub, 0, weather).sync());
     }
 
-    /// What the hub holds now, it has held.
+    /// Notes the edits that the hub holds now.
     fn look(&mut self) {
         for stored in self.hub.stored() {
             let item = stored.item;

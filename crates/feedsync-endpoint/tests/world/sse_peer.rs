@@ -16,7 +16,7 @@ pub(crate) struct SsePeer {
     keep: Option<usize>,
     namespace: &'static str,
     pub(crate) items: BTreeMap<ItemId, Item<Payload>>,
-    /// Where each feed that it read ended.
+    /// The last `until` of each feed that it read.
     until: BTreeMap<usize, Date>,
     /// Edits that a rule of SSE had it give up, without anybody having seen them.
     pub(crate) given_up: BTreeSet<EditNumber>,

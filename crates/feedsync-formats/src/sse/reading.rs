@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Position, ReadError, Severity};
 use crate::options::ReadOptions;
 use crate::reading::{Reading, Refused};
 
-/// What a document says, and what of its items FeedSync has no place for.
+/// A document as a feed of FeedSync, and the losses of its items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseReading {
     /// The feed. The bounds of its window are dates in the order of time (RFC 3339, UTC); an empty `until` says

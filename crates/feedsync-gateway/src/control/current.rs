@@ -1,4 +1,5 @@
-//! What a server has now where an edit was refused: it is asked, and what is stored of it counts if it is not reached.
+//! The version that a server has now where it refused an edit. The server is asked; if it is not reached, the stored
+//! version counts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,16 +19,16 @@ use super::view::is_edit;
 const LOOKS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a server has where an edit was refused, as far as is known.
+/// The version that a server has where it refused an edit, as far as is known.
 pub(crate) struct Current {
-    /// What it is.
+    /// The version.
     pub(crate) representation: Representation,
     /// Whether the server was asked for it just now.
     pub(crate) is_new: bool,
 }
 
 impl Control {
-    /// What the server of an edit that was refused has now; none if nothing is known of it, or the error is of no edit.
+    /// The version that the server of a refused edit has now; none if nothing is known of it, or the error is of no edit.
     pub(crate) async fn current(
         &self,
         error: &SyncError<Option<Content>>,

@@ -18,13 +18,13 @@ use crate::location::Location;
 use crate::overlay::Local;
 use crate::profile::Profile;
 
-/// Who made media of which nobody says who made them: an entry has an author (RFC 4287 4.1.2).
+/// Author of media whose maker is not named: an entry has an author (RFC 4287 4.1.2).
 const NOBODY: &str = "unknown";
 
 /// The media type of bytes of which none was told (RFC 9110 8.3).
 const UNKNOWN: &str = "application/octet-stream";
 
-/// What a media link entry is made of.
+/// The beginning of a media link entry.
 const EMPTY: &str = "<entry xmlns=\"http://www.w3.org/2005/Atom\"></entry>";
 
 impl Edited {

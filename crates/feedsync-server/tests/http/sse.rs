@@ -94,7 +94,7 @@ async fn a_document_that_did_not_change_is_not_sent_again_and_until_grows_with_e
 }
 
 #[tokio::test]
-async fn what_a_peer_of_sse_posts_is_taken_in_both_spellings_and_at_every_address_of_feeds() {
+async fn documents_of_sse_are_taken_in_both_spellings_and_at_every_address_of_feeds() {
     let hub = hub().await;
     let made = "id='i' version='1'><sx:history when='Sat, 21 May 2005 09:43:33 GMT' by='P'/>";
     let answer = posted(&hub, "sse.rss", RSS, rss(NAMESPACE, made, "Milk")).await;
@@ -122,7 +122,7 @@ async fn what_a_peer_of_sse_posts_is_taken_in_both_spellings_and_at_every_addres
 }
 
 #[tokio::test]
-async fn what_feedsync_has_no_place_for_is_told_and_what_is_at_fault_is_refused_alone() {
+async fn losses_are_told_and_a_faulty_item_is_refused_alone() {
     let hub = hub().await;
     let flagged =
         "id='i' version='1' conflict='true'><sx:history when='Sat, 21 May 2005 09:43:33 GMT'/>";

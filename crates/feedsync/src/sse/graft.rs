@@ -1,4 +1,4 @@
-//! What an endpoint of FeedSync knows of an item that comes back from peers of SSE.
+//! Adding the knowledge of an endpoint of FeedSync to an item that comes back from peers of SSE.
 //!
 //! SSE has one line of versions: an item that a peer edited tells the versions that it was made on, one a number, as
 //! far as the peer keeps them. FeedSync keeps more (histories that were merged, resolved conflicts, `noconflicts`), and
