@@ -148,6 +148,52 @@ fn times_and_days_alone_are_read_as_people_mean_them() {
 }
 
 #[test]
+fn months_of_numeric_dates_come_first_behind_slashes_only_or_where_the_other_is_no_month() {
+    for (text, date) in [
+        ("11-12-2024", Some("2024-12-11")),
+        ("12-12-2024", Some("2024-12-12")),
+        ("12-13-2024", Some("2024-12-13")),
+        ("13-12-2024", Some("2024-12-13")),
+        ("13-13-2024", None),
+        ("5.12.2024", Some("2024-12-05")),
+        ("5.13.2024", Some("2024-05-13")),
+        ("11/12/2024", Some("2024-11-12")),
+        ("12/31/2024", Some("2024-12-31")),
+        ("13/12/2024", Some("2024-12-13")),
+        ("13/13/2024", None),
+        ("31/12/2024", Some("2024-12-31")),
+        ("30/02/2024", None),
+    ] {
+        let expected = date.map(|date| format!("{date}T00:00:00Z"));
+        assert_eq!(read(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn bounds_of_years_days_of_the_year_and_offsets_are_kept() {
+    for (text, date) in [
+        ("06.05.49", Some("2049-05-06T00:00:00Z")),
+        ("06.05.50", Some("1950-05-06T00:00:00Z")),
+        ("06.05.00", Some("2000-05-06T00:00:00Z")),
+        ("06.05.99", Some("1999-05-06T00:00:00Z")),
+        ("2024-001", Some("2024-01-01T00:00:00Z")),
+        ("2024-000", None),
+        ("2024-366", Some("2024-12-31T00:00:00Z")),
+        ("2024-367", None),
+        ("2023-365", Some("2023-12-31T00:00:00Z")),
+        ("2023-366", None),
+        ("2024-05-06T07:08:09+23:59", Some("2024-05-05T07:09:09Z")),
+        ("2024-05-06T07:08:09-23:59", Some("2024-05-07T07:07:09Z")),
+        ("2024-05-06T07:08:09+24:00", None),
+        ("2024-05-06T07:08:09+2400", None),
+        ("2024-05-06T07:08:09+00:60", None),
+        ("2024-05-06T07:08:09+0060", None),
+    ] {
+        assert_eq!(read(text).as_deref(), date, "{text}");
+    }
+}
+
+#[test]
 fn texts_that_are_no_dates_are_none() {
     for text in [
         "",

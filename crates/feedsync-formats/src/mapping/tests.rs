@@ -178,7 +178,12 @@ fn an_extension_that_holds_no_item_of_its_format_is_void() {
         ("rss", "<entry/>"),
         ("rss", "<item><s:sync xmlns:s=\"http://feedsync.org/2007/feedsync\"/></item>"),
         ("rss", "<item><f:native xmlns:f=\"urn:feedsync:1\"/></item>"),
+        ("rss", "<item><s:sync xmlns:s=\"http://www.microsoft.com/schemas/rss/sse\"/></item>"),
+        ("rss", "<item xmlns=\"urn:x\"/>"),
+        ("atom", "<feed xmlns=\"http://www.w3.org/2005/Atom\"/>"),
+        ("opml", "<item/>"),
         ("opml", "<outline><outline/></outline>"),
+        ("pox", "<a/> "),
         ("pox", "</item>"),
         ("pox", ""),
         ("yaml", "a: 1"),
@@ -211,6 +216,31 @@ fn an_extension_that_holds_no_item_of_its_format_is_void() {
             "{\"t\":1}",
             "{sync}"
         );
+    }
+}
+
+#[test]
+fn foreign_markup_of_sync_that_holds_no_members_of_json_makes_the_extension_void() {
+    for (sync, restored) in [
+        ("\"a\":1", true),
+        ("\"a\":1,\"b\":{} ", true),
+        ("", false),
+        (" ", false),
+        (" \"a\":1", false),
+        ("\"a\"", false),
+        ("\"a\":1,", false),
+        ("\"a\":1,\"a\":2", false),
+        ("\"a\":1},{\"b\":2", false),
+        ("a:1", false),
+        ("<a/>", false),
+    ] {
+        let mut native = version(Format::Json, "{\"u\":2}", 7);
+        let carried = super::Native::of(&native, Some(sync));
+        let element = format!("<i><t/>{}</i>", super::xml::element(&carried));
+        let read = restore(version(Format::Pox, &element, 7)).payload;
+        native.payload.sync_foreign = Some(sync.into());
+        let void = Payload::new(Format::Pox, "<i><t/></i>");
+        assert_eq!(read, if restored { native.payload } else { void }, "{sync}");
     }
 }
 

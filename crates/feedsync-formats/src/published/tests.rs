@@ -129,3 +129,82 @@ fn what_is_no_feed_is_refused_with_the_reason() {
         assert!(error.to_string().contains(part), "{error}");
     }
 }
+
+fn channel(elements: &str) -> PublishedFeed {
+    read(&format!(
+        "<rss version='2.0' xmlns:sy='http://purl.org/rss/1.0/modules/syndication/'>\
+         <channel><title>T</title>{elements}</channel></rss>"
+    ))
+}
+
+#[test]
+fn skipped_days_have_their_english_names_in_any_case() {
+    let names = ["monday", "Tuesday", "WEDNESDAY", "Thursday", "friday", "Saturday", " sunday "];
+    for (number, name) in (0..).zip(names) {
+        let feed = channel(&format!("<skipDays><day>{name}</day><day>{name}</day></skipDays>"));
+        for day in 0..14 {
+            assert_eq!(feed.wishes.is_idle(day, 12), day % 7 == number, "{name}: {day}");
+        }
+    }
+    let every = names.map(|name| format!("<day>{name}</day>")).concat();
+    let feed = channel(&format!("<skipDays>{every}</skipDays>"));
+    assert!((0..7).all(|day| !feed.wishes.is_idle(day, 12)));
+}
+
+#[test]
+fn skipped_hours_count_once_and_all_hours_count_as_none() {
+    let hours = |hours: std::ops::Range<u32>| -> String {
+        hours.map(|hour| format!("<hour>{hour}</hour>")).collect()
+    };
+    let skipping = |hours: &str| channel(&format!("<skipHours>{hours}</skipHours>")).wishes;
+    for hour in 0..24 {
+        let twice = skipping(&hours(hour..hour + 1).repeat(2));
+        for other in 0..48 {
+            assert_eq!(twice.is_idle(0, other), other % 24 == hour, "{hour}: {other}");
+        }
+    }
+    assert!((0..23).all(|hour| skipping(&hours(0..23)).is_idle(0, hour)));
+    assert!((0..24).all(|hour| !skipping(&hours(0..24)).is_idle(0, hour)));
+}
+
+#[test]
+fn update_period_and_frequency_give_the_polling_interval() {
+    const HOUR: u64 = 3_600;
+    for (period, frequency, seconds) in [
+        ("hourly", "1", Some(HOUR)),
+        ("hourly", "2", Some(HOUR / 2)),
+        ("daily", "1", Some(24 * HOUR)),
+        ("daily", "0", Some(24 * HOUR)),
+        ("daily", "often", Some(24 * HOUR)),
+        ("weekly", "1", Some(168 * HOUR)),
+        ("weekly", "7", Some(24 * HOUR)),
+        // No interval is longer than a week.
+        ("monthly", "1", Some(168 * HOUR)),
+        ("monthly", "30", Some(24 * HOUR)),
+        ("yearly", "1", Some(168 * HOUR)),
+        ("yearly", "365", Some(24 * HOUR)),
+        ("never", "1", None),
+    ] {
+        let feed = channel(&format!(
+            "<sy:updatePeriod> {period} </sy:updatePeriod>\
+             <sy:updateFrequency> {frequency} </sy:updateFrequency>"
+        ));
+        let expected = seconds.map(Duration::from_secs);
+        assert_eq!(feed.wishes.every, expected, "{period} {frequency}");
+    }
+}
+
+#[test]
+fn time_to_live_is_in_minutes_and_no_longer_than_a_week() {
+    for (ttl, minutes) in [
+        ("0", None),
+        ("1", Some(1)),
+        (" 90 ", Some(90)),
+        ("99999999", Some(7 * 1_440)),
+        ("x", None),
+    ] {
+        let feed = channel(&format!("<ttl>{ttl}</ttl>"));
+        let expected = minutes.map(|minutes: u64| Duration::from_secs(minutes * 60));
+        assert_eq!(feed.wishes.every, expected, "{ttl}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Documents: the vectors of the specifications, faults, round trips, and feeds as they are found.
 
 mod behaviours;
+mod collections;
 mod corpora;
 mod faults;
 mod inherited;
