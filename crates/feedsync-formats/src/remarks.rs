@@ -138,3 +138,45 @@ impl<'a> Places<'a> {
         Diagnostic { severity, position, clause: fault.clause, message: fault.message, item }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Characters of one to four bytes and both kinds of line ends.
+    const TEXT: &str = "a\u{e9}\n\u{4e2d}\u{301}\u{1f600}b\r\n\n\u{e9}";
+    /// Line and column of each character and of the end.
+    const POSITIONS: [(u32, u32); 11] =
+        [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (2, 4), (2, 5), (2, 6), (3, 1), (4, 1)];
+    const END: (u32, u32) = (4, 2);
+
+    fn expected() -> Vec<(usize, Position)> {
+        let offsets = TEXT.char_indices().map(|(offset, _)| offset).chain([TEXT.len()]);
+        let positions = POSITIONS.into_iter().chain([END]);
+        offsets.zip(positions.map(|(line, column)| Position { line, column })).collect()
+    }
+
+    #[test]
+    fn columns_count_characters_of_any_length() {
+        for (offset, position) in expected() {
+            assert_eq!(Places::new(TEXT).at(offset), position, "{offset}");
+            assert_eq!(Position::of(TEXT, offset), position, "{offset}");
+        }
+        let past = TEXT.len() + 5;
+        let end = Position { line: END.0, column: END.1 };
+        assert_eq!((Places::new(TEXT).at(past), Position::of(TEXT, past)), (end, end));
+    }
+
+    #[test]
+    fn positions_do_not_depend_on_the_order_in_which_they_are_asked_for() {
+        let expected = expected();
+        for (first, _) in &expected {
+            for (second, position) in &expected {
+                let mut places = Places::new(TEXT);
+                places.at(*first);
+                assert_eq!(places.at(*second), *position, "{first} before {second}");
+                assert_eq!(places.at(*second), *position, "{second} twice");
+            }
+        }
+    }
+}

@@ -117,6 +117,26 @@ mod tests {
     }
 
     #[test]
+    fn elements_that_are_no_sharing_of_the_feed_keep_their_window() {
+        let window = " since='1' until='2'";
+        for (namespace, name) in [
+            ("urn:other", "sharing"),
+            ("http://feedsync.org/2007/feedsync", "related"),
+            ("http://feedsync.org/2007/feedsync", "Sharing"),
+            ("http://www.microsoft.com/schemas/rss/sse", "related"),
+        ] {
+            let other = format!("<o:{name} xmlns:o='{namespace}'{window}/>");
+            let feed = |sharing: &str| {
+                format!(
+                    "<rss xmlns:sx='http://feedsync.org/2007/feedsync'><channel>{other}\
+                     <sx:sharing{sharing}/></channel></rss>"
+                )
+            };
+            assert_eq!(without_window(feed(window)), feed(""), "{namespace} {name}");
+        }
+    }
+
+    #[test]
     fn removes_only_the_window_from_json() {
         for (document, expected) in [
             (
