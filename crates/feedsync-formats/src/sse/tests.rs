@@ -2,6 +2,7 @@
 
 mod bridge;
 mod corpora;
+mod feeds;
 mod merging;
 mod outlines;
 mod random;

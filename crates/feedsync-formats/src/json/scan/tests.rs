@@ -53,6 +53,27 @@ fn what_is_not_json_is_refused_at_its_place() {
     }
 }
 
+#[test]
+fn messages_say_what_was_expected_and_what_was_found() {
+    for (text, message) in [
+        ("01", "a number has no leading zero"),
+        ("-012", "a number has no leading zero"),
+        ("1.", "expected a digit, found the end of the document"),
+        ("-x", "expected a digit, found 'x'"),
+        ("1e+", "expected a digit, found the end of the document"),
+        ("nul", "expected a value, found 'n'"),
+        ("nulls", "expected a value, found 's'"),
+        ("{a:1}", "expected a member name in double quotes, found 'a'"),
+        ("{\"a\" 1}", "expected ':', found '1'"),
+        ("\"a", "this string has no end"),
+        ("\"\n\"", "expected an escaped control character, found '\\n'"),
+        ("\"\\x\"", "expected one of \" \\ / b f n r t u after '\\', found 'x'"),
+        ("\"\\u12g4\"", "'\\u' needs four hexadecimal digits"),
+    ] {
+        assert_eq!(fault(text).1, message, "{text}");
+    }
+}
+
 /// A string breaks off at the first that must not stand in it, however long it is and whether it ends.
 #[test]
 fn controls_are_found_in_long_strings() {
