@@ -346,6 +346,7 @@ mod tests {
         assert_eq!(two.content.as_deref(), Some("http://example.org/notes/media/2.png"));
         let single = read("<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>a</id></entry>");
         assert_eq!(single.members().len(), 1);
+        assert!(feed.is_feed() && !single.is_feed());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod behaviours;
 mod collections;
 mod corpora;
+mod documents;
 mod faults;
 mod inherited;
 mod outlines;

@@ -1,0 +1,147 @@
+//! Documents and the parts of them that readers, writers and views have in common.
+
+use feedsync::{Format, Payload};
+use feedsync_formats::{
+    ContentType, Document, Entry, FeedHead, FeedWriter, OutlinePlace, ReadOptions, compose, entry,
+    json, read, read_plain,
+};
+
+use crate::support::{reread, written};
+
+/// Feeds with an item at fault, a plain item, a good item with a title and a remark.
+fn flawed() -> [(Format, String); 2] {
+    let sx = "xmlns:sx='http://feedsync.org/2007/feedsync'";
+    let history = "<sx:history sequence='1' by='a'/>";
+    let xml = format!(
+        "<rss version='2.0' {sx}><channel><title>T</title><item><sx:sync id='x'/></item><item/>\
+         <item><title>&unknown;</title><sx:sync id='good' updates='1'>{history}</sx:sync></item>\
+         </channel></rss>"
+    );
+    let json = "{\"title\":\"T\",\"items\":[{\"sync\":{\"id\":\"x\"}},{},{\"sync\":{\"id\":\"good\",\
+         \"updates\":\"1\",\"deleted\":null,\"history\":[{\"sequence\":\"1\",\"by\":\"a\"}]}}]}";
+    [(Format::Rss, xml), (Format::Json, json.to_owned())]
+}
+
+#[test]
+fn a_document_says_what_reading_says() {
+    let options = ReadOptions::tolerant();
+    for (format, text) in flawed() {
+        let reading = read(text.as_bytes(), Some(format), &options).unwrap();
+        assert_eq!(reading.diagnostics.len(), 1, "{:?}", reading.diagnostics);
+        assert_eq!((reading.refused.len(), reading.feed.items.len()), (1, 1), "{format}");
+        let document = Document::read(text.as_bytes(), &options).unwrap();
+        assert_eq!(document.format(), format);
+        assert_eq!(document.feed(), &reading.feed);
+        assert_eq!(document.diagnostics(), reading.diagnostics);
+        assert_eq!(document.refused(), reading.refused);
+        assert_eq!(document.reading(), &reading);
+        if format == Format::Json {
+            let document = json::Document::read(text.as_bytes(), &options).unwrap();
+            assert_eq!(document.feed(), &reading.feed);
+            assert_eq!(document.diagnostics(), reading.diagnostics);
+            assert_eq!(document.refused(), reading.refused);
+        }
+    }
+}
+
+fn titled(format: Format, title: &str) -> Payload {
+    let content = Some(format!("content of {title}"));
+    compose(format, &Entry { title: Some(title.to_owned()), content, ..Entry::default() })
+}
+
+fn titles(payloads: &[Payload]) -> Vec<String> {
+    payloads.iter().map(|payload| entry(payload).title.unwrap_or_default()).collect()
+}
+
+#[test]
+fn plain_items_stay_plain_in_every_format() {
+    let head = FeedHead {
+        id: "urn:x:feed",
+        title: "T",
+        updated: "2005-05-21T11:43:33Z".parse().unwrap(),
+        author: "A",
+        self_link: None,
+        next: None,
+        links: &[],
+        complete: false,
+        sharing: None,
+    };
+    let shared = |format| {
+        let (_, text) = &flawed()[0];
+        let item = read(text.as_bytes(), None, &ReadOptions::tolerant()).unwrap().feed.items;
+        // Written once, its payload is in the format.
+        reread(format, &written(format, &item, None)).items
+    };
+    for from in Format::ALL {
+        for to in Format::ALL {
+            let payloads = [titled(from, "one & two"), titled(from, "<three>")];
+            let mut writer = FeedWriter::new(to);
+            let mut text = String::new();
+            writer.begin(&mut text, &head);
+            for payload in &payloads {
+                writer.plain(&mut text, payload);
+            }
+            for item in shared(to) {
+                writer.item(&mut text, &item);
+            }
+            writer.end(&mut text);
+            let feed = reread(to, &text);
+            assert_eq!(feed.items.len(), 1, "{from} to {to}: {text}");
+            if to == Format::Pox {
+                // Any element may be an item there, so those that take no part are not counted.
+                assert_eq!(text.matches("<title>one &amp; two</title>").count(), 1, "{text}");
+                assert_eq!(text.matches("<title>&lt;three&gt;</title>").count(), 1, "{text}");
+                continue;
+            }
+            assert_eq!(feed.plain_items, 2, "{from} to {to}: {text}");
+            // Without a dot nothing would tell when a native text is void.
+            let plain = read_plain(text.as_bytes(), &ReadOptions::strict()).unwrap().payloads;
+            assert!(plain.iter().all(|payload| !payload.text.contains("native")), "{text}");
+            assert_eq!(titles(&plain), ["one & two", "<three>"], "{from} to {to}: {text}");
+            let contents = |payloads: &[Payload]| -> Vec<_> {
+                payloads.iter().map(|payload| entry(payload).plain_content()).collect()
+            };
+            assert_eq!(contents(&plain), contents(&payloads), "{from} to {to}: {text}");
+            if from == to && from == Format::Json {
+                assert_eq!(plain, payloads);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_place_of_an_outline_names_its_item() {
+    for (format, text) in flawed() {
+        for item in
+            read(text.as_bytes(), Some(format), &ReadOptions::tolerant()).unwrap().feed.items
+        {
+            assert_eq!(item.id.as_str(), "good");
+            assert_eq!(OutlinePlace::of(&item).id(), &item.id);
+        }
+    }
+}
+
+#[test]
+fn the_heading_of_an_entry_is_its_title_or_else_its_text() {
+    let some = |text: &str| Some(text.to_owned());
+    let html = ContentType::Html;
+    let image = ContentType::Other("image/png".to_owned());
+    for (title, content, content_type, summary, heading) in [
+        (some("T"), some("c"), ContentType::Text, some("s"), some("T")),
+        (None, some("c"), ContentType::Text, some("s"), some("c")),
+        (None, some("<b>c</b> &amp; d"), html, some("s"), some("c & d")),
+        (None, some("iVBORw0KGgo="), image, some("s"), some("s")),
+        (None, None, ContentType::Text, some("s"), some("s")),
+        (None, None, ContentType::Text, None, None),
+    ] {
+        let entry = Entry { title, content, content_type, summary, ..Entry::default() };
+        assert_eq!(entry.heading(), heading, "{entry:?}");
+    }
+}
+
+#[test]
+fn a_member_of_json_has_its_name_in_quotes_as_it_stands() {
+    let text = "{ \"a\" : 1, \"\\u0062\\\"\":\"x\",\"\":{}}";
+    let quoted: Vec<_> = json::Node::root(text).members().map(|member| member.quoted()).collect();
+    assert_eq!(quoted, ["\"a\"", "\"\\u0062\\\"\"", "\"\""]);
+}
