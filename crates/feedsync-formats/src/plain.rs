@@ -206,6 +206,19 @@ mod tests {
             Payload::new(Format::Pox, "<contact name=\"a\"/>")
         );
         assert_eq!(item("{\"title\":\"a\"}"), Payload::new(Format::Json, "{\"title\":\"a\"}"));
+        assert_eq!(
+            item("<outline text=\"a\"/>"),
+            Payload::new(Format::Opml, "<outline text=\"a\"/>")
+        );
+        let atom = format!("<feed xmlns=\"http://www.w3.org/2005/Atom\">{entry}</feed>");
+        assert_eq!(item(&atom), Payload::new(Format::Atom, entry));
+        let rdf = item(
+            "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" \
+             xmlns=\"http://purl.org/rss/1.0/\"><channel/><item><title>a</title></item></rdf:RDF>",
+        );
+        assert_eq!((rdf.format, rdf.text.starts_with("<item")), (Format::Rss, true), "{rdf:?}");
+        let opml = "<opml version=\"2.0\"><head/><body><outline text=\"a\"/></body></opml>";
+        assert_eq!(item(opml), Payload::new(Format::Opml, "<outline text=\"a\"/>"));
         let feed = "<rss version=\"2.0\"><channel><item><title>a</title></item></channel></rss>";
         assert_eq!(&*item(feed).text, "<item><title>a</title></item>");
     }

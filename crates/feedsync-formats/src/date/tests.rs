@@ -45,9 +45,15 @@ fn dates_of_all_forms_are_one_instant() {
         "09:43:33 21 May 2005",
         "1116668613",
         "1116668613000",
+        "1116668613000000",
+        "1116668613000000000",
         "1116668613.5",
         "2005年5月21日 9時43分33秒",
         "2005년 5월 21일 오전 9:43:33",
+        "2005年5月21日 上午9:43:33",
+        "2005年5月21日 午前9時43分33秒",
+        "2005\u{2010}05\u{2011}21T09:43:33Z",
+        "2005-05-21 04:43:33 \u{2212}05:00",
     ] {
         assert_eq!(read(text).as_deref(), Some("2005-05-21T09:43:33Z"), "{text}");
     }
@@ -129,6 +135,9 @@ fn times_and_days_alone_are_read_as_people_mean_them() {
         ("05-06-2024", "2024-06-05T00:00:00Z"),
         ("05.06.24", "2024-06-05T00:00:00Z"),
         ("5/13/24 1 PM", "2024-05-13T13:00:00Z"),
+        ("2024年5月13日 下午1:00", "2024-05-13T13:00:00Z"),
+        ("2024年5月13日 午後1時00分", "2024-05-13T13:00:00Z"),
+        ("2024년 5월 13일 오후 1:00", "2024-05-13T13:00:00Z"),
         ("Sun, 15 Dec 2024 12:15 PM", "2024-12-15T12:15:00Z"),
         ("Sun, 15 Dec 2024 12:15 AM", "2024-12-15T00:15:00Z"),
         ("Sun, 15 Dec 2024 11:15 pm", "2024-12-15T23:15:00Z"),
@@ -194,6 +203,34 @@ fn bounds_of_years_days_of_the_year_and_offsets_are_kept() {
 }
 
 #[test]
+fn words_have_no_accents_and_one_spelling_of_each_sign() {
+    for (letters, plain) in [
+        ("\u{e1}\u{c0}\u{e2}\u{e4}\u{e3}\u{e5}\u{105}\u{103}a\u{301}", "aaaaaaaaa"),
+        ("\u{e7}\u{10d}\u{106}", "ccc"),
+        ("\u{10f}", "d"),
+        ("\u{e9}\u{e8}\u{ca}\u{eb}\u{11b}\u{119}", "eeeeee"),
+        ("\u{11f}", "g"),
+        ("\u{ed}\u{ec}\u{ee}\u{ef}\u{131}\u{130}", "iiiiii"),
+        ("\u{142}", "l"),
+        ("\u{f1}\u{148}\u{144}", "nnn"),
+        ("\u{f3}\u{f2}\u{f4}\u{f6}\u{f5}\u{f8}\u{151}", "ooooooo"),
+        ("\u{159}", "r"),
+        ("\u{161}\u{15b}\u{15f}", "sss"),
+        ("\u{165}", "t"),
+        ("\u{fa}\u{f9}\u{fb}\u{fc}\u{16f}\u{171}", "uuuuuu"),
+        ("\u{fd}", "y"),
+        ("\u{17e}\u{17a}\u{17c}", "zzz"),
+        ("\u{451}", "\u{435}"),
+    ] {
+        assert_eq!(split(letters), [Word::Name(plain.to_owned())], "{letters}");
+        assert_eq!(split(&letters.to_uppercase()).len(), 1, "{letters}");
+    }
+    let signs = |text: &str| split(text).iter().all(|word| *word == Word::Sign('-'));
+    assert!(signs("-\u{2212}\u{2010}\u{2011}"));
+    assert!(!signs("\u{2013}"));
+}
+
+#[test]
 fn texts_that_are_no_dates_are_none() {
     for text in [
         "",
@@ -214,6 +251,9 @@ fn texts_that_are_no_dates_are_none() {
         "am",
         "99999999999999999999",
         "12345678",
+        "11166686130",
+        "111666861300000",
+        "11166686130000000000",
         "20051301",
         &"2005-05-21 ".repeat(20),
     ] {

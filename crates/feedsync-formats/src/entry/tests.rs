@@ -103,3 +103,35 @@ fn what_cannot_be_read_is_absent() {
         }
     }
 }
+
+#[test]
+fn content_of_json_that_is_null_or_blank_is_absent_and_structure_is_shown_as_it_is() {
+    for (value, content) in [
+        ("null", None),
+        ("\" \\n\"", None),
+        ("\"a\\tb\\f\\b\"", Some("a\tb\u{c}\u{8}")),
+        ("{ \"a\": 1 }", Some("{ \"a\": 1 }")),
+        ("[1,2]", Some("[1,2]")),
+        ("1.50", Some("1.50")),
+    ] {
+        let view = view(Format::Json, &format!("{{\"title\":\"t\",\"content\":{value}}}"));
+        assert_eq!(view.content.as_deref(), content, "{value}");
+    }
+}
+
+#[test]
+fn an_rss_item_without_pub_date_was_published_at_its_other_date() {
+    let date = "2005-05-21T09:43:33Z";
+    for name in ["date", "published", "dc:date", "a:published", "pubDate", "pubdate"] {
+        let text = format!(
+            "<item xmlns:dc='http://purl.org/dc/elements/1.1/' xmlns:a='http://www.w3.org/2005/Atom'>\
+             <{name}>{date}</{name}></item>"
+        );
+        let published = view(Format::Rss, &text).published.map(|date| date.to_string());
+        assert_eq!(published.as_deref(), Some(date), "{name}");
+        let dated =
+            text.replace("</item>", "<pubDate>Sun, 22 May 2005 09:43:33 GMT</pubDate></item>");
+        let published = view(Format::Rss, &dated).published.map(|date| date.to_string());
+        assert_eq!(published.as_deref(), Some("2005-05-22T09:43:33Z"), "{name}");
+    }
+}

@@ -208,3 +208,16 @@ fn time_to_live_is_in_minutes_and_no_longer_than_a_week() {
         assert_eq!(feed.wishes.every, expected, "{ttl}");
     }
 }
+
+#[test]
+fn links_of_atom_give_site_address_and_icon_and_the_first_of_each_counts() {
+    let feed = read(
+        "<feed xmlns='http://www.w3.org/2005/Atom'><title>T</title><link rel='icon' href=' /i.png '/>\
+         <link rel='icon' href='/2.png'/><link rel='next' href='/next'/><link rel='self' href=''/>\
+         <link rel='self' href='f'/><link rel='self' href='f2'/><link rel='' href='s'/><link href='s2'/>\
+         </feed>",
+    );
+    assert_eq!(feed.icon.as_deref(), Some("https://a.example/i.png"));
+    assert_eq!(feed.address.as_deref(), Some("https://a.example/feeds/f"));
+    assert_eq!(feed.site.as_deref(), Some("https://a.example/feeds/s"));
+}

@@ -57,6 +57,10 @@ fn what_is_not_well_formed_is_refused_at_its_place() {
     refused("<a xmlns:p=''/>", 1, 4, "no namespace");
     refused("<a xmlns:xml='u'/>", 1, 4, "'xml'");
     refused("<a xmlns:xmlns='u'/>", 1, 4, "'xmlns'");
+    refused("<a xmlns:p='http://www.w3.org/XML/1998/namespace'/>", 1, 4, "only the prefix 'xml'");
+    refused("<a xmlns='http://www.w3.org/XML/1998/namespace'/>", 1, 4, "only the prefix 'xml'");
+    refused("<a xmlns:p='http://www.w3.org/2000/xmlns/'/>", 1, 4, "cannot be declared");
+    refused("<a xmlns='http://www.w3.org/2000/xmlns/'/>", 1, 4, "cannot be declared");
     refused("<!DOCTYPE a><a/>", 1, 1, "DTD");
     refused("<a><!-- -- --></a>", 1, 9, "'--'");
     refused("<a><!-- </a>", 1, 4, "without an end");

@@ -2,8 +2,8 @@
 
 use feedsync::{Format, Payload};
 use feedsync_formats::{
-    ContentType, Document, Entry, FeedHead, FeedWriter, OutlinePlace, ReadOptions, compose, entry,
-    json, read, read_plain,
+    ContentType, Document, Entry, FeedHead, FeedWriter, OutlinePlace, ReadError, ReadOptions,
+    compose, detect, entry, json, read, read_plain,
 };
 
 use crate::support::{reread, written};
@@ -144,4 +144,66 @@ fn a_member_of_json_has_its_name_in_quotes_as_it_stands() {
     let text = "{ \"a\" : 1, \"\\u0062\\\"\":\"x\",\"\":{}}";
     let quoted: Vec<_> = json::Node::root(text).members().map(|member| member.quoted()).collect();
     assert_eq!(quoted, ["\"a\"", "\"\\u0062\\\"\"", "\"\""]);
+}
+
+#[test]
+fn a_document_gives_up_the_surplus_of_an_id_that_occurs_twice() {
+    let history = "<sx:history sequence='1' by='a'/>";
+    let item = |title: &str, id: &str| {
+        format!(
+            "<item><title>{title}</title><sx:sync id='{id}' updates='1'>{history}</sx:sync></item>"
+        )
+    };
+    let feed = |items: &[String]| {
+        format!(
+            "<rss version='2.0' xmlns:sx='http://feedsync.org/2007/feedsync'><channel>{}\
+             </channel></rss>",
+            items.concat()
+        )
+    };
+    let twice = feed(&[item("one", "a"), item("other", "b"), item("two", "a"), item("three", "a")]);
+    let document = Document::read(twice.as_bytes(), &ReadOptions::tolerant()).unwrap();
+    let items = document.feed().items.clone();
+    assert_eq!(items.len(), 4);
+    for (named, left) in [
+        (vec![], vec!["one", "other", "two", "three"]),
+        (vec![items[1].clone()], vec!["one", "other", "two", "three"]),
+        (vec![items[0].clone()], vec!["one", "other"]),
+        (vec![items[0].clone(), items[2].clone()], vec!["one", "other", "two"]),
+        (items.clone(), vec!["one", "other", "two", "three"]),
+    ] {
+        let edited = document.to_bytes_with(&named);
+        let read = read(&edited, None, &ReadOptions::tolerant()).unwrap();
+        let payloads: Vec<_> =
+            read.feed.items.into_iter().map(|item| item.winner.payload).collect();
+        assert_eq!(titles(&payloads), left);
+    }
+}
+
+#[test]
+fn plain_xml_is_read_as_pox_only_where_it_names_feedsync_or_that_is_wanted() {
+    let options = ReadOptions::strict();
+    let named = "<all xmlns:sx='http://feedsync.org/2007/feedsync'><x/></all>";
+    let unnamed = "<all><x/></all>";
+    assert_eq!((detect(named.as_bytes()), detect(unnamed.as_bytes())), (Some(Format::Pox), None));
+    assert!(matches!(
+        read(unnamed.as_bytes(), None, &options),
+        Err(ReadError::UnknownFormat { .. })
+    ));
+    for text in [named, unnamed] {
+        let reading = read(text.as_bytes(), Some(Format::Pox), &options).unwrap();
+        assert_eq!((reading.format, reading.feed.items.len()), (Format::Pox, 0), "{text}");
+        for format in [Format::Atom, Format::Rss, Format::Opml] {
+            let refused = read(text.as_bytes(), Some(format), &options).unwrap_err();
+            assert!(refused.to_string().contains("<all>"), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn a_document_without_a_root_is_of_no_format() {
+    for text in ["<!-- c -->", "<?xml version='1.0'?>", "<?target?>\n", ""] {
+        assert_eq!(detect(text.as_bytes()), None, "{text}");
+        assert!(read(text.as_bytes(), None, &ReadOptions::tolerant()).is_err(), "{text}");
+    }
 }
