@@ -4,6 +4,8 @@ use super::*;
 use crate::diagnostic::{Position, ReadError};
 use crate::options::{Limits, Mode, ReadOptions};
 
+mod document_types;
+
 fn read_through(text: &str, mode: Mode) -> Result<usize, XmlError> {
     let mut reader = Reader::new(text, mode, &Limits::default())?;
     let mut attributes = Vec::new();
