@@ -111,6 +111,18 @@ fn structure_is_balanced() {
             "<rss><channel><title>t</title><item>1</item><item><title>b",
             "<rss><channel><title>t</title><item>1</item></channel></rss>",
         ),
+        // An end tag inside an article ends what is around it only if that is a feed or its root.
+        (
+            "<rss><channel><x><item>a</x>b</item></x></channel></rss>",
+            "<rss><channel><x><item>ab</item></x></channel></rss>",
+        ),
+        (
+            "<rss><channel><item>a</channel>b</rss>c",
+            "<rss><channel><item>a</item></channel>b</rss>",
+        ),
+        ("<rss><channel><item>a</rss>b", "<rss><channel><item>a</item></channel></rss>"),
+        ("<feed><entry>a</feed>b<entry/>", "<feed><entry>a</entry></feed>"),
+        ("<feed><x><entry>a</x>b</FEED>c", "<feed><x><entry>ab</entry></x></feed>"),
         (
             "<rss><channel><item>1</item><item><description><![CDATA[abc",
             "<rss><channel><item>1</item></channel></rss>",

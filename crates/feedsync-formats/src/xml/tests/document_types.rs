@@ -1,4 +1,4 @@
-//! Where a document type ends, of which nothing else is read.
+//! The end of a document type; nothing else of it is read.
 
 use super::*;
 
