@@ -217,6 +217,11 @@ mod tests {
              xmlns=\"http://purl.org/rss/1.0/\"><channel/><item><title>a</title></item></rdf:RDF>",
         );
         assert_eq!((rdf.format, rdf.text.starts_with("<item")), (Format::Rss, true), "{rdf:?}");
+        let sync =
+            "<sx:sync id=\"x\" updates=\"1\"><sx:history sequence=\"1\" by=\"a\"/></sx:sync>";
+        let pox = format!("<all xmlns:sx=\"{}\"><x>a{sync}</x></all>", crate::payload::FEEDSYNC);
+        assert_eq!(item(&pox).format, Format::Pox);
+        assert!(item(&pox).text.starts_with("<x"), "{:?}", item(&pox));
         let opml = "<opml version=\"2.0\"><head/><body><outline text=\"a\"/></body></opml>";
         assert_eq!(item(opml), Payload::new(Format::Opml, "<outline text=\"a\"/>"));
         let feed = "<rss version=\"2.0\"><channel><item><title>a</title></item></channel></rss>";

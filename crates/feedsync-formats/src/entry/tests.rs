@@ -135,3 +135,12 @@ fn an_rss_item_without_pub_date_was_published_at_its_other_date() {
         assert_eq!(published.as_deref(), Some("2005-05-22T09:43:33Z"), "{name}");
     }
 }
+
+#[test]
+fn elements_of_other_namespaces_say_nothing_of_an_rss_item() {
+    let date = "2005-05-21T09:43:33Z";
+    let names = ["updated", "published", "date", "pubDate", "guid", "title", "description", "link"];
+    let foreign = names.map(|name| format!("<x:{name}>{date}</x:{name}>")).concat();
+    let item = view(Format::Rss, &format!("<item xmlns:x='urn:x'>{foreign}</item>"));
+    assert_eq!(item, view(Format::Rss, "<item/>"));
+}

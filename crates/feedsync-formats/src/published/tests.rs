@@ -221,3 +221,15 @@ fn links_of_atom_give_site_address_and_icon_and_the_first_of_each_counts() {
     assert_eq!(feed.address.as_deref(), Some("https://a.example/feeds/f"));
     assert_eq!(feed.site.as_deref(), Some("https://a.example/feeds/s"));
 }
+
+#[test]
+fn elements_of_other_namespaces_say_nothing_of_a_channel() {
+    let foreign = channel(
+        "<x:link xmlns:x='urn:x'>/x</x:link><x:description xmlns:x='urn:x'>d</x:description>\
+         <x:image xmlns:x='urn:x'><url>x.png</url></x:image><x:ttl xmlns:x='urn:x'>5</x:ttl>\
+         <x:skipHours xmlns:x='urn:x'><hour>1</hour></x:skipHours>\
+         <x:skipDays xmlns:x='urn:x'><day>Monday</day></x:skipDays>",
+    );
+    assert_eq!((foreign.site, foreign.description, foreign.icon), (None, None, None));
+    assert_eq!(foreign.wishes, Wishes::default());
+}

@@ -52,6 +52,9 @@ fn what_is_not_well_formed_is_refused_at_its_place() {
     refused("<a>&#0;</a>", 1, 4, "not allowed");
     refused("<a>&#xd800;</a>", 1, 4, "not allowed");
     refused("<a>&#X41;</a>", 1, 4, "character reference");
+    for faulty in ["&#;", "&#x;", "&#xg;", "&#x-1;", "&#+1;", "&#a;"] {
+        refused(&format!("<a>{faulty}</a>"), 1, 4, "character reference");
+    }
     refused("<a>\u{1}</a>", 1, 4, "U+0001");
     refused("<a>\u{ffff}</a>", 1, 4, "U+FFFF");
     refused("<p:a/>", 1, 2, "\"p\" is not declared");

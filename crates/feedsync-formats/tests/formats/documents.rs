@@ -207,3 +207,37 @@ fn a_document_without_a_root_is_of_no_format() {
         assert!(read(text.as_bytes(), None, &ReadOptions::tolerant()).is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_feed_outside_the_namespace_of_atom_is_read_in_tolerant_mode_only() {
+    for text in ["<feed/>", "<feed xmlns='urn:x'/>", "<RDF/>", "<RDF xmlns='urn:x'/>"] {
+        let format = if text.starts_with("<feed") { Format::Atom } else { Format::Rss };
+        assert_eq!(detect(text.as_bytes()), Some(format), "{text}");
+        let read = |options| read(text.as_bytes(), None, &options).map(|reading| reading.format);
+        assert_eq!(read(ReadOptions::tolerant()), Ok(format), "{text}");
+        assert!(
+            matches!(read(ReadOptions::strict()), Err(ReadError::UnknownFormat { .. })),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_declaration_of_utf_16_in_single_bytes_is_taken_for_utf_8_in_tolerant_mode_only() {
+    for name in ["utf-16", "UTF-16", "UTF-16LE", "utf-16be"] {
+        let text = format!(
+            "<?xml version='1.0' encoding='{name}'?>\
+             <rss version='2.0'><channel><title>caf\u{e9}</title></channel></rss>"
+        );
+        let reading = read(text.as_bytes(), None, &ReadOptions::tolerant()).unwrap();
+        assert_eq!(reading.title.as_deref(), Some("caf\u{e9}"), "{name}");
+        assert!(read(text.as_bytes(), None, &ReadOptions::strict()).is_err(), "{name}");
+    }
+    for name in ["utf-32", "iso-2022-kr", "x"] {
+        let text = format!("<?xml version='1.0' encoding='{name}'?><rss version='2.0'/>");
+        for options in [ReadOptions::strict(), ReadOptions::tolerant()] {
+            let refused = read(text.as_bytes(), None, &options).unwrap_err();
+            assert!(matches!(refused, ReadError::Encoding { .. }), "{refused}");
+        }
+    }
+}

@@ -250,6 +250,15 @@ fn a_fault_in_sharing_is_reported_and_counts_as_absent() {
     assert_eq!((related.kind, &related.since), (RelatedKind::Aggregated, &None));
     assert_eq!(document.diagnostics().len(), 6, "{:?}", document.diagnostics());
     assert!(document.diagnostics().iter().all(|d| d.severity == Severity::Fault));
+    for blank in
+        ["link='' type='complete'", "link=' \t' type='complete'", "link='http://a/' type=' '"]
+    {
+        let related = format!("<sx:sharing version='0.91'><sx:related {blank}/></sx:sharing>");
+        let document = read(&rss(&related));
+        assert!(document.sharing().unwrap().related.is_empty(), "{blank}");
+        let [fault] = document.diagnostics() else { panic!("{:?}", document.diagnostics()) };
+        assert!(fault.message.contains("must not be empty"), "{fault}");
+    }
     let other = read(&rss("<sx:sharing version='1.0'/>"));
     assert_eq!(other.diagnostics()[0].severity, Severity::Warning);
 }
