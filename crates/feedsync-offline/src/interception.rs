@@ -85,6 +85,10 @@ impl Situation {
                 Role::Unknown => Action::Unreachable,
                 role => Action::Options(role.allow()),
             },
+            // Whether its deletion waits here, or was carried out (3.3).
+            Method::PUT if !self.is_online && self.edited == Some(propagation::Method::Delete) => {
+                Action::Gone
+            }
             Method::POST if self.role.is_collection() => edit(propagation::Method::Post),
             Method::PUT if self.role == Role::Synchronizable => edit(propagation::Method::Put),
             Method::DELETE if self.role == Role::Synchronizable => {

@@ -200,8 +200,9 @@ impl Interceptor {
             Some(_) => propagation::Method::Put,
             None => propagation::Method::Delete,
         });
-        // An edit that was carried out delays no other edit: the server judges that.
-        let shown = shown.filter(|_| !is_edit);
+        // An edit that was carried out delays no other edit: the server judges that, as long as there is one.
+        let is_gone = |method: &propagation::Method| *method == propagation::Method::Delete;
+        let shown = shown.filter(|method| !is_edit || (!is_online && is_gone(method)));
         let entry = found.entry.as_ref();
         let entry_is_deleted = entry.is_some_and(|entry| self.is_deleted(found.partition, entry));
         let line = self.line_of(found);

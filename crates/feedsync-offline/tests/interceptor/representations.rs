@@ -183,6 +183,9 @@ fn a_member_that_was_deleted_shows_as_gone_until_the_feed_lacks_it() {
     assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
     desk.go_offline();
     assert_eq!(desk.get(MEMBER).status, 410);
+    // Without a network nobody can judge it, and it was deleted (3.3).
+    assert_eq!(desk.ask("PUT", MEMBER, &[], &entry("back")).status, 410);
+    assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
 }
 
 #[test]
