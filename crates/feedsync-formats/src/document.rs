@@ -8,6 +8,7 @@ use feedsync::{Feed, Format, Item, Payload};
 use crate::diagnostic::{Diagnostic, ReadError};
 use crate::feed::{self, Parsed};
 use crate::json;
+use crate::moved::moved;
 use crate::options::ReadOptions;
 use crate::payload::{Default, PayloadTag};
 use crate::read::{check_is_xml, looks_like_json};
@@ -79,7 +80,8 @@ impl Document {
     /// differs is written in the place of its id, a new one at the end. Items that are not named
     /// stay, refused and plain ones too; of an id that occurs more often than it is named the
     /// surplus goes, since its versions are in the item that is named. Payloads of
-    /// another format are projected. Outlines keep their nesting; a new place is in their claim.
+    /// another format are projected. Outlines keep their nesting, but for those that are written and claim to be in
+    /// another one: these move there, with what is in them.
     /// A document that changes loses its window (4.2.3), since only its publisher knows the next one.
     pub fn to_bytes_with(&self, items: &[Item<Payload>]) -> Vec<u8> {
         match &self.0 {
@@ -135,6 +137,12 @@ impl XmlDocument {
                 out.push_str(&self.text[end.offset + 2..]);
             }
             _ => out.push_str(&self.text[end.offset..]),
+        }
+        if self.parsed.reading.format == Format::Opml {
+            let changed = changes.keys().filter_map(|slot| self.parsed.slots[*slot].item);
+            let changed = changed.map(|item| self.parsed.reading.feed.items[item].id.as_str());
+            let ids = changed.chain(new.iter().map(|item| item.id.as_str())).collect();
+            out = moved(out, &ids);
         }
         let has_window =
             self.parsed.reading.feed.sharing.as_ref().is_some_and(|it| it.window.is_some());

@@ -29,6 +29,7 @@ mod mapping;
 mod markup;
 mod member_feed;
 mod mend;
+mod moved;
 mod names;
 mod opml;
 mod options;

@@ -6,6 +6,7 @@ mod corpora;
 mod documents;
 mod faults;
 mod inherited;
+mod moves;
 mod outlines;
 mod payloads;
 mod round_trip;
