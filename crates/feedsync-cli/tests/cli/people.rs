@@ -70,6 +70,9 @@ fn a_password_comes_from_standard_input_and_is_kept_nowhere() {
     desk.run(&["user", "password", "otto"]).fails(2, "no terminal");
     desk.run(&["user", "add", "emil"]).fails(2, "no terminal");
     desk.run(&["user", "password", "otto", PASSWORD]).fails(2, "unexpected argument");
+    // More than a pipe holds: the arguments are refused before standard input is read.
+    let megabyte = "x".repeat(1 << 20);
+    with(&place, &["user", "add", "Anna", "--password-stdin"], &megabyte).fails(2, "Anna");
     let other = "battery staple";
     let run = with(&place, &["user", "password", "otto", "--password-stdin"], other);
     assert_eq!(run.code, 0, "{}", run.err);
