@@ -2,7 +2,8 @@
 //! entry is never signed.
 
 use feedsync::{
-    Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError,
+    Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError, Stamp,
+    Timestamp,
 };
 use feedsync_formats::{Entry, entry, truncate};
 use feedsync_store::{
@@ -120,7 +121,7 @@ impl Endpoint {
         }
         let seen = seen.clone();
         self.change(collection, &seen.id.clone(), "resolve", move |snapshot, stored| {
-            let mut item = stored.item.clone();
+            let item = &stored.item;
             let same = item.versions().count() == seen.versions().count()
                 && item.versions().zip(seen.versions()).all(|(now, then)| now.dot() == then.dot());
             if !same {
@@ -129,15 +130,7 @@ impl Endpoint {
             if item.conflicts.is_empty() {
                 return Err(EditFailure::Nothing("the item has no conflicts").into());
             }
-            let weighed = item.weighed(&resolution).map_err(EditFailure::from)?;
-            let folded: Vec<_> =
-                weighed.iter().map(|&index| item.conflicts[index].history.clone()).collect();
-            let base = std::iter::once(&item.winner.history).chain(&folded);
-            let signature = Signature::for_edit(snapshot, &item.id, base)?;
-            let signature = apply(snapshot, &mut item, signature, |item, signature| {
-                item.resolve(&signature.stamp, resolution.clone())
-            })?;
-            folded.iter().for_each(|history| item.winner.history.remember(history));
+            let (item, signature) = resolved(snapshot, item, &resolution, None)?;
             Ok(Change::of(stored, item, signature))
         })
         .await
@@ -284,6 +277,28 @@ fn renamed(payload: &Payload, name: &str) -> Payload {
     let is_right =
         |renamed: &Payload| entry(renamed) == Entry { id: Some(name.to_owned()), ..before.clone() };
     renamed.filter(is_right).unwrap_or_else(|| payload.clone())
+}
+
+/// Resolves conflicts of an item (3.4), now or as of another time.
+pub(crate) fn resolved(
+    snapshot: &Snapshot,
+    item: &Item<Payload>,
+    resolution: &Resolution<Payload>,
+    when: Option<Timestamp>,
+) -> Result<(Item<Payload>, Signature), EndpointError> {
+    let mut item = item.clone();
+    let weighed = item.weighed(resolution).map_err(EditFailure::from)?;
+    let folded: Vec<_> =
+        weighed.iter().map(|&index| item.conflicts[index].history.clone()).collect();
+    let base = std::iter::once(&item.winner.history).chain(&folded);
+    let signature = Signature::for_edit(snapshot, &item.id, base)?;
+    let signature = apply(snapshot, &mut item, signature, |item, signature| {
+        let stamp = signature.stamp.clone();
+        let stamp = when.into_iter().fold(stamp, Stamp::dated);
+        item.resolve(&stamp, resolution.clone())
+    })?;
+    folded.iter().for_each(|history| item.winner.history.remember(history));
+    Ok((item, signature))
 }
 
 /// Applies an edit; where its line is spent for this item, with a fresh line.

@@ -18,6 +18,7 @@ use feedsync_store::{
 
 use crate::endpoint::{Endpoint, blobs_of, bounded};
 use crate::error::EndpointError;
+use crate::policy::ConflictPolicy;
 use crate::reincarnate::{reconciled, reissued_first};
 
 pub use report::{Counts, ItemOutcome, ItemReport, Report};
@@ -320,7 +321,21 @@ fn judge(
         }
         reports.push(ItemReport { id: item.id.clone(), outcome });
     }
-    writes.extend(order.into_iter().filter_map(|id| results.remove(id)).map(Write::Put));
+    let policy = ConflictPolicy::of(snapshot.collection());
+    for id in order {
+        let Some(mut put) = results.remove(id) else { continue };
+        if let Some((item, issue)) = policy.resolve(snapshot, &put.item, false) {
+            put = Put { blobs: blobs_of(&item), item, origin: Origin::Mixed, ..put };
+            writes.extend(issue);
+            let is_resolved = put.item.conflicts.is_empty();
+            for report in reports.iter_mut().filter(|report| is_resolved && report.id == *id) {
+                if report.outcome == ItemOutcome::Conflict {
+                    report.outcome = ItemOutcome::Updated;
+                }
+            }
+        }
+        writes.push(Write::Put(put));
+    }
     (writes, reports)
 }
 

@@ -19,6 +19,7 @@ mod logs;
 mod member;
 mod nearest;
 mod people;
+mod policy;
 mod publish;
 mod purge;
 mod readings;
@@ -44,6 +45,7 @@ pub use nearest::{did_you_mean, nearest};
 pub use people::{
     LabelError, NewToken, NewUser, Password, PasswordError, PeopleError, Person, Secret, label,
 };
+pub use policy::ConflictPolicy;
 pub use publish::Publication;
 pub use purge::Retention;
 pub use readings::{Reader, is_reserved, may_be_named, reading_collection};

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::nearest::did_you_mean;
+use crate::policy::ConflictPolicy;
 
 pub use categories::{Categories, CategoriesError, Category};
 pub use media_range::{MediaRange, MediaRangeError};
@@ -47,6 +48,8 @@ pub struct Settings {
     /// Whether an edit of a known version that is no longer the winner is kept as a conflict beside
     /// it, instead of being refused with 412.
     pub keep_stale_edits: bool,
+    /// How conflicts that synchronisation brings are resolved (FeedSync 3.4).
+    pub conflicts: ConflictPolicy,
     /// What is kept, and for how long (FeedSync 4.2.4).
     pub keep: Keep,
     /// Bounds of the partial feed, for subscribers that ask without `since` (FeedSync 4).
@@ -68,6 +71,7 @@ impl Default for Settings {
             drafts: false,
             preconditions: false,
             keep_stale_edits: false,
+            conflicts: ConflictPolicy::default(),
             keep: Keep::default(),
             partial: Partial::default(),
             expires: None,
@@ -144,6 +148,7 @@ impl SettingError {
             "drafts" | "preconditions" | "keep_stale_edits" | "public" | "documents" => {
                 "it is true or false".to_owned()
             }
+            "conflicts" => format!("it is one of {}", ConflictPolicy::NAMES.join(", ")),
             "keep.count" | "partial.count" => "it is a whole number".to_owned(),
             _ if Settings::is_group(name) => {
                 format!("it has parts: {}", Settings::parts(name).collect::<Vec<_>>().join(", "))
@@ -200,12 +205,13 @@ impl Settings {
     }
 
     /// The names of all settings as users write them.
-    pub const USER_NAMES: [&'static str; 13] = [
+    pub const USER_NAMES: [&'static str; 14] = [
         "accept",
         "categories",
         "drafts",
         "preconditions",
         "keep_stale_edits",
+        "conflicts",
         "keep.age",
         "keep.count",
         "keep.tombstones",
@@ -217,12 +223,13 @@ impl Settings {
     ];
 
     /// The names of all settings as they are stored.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "accept",
         "categories",
         "drafts",
         "preconditions",
         "keep_stale_edits",
+        "conflicts",
         "keep",
         "partial",
         "expires",

@@ -39,6 +39,12 @@ impl Stamp {
         self
     }
 
+    /// The same stamp, dated to another time: for a resolution that only repeats an edit of that time.
+    #[must_use]
+    pub fn dated(self, when: Timestamp) -> Self {
+        Self { when: Some(when), ..self }
+    }
+
     /// The line of edits it extends.
     pub fn by(&self) -> Option<&By> {
         self.by.as_ref()

@@ -27,6 +27,8 @@ Settings:
   drafts            true hides items with app:draft from those who may not edit
   preconditions     true refuses an edit that does not say what it is based on (428)
   keep_stale_edits  true keeps an edit of an old version as a conflict, instead of refusing it (412)
+  conflicts         resolves conflicts that synchronisation brings: latest takes the version edited last, undeleted
+                    takes content rather than a deletion, keep leaves them to you [default: keep]
   keep.age          live items are kept so long after their last change
   keep.count        so many live items are kept, those that changed last
   keep.tombstones   tombstones are kept so long

@@ -50,6 +50,7 @@ pub(crate) fn print(context: &Context, settings: &Meaning) -> Result<(), Failure
         ("drafts", settings.drafts.to_string()),
         ("preconditions", settings.preconditions.to_string()),
         ("keep_stale_edits", settings.keep_stale_edits.to_string()),
+        ("conflicts", settings.conflicts.name().to_owned()),
         ("keep.age", or(keep.age.map(|period| period.to_string()))),
         ("keep.count", or(keep.count.map(|count| count.to_string()))),
         ("keep.tombstones", or(keep.tombstones.map(|period| period.to_string()))),

@@ -36,6 +36,59 @@ fn both_edits_are_kept_and_shown_the_same_at_both_ends() {
 }
 
 #[test]
+fn a_policy_resolves_what_synchronisation_brings() {
+    let place = Place::new();
+    let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
+    let id = laptop.add("Milk", "two litres");
+    phone.hears(&laptop);
+    phone.ok(&["set", "notes", "conflicts=undeleted"]);
+    laptop.ok(&["rm", "notes", &id]);
+    phone.ok(&["edit", "notes", &id, "--content", "three litres"]);
+    phone.hears(&laptop);
+    assert_eq!(phone.json(&["conflicts", "notes"]).as_array().unwrap().len(), 0);
+    laptop.hears(&phone);
+    for desk in [&laptop, &phone] {
+        let shown = desk.json(&["show", "notes", &id]);
+        assert_eq!((&shown["content"], &shown["deleted"]), (&"three litres".into(), &false.into()));
+    }
+}
+
+#[test]
+fn all_conflicts_of_a_collection_are_resolved_by_a_rule_once_it_is_confirmed() {
+    let place = Place::new();
+    let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
+    let ids = ["Milk", "Bread"].map(|title| laptop.add(title, "two"));
+    phone.hears(&laptop);
+    for id in &ids {
+        laptop.ok(&["edit", "notes", id, "--content", "three"]);
+    }
+    phone.ok(&["edit", "notes", &ids[0], "--content", "four"]);
+    phone.ok(&["rm", "notes", &ids[1]]);
+    phone.hears(&laptop);
+    let open = || phone.json(&["conflicts", "notes"]).as_array().unwrap().len();
+    assert_eq!(open(), 2);
+    let all = ["resolve", "notes", "--all", "undeleted"];
+    phone.run(&all).fails(2, "2 items of notes have conflicts");
+    assert_eq!(open(), 2);
+    let run = phone.run(&[&all[..], &["--yes"]].concat());
+    assert_eq!((run.code, run.out.as_str()), (0, "1 item changed\n"), "{}", run.err);
+    assert!(run.err.contains("1 item still has conflicts"), "{}", run.err);
+    assert_eq!(phone.json(&["show", "notes", &ids[1]])["content"], "three");
+    let all = ["resolve", "notes", "--all", "latest", "--yes"];
+    assert_eq!(phone.json(&all), serde_json::json!({ "resolved": 1, "open": 0 }));
+    assert_eq!(open(), 0);
+    assert_eq!(phone.ok(&all), "0 items changed\n");
+    for (arguments, why) in [
+        (&["--all", "keep"][..], "one of latest, undeleted"),
+        (&[&ids[0], "--all", "latest"], "cannot be used with"),
+        (&["--keep-winner"], "<ITEM>"),
+        (&[&ids[0], "--keep-winner", "--yes"], "cannot be used with"),
+    ] {
+        phone.run(&[&["resolve", "notes"], arguments].concat()).fails(2, why);
+    }
+}
+
+#[test]
 fn a_difference_and_a_graph_show_how_it_came_about() {
     let place = Place::new();
     let (laptop, _, id) = in_conflict(&place);

@@ -59,6 +59,7 @@ fn settings_are_changed_all_or_none() {
         "drafts=true",
         "preconditions=true",
         "keep_stale_edits=true",
+        "conflicts=latest",
         "keep.age=90d",
         "keep.count=5",
         "keep.tombstones=36h",
@@ -97,6 +98,11 @@ fn settings_are_changed_all_or_none() {
         ("keep.count=-1", 1, "a whole number"),
         ("keep.age=90", 1, "the setting keep.age cannot be \"90\": \"90\" is not a period"),
         ("drafts=maybe", 1, "the setting drafts cannot be \"maybe\": it is true or false"),
+        (
+            "conflicts=mine",
+            1,
+            "the setting conflicts cannot be \"mine\": it is one of keep, latest, undeleted",
+        ),
         ("drafts", 2, "NAME=VALUE"),
         ("categories=none.xml", 3, "no such file"),
     ] {
@@ -110,6 +116,7 @@ fn settings_are_changed_all_or_none() {
         "drafts",
         "preconditions",
         "keep_stale_edits",
+        "conflicts",
         "keep.age",
         "keep.count",
         "keep.tombstones",

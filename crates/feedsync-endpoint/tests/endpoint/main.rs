@@ -6,5 +6,6 @@ mod killed;
 mod origins;
 mod parts;
 mod people;
+mod policies;
 mod recording;
 mod support;

@@ -1,0 +1,190 @@
+//! Resolution of conflicts without a person (3.4): by the same rule at each endpoint that has it.
+//!
+//! A rule chooses by content and time, which resolutions repeat: whatever endpoints have seen first, they choose alike in
+//! the end. Those that resolve at the same time do so under updates of their own, which conflict again. The endpoint whose
+//! update won resolves that conflict, and all others wait. So each exchange leaves fewer of them, and this ends.
+
+use feedsync::{Item, ItemId, Keep, Payload, Resolution, Resolved, Timestamp, Version};
+use feedsync_store::{
+    Collection, CollectionName, Origin, PageLimit, Put, Selection, Snapshot, StoreExt, Write,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::edit::resolved;
+use crate::endpoint::{Endpoint, blobs_of, bounded};
+use crate::error::EndpointError;
+use crate::settings::Settings;
+
+/// Items of one page that is read from the store.
+const PAGE: usize = 500;
+
+/// Rules that resolve conflicts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConflictPolicy {
+    /// A person resolves them.
+    #[default]
+    Keep,
+    /// The version that was edited last stays, by the clocks of those who edited.
+    Latest,
+    /// A version with content stays instead of a deletion. Versions with different content are left to a person.
+    Undeleted,
+}
+
+impl ConflictPolicy {
+    /// The names of all, as users write them.
+    pub const NAMES: [&'static str; 3] = ["keep", "latest", "undeleted"];
+
+    /// The name, as users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Latest => "latest",
+            Self::Undeleted => "undeleted",
+        }
+    }
+
+    /// The policy of a collection. Conflicts are kept where its settings cannot be read.
+    pub(crate) fn of(collection: &Collection) -> Self {
+        // Nearly no collection has the setting.
+        match collection.settings.contains_key("conflicts") {
+            true => Settings::read(&collection.settings).unwrap_or_default().conflicts,
+            false => Self::Keep,
+        }
+    }
+
+    /// Resolves the conflicts of an item as far as the policy does, and returns the item with the entry in the ledger
+    /// of the update. `None` if nothing is resolved. Where a person asks for it, this endpoint does not wait for others.
+    pub(crate) fn resolve(
+        self,
+        snapshot: &Snapshot,
+        item: &Item<Payload>,
+        is_asked: bool,
+    ) -> Option<(Item<Payload>, Option<Write>)> {
+        let is_in_charge = |version: &Version<Payload>| {
+            is_asked || version.dot().by().is_some_and(|by| snapshot.is_own(&item.id, by))
+        };
+        let (resolution, when) = self.decide(item, is_in_charge)?;
+        // What cannot be resolved, such as an item without updates left, stays for a person.
+        let (after, signature) = resolved(snapshot, item, &resolution, when).ok()?;
+        let after = bounded(after, Some(item)).ok()?;
+        let issue = signature.issue(&after);
+        Some((after, issue))
+    }
+
+    /// Decides from the versions, and whether this endpoint is in charge of repeated resolutions. The resolution has the
+    /// time of the version that stays, so that an edit that was made meanwhile elsewhere is still the later one.
+    fn decide(
+        self,
+        item: &Item<Payload>,
+        is_in_charge: impl Fn(&Version<Payload>) -> bool,
+    ) -> Option<(Resolution<Payload>, Option<Timestamp>)> {
+        let ranked: Vec<_> = std::iter::once((None, &item.winner))
+            .chain(item.ranked_conflicts().into_iter().map(|(index, it)| (Some(index), it)))
+            .collect();
+        let latest = || ranked.iter().max_by_key(|(_, it)| latest(it));
+        let &(chosen, version) = match self {
+            Self::Keep => return None,
+            Self::Latest => latest()?,
+            // First in rank, so that no other version with content loses its place.
+            Self::Undeleted => ranked.iter().find(|(_, it)| !it.deleted).or_else(latest)?,
+        };
+        // Of versions that repeat each other the endpoint of the first in rank folds the others.
+        let is_double = |place: usize, it: &Version<Payload>| {
+            let mut above = ranked[..place].iter().map(|(_, above)| *above);
+            let first = above.find(|above| is_equal(above, it));
+            first.is_some_and(|first| first.dot().when() != it.dot().when() || is_in_charge(first))
+        };
+        let is_folded = |place: usize, it: &Version<Payload>| match self {
+            Self::Keep => false,
+            Self::Latest => true,
+            Self::Undeleted => it.deleted || is_double(place, it),
+        };
+        let folded: Vec<_> = ranked
+            .iter()
+            .enumerate()
+            .filter(|(place, (_, it))| is_folded(*place, it))
+            .filter_map(|(_, (index, it))| index.map(|index| (index, *it)))
+            .filter(|(index, _)| Some(*index) != chosen)
+            .collect();
+        if chosen.is_none() && folded.is_empty() {
+            return None;
+        }
+        // Other endpoints may have resolved the same conflict, and given their resolutions the time of the same version.
+        let equals = ranked.iter().map(|(_, it)| *it).filter(|it| is_equal(it, version));
+        let when = equals.map(|it| it.dot().when()).max().flatten();
+        let repeats = |it: &Version<Payload>| is_equal(it, version) && it.dot().when() == when;
+        let mut weighed = folded.iter().map(|(_, it)| *it).chain([version, &item.winner]);
+        if weighed.all(repeats) && !is_in_charge(version) {
+            return None;
+        }
+        let resolved = Resolved::Some(folded.iter().map(|(index, _)| *index).collect());
+        let keep = chosen.map_or(Keep::Winner, Keep::Conflict);
+        Some((Resolution { resolved, keep }, when))
+    }
+}
+
+fn is_equal(one: &Version<Payload>, other: &Version<Payload>) -> bool {
+    one.deleted == other.deleted && one.payload == other.payload
+}
+
+/// Order of versions by their time, then by what they are.
+fn latest(version: &Version<Payload>) -> impl Ord + '_ {
+    let Payload { format, text, sync_foreign } = &version.payload;
+    (version.dot().when(), !version.deleted, format.name(), text, sync_foreign)
+}
+
+impl Endpoint {
+    /// Resolves all conflicts of a collection by a policy, as far as it does, and returns the number of items that
+    /// changed and of those that still have conflicts.
+    pub async fn resolve_all(
+        &self,
+        collection: &CollectionName,
+        policy: ConflictPolicy,
+    ) -> Result<(u64, u64), EndpointError> {
+        let mut selection = Selection { deleted: true, conflicted: true, ..Selection::default() };
+        let (mut changed, mut open) = (0, 0);
+        loop {
+            let page = self.store.listing(collection, &selection, PageLimit::items(PAGE)).await?;
+            for stored in &page.items {
+                match self.resolve_one(collection, &stored.item.id, policy).await? {
+                    Some(after) => {
+                        changed += 1;
+                        open += u64::from(!after.conflicts.is_empty());
+                    }
+                    None => open += 1,
+                }
+            }
+            selection.before = page.items.last().map(|stored| stored.number);
+            if !page.more {
+                return Ok((changed, open));
+            }
+        }
+    }
+
+    async fn resolve_one(
+        &self,
+        collection: &CollectionName,
+        id: &ItemId,
+        policy: ConflictPolicy,
+    ) -> Result<Option<Item<Payload>>, EndpointError> {
+        let (endpoint, key) = (self.clone(), id.clone());
+        let decide = move |snapshot: &Snapshot| {
+            let resolve = || {
+                let stored = snapshot.item(&key)?;
+                let (item, issue) = policy.resolve(snapshot, &stored.item, true)?;
+                let blobs = blobs_of(&item);
+                let put =
+                    Put { item, blobs, origin: Origin::Mixed, created_here: stored.created_here };
+                Some((put, issue))
+            };
+            let Some((put, issue)) = resolve() else { return (Vec::new(), None) };
+            let item = put.item.clone();
+            let name = &snapshot.collection().name;
+            let detail = format!("by policy: {}", policy.name());
+            let record = endpoint.recorded("resolve", name, Some(&item.id), detail);
+            (issue.into_iter().chain([Write::Put(put)]).chain(record).collect(), Some(item))
+        };
+        Ok(self.store.decide(collection, vec![id.clone()], decide).await?.1)
+    }
+}
