@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use feedsync::sse::DowngradeLoss;
 use feedsync::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Timestamp};
 use feedsync_endpoint::{Endpoint, EndpointError, Publication, aggregated};
 use feedsync_formats::{FeedHead, FeedWriter, media, sse, with_media_links};
@@ -40,8 +41,10 @@ pub(crate) struct FeedFile<'a> {
 pub(crate) struct Written {
     /// Number of its items.
     pub(crate) items: u64,
-    /// Media that its items lead to, by the names of their files.
+    /// Media that its items are there for, by the names of their files.
     pub(crate) media: BTreeMap<String, Digest>,
+    /// Parts of items that the format cannot express.
+    pub(crate) losses: Vec<(ItemId, Vec<DowngradeLoss>)>,
 }
 
 impl FeedFile<'_> {
@@ -59,9 +62,7 @@ impl FeedFile<'_> {
         let mut written = Written::default();
         while let Some(mut items) = pages.next().await? {
             written.items += items.len() as u64;
-            if let Some(media) = self.media {
-                items.iter_mut().for_each(|item| written.lead_to_media(item, media));
-            }
+            items.iter_mut().for_each(|item| written.lead_to_media(item, self.media));
             items.iter().for_each(|item| writer.item(&mut out, item));
             target.write(out.as_bytes())?;
             out.clear();
@@ -72,15 +73,24 @@ impl FeedFile<'_> {
         Ok(written)
     }
 
-    /// The document as SSE 0.91, and what SSE cannot express.
-    pub(crate) async fn sse(&self, endpoint: &Endpoint) -> Result<sse::Exported, Failure> {
+    /// Writes it as SSE 0.91, which has dates instead of the window.
+    pub(crate) async fn write_sse(
+        &self,
+        endpoint: &Endpoint,
+        target: &mut Target,
+        dates: &sse::Dates,
+    ) -> Result<Written, Failure> {
         let (author, sharing) = (author(endpoint).await?, self.sharing());
         let mut pages = Pages::new(endpoint, self);
+        let mut written = Written::default();
         let mut all = Vec::new();
-        while let Some(items) = pages.next().await? {
+        while let Some(mut items) = pages.next().await? {
+            items.iter_mut().for_each(|item| written.lead_to_media(item, self.media));
             all.extend(items);
         }
-        Ok(sse::export(self.format, &self.head(&author, &sharing)?, &sse::Dates::default(), &all))
+        let exported = sse::export(self.format, &self.head(&author, &sharing)?, dates, &all);
+        target.write(exported.text.as_bytes())?;
+        Ok(Written { items: all.len() as u64, losses: exported.losses, ..written })
     }
 
     fn sharing(&self) -> Sharing {
@@ -112,14 +122,17 @@ impl FeedFile<'_> {
 }
 
 impl Written {
-    /// Has the versions of an item that are there for media link to their files (RFC 4287 4.1.2).
-    fn lead_to_media(&mut self, item: &mut Item<Payload>, directory: &str) {
+    /// Has the versions of an item that are there for media link to their files (RFC 4287 4.1.2), if there is a directory
+    /// of them.
+    fn lead_to_media(&mut self, item: &mut Item<Payload>, directory: Option<&str>) {
         for version in item.versions_mut() {
             let Some(blob) = media(&version.payload) else { continue };
             let digest = Digest::from_bytes(blob.sha256);
             let name = format!("{digest}{}", extension(&blob.name));
-            let address = format!("{directory}/{name}");
-            version.payload = with_media_links(&version.payload, &blob, &address);
+            if let Some(directory) = directory {
+                let address = format!("{directory}/{name}");
+                version.payload = with_media_links(&version.payload, &blob, &address);
+            }
             self.media.insert(name, digest);
         }
     }

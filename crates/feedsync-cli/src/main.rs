@@ -9,6 +9,7 @@ mod dropped;
 mod explanation;
 mod failure;
 mod feed_file;
+mod media_files;
 mod output;
 mod secret;
 mod signals;

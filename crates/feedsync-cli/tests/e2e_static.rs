@@ -132,6 +132,69 @@ fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
     }
 }
 
+/// Feeds of several collections, and of SSE beside FeedSync, in one directory.
+#[test]
+fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothing_else() {
+    let place = Place::new();
+    let Some(files) = Files::serve(&place, "www") else { return };
+    let (publisher, reader) = (place.desk("publisher"), place.bare("reader"));
+    publisher.ok(&["create", "links", "--format", "opml"]);
+    publisher.ok(&["add", "links", "--title", "A list", "--content", ""]);
+    publisher.ok(&["set", "notes", "partial.count=2"]);
+    let (kept, gone) = (publisher.add("Milk", "two litres"), publisher.add("Bread", "one"));
+    let base = format!("{}/", files.url);
+    let publish = |more: &[&str]| {
+        let arguments = ["publish", "links", "notes", "links", "-d", "www", "--url", &*base];
+        let written = publisher.json(&[&arguments[..], more].concat());
+        let written: Vec<_> = written.as_array().unwrap().clone();
+        for file in written.iter().filter(|it| it["changed"] == true) {
+            files.date(&place, file["file"].as_str().unwrap());
+        }
+        let name = |it: &serde_json::Value| it["file"].as_str().unwrap()["www/".len()..].to_owned();
+        written.iter().filter(|it| it["changed"] == true).map(name).collect::<Vec<_>>()
+    };
+    let own = ["links.complete.opml", "links.opml", "notes.complete.atom", "notes.atom"];
+    assert_eq!(publish(&[]), own);
+    assert_eq!(publish(&[]), [""; 0], "files that are the same stay");
+    let sse = ["--to", "rss", "--sse"];
+    let lists = ["links.complete.rss", "links.sse.complete.rss", "links.rss", "links.sse.rss"];
+    let notes = ["notes.complete.rss", "notes.sse.complete.rss", "notes.rss", "notes.sse.rss"];
+    assert_eq!(publish(&sse), [lists, notes].concat());
+    assert_eq!(publish(&sse), [""; 0]);
+    let text = place.read("www/notes.sse.rss");
+    let complete = format!("{base}notes.sse.complete.rss");
+    assert!(text.contains(&complete) && text.contains("until="), "{text}");
+
+    // The reader sees what it missed, since the partial feed begins after it, and reads the complete one.
+    let url = format!("{base}notes.sse.rss");
+    reader.ok(&["sync", "notes", &url]);
+    let seen = |desk: &support::Desk<'_>| -> Vec<_> {
+        let items = desk.json(&["ls", "notes", "--all"]);
+        let shown =
+            |it: &serde_json::Value| ["id", "title", "deleted"].map(|key| it[key].to_string());
+        let mut seen: Vec<_> = items.as_array().unwrap().iter().map(shown).collect();
+        seen.sort();
+        seen
+    };
+    assert_eq!(seen(&reader), seen(&publisher));
+    publisher.ok(&["rm", "notes", &gone]);
+    std::thread::sleep(Duration::from_millis(1_100));
+    for title in ["Eggs", "Salt", "Tea"] {
+        publisher.add(title, "x");
+    }
+    publisher.ok(&["edit", "notes", &kept, "--content", "three litres"]);
+    publish(&sse);
+    reader.ok(&["sync"]);
+    assert_eq!(seen(&reader), seen(&publisher));
+    assert_eq!(reader.json(&["show", "notes", &kept])["content"], "three litres");
+    assert_eq!(reader.json(&["show", "notes", &gone])["deleted"], true);
+
+    let atom = ["publish", "notes", "-d", "www", "--url", &*base, "--sse"];
+    publisher.run(&atom).fails(2, "no feed of notes is in a format of SSE");
+    publisher.run(&["publish", "-d", "www", "--url", &base]).fails(2, "several collections");
+    publisher.run(&["publish", "none", "-d", "www", "--url", &base]).fails(3, "none");
+}
+
 /// A complete feed that is exported with its address tells late subscribers that it is complete.
 #[test]
 fn exported_feed_with_its_address_is_a_complete_feed() {
@@ -260,8 +323,31 @@ fn media_are_published_beside_the_feeds_and_their_items_lead_to_them() {
             "{feed}: {text}"
         );
     }
-    let validated = place.run(&["validate", "out/notes.atom"]);
-    assert_eq!(validated.code, 0, "{}", validated.out);
+    // An exported feed leads to media beside it, under its own address or relative to it.
+    let export = ["--data", "hub", "export", "notes", "--to", "atom"];
+    let run = place.run(&export);
+    assert!(run.err.contains("1 file of media left out"), "{}", run.err);
+    for (more, address) in [
+        (&[][..], format!("\"a%20b/files/{name}\"")),
+        (&["--url", "https://h/x/f.atom"], format!("\"https://h/x/a%20b/files/{name}\"")),
+    ] {
+        let _ = std::fs::remove_dir_all(place.path("out/a b"));
+        let file = ["--output", "out/one.atom", "--media", "a b/files"];
+        let run = place.run(&[&export[..], &file, more].concat());
+        assert_eq!((run.code, &*run.err), (0, ""));
+        let text = place.read("out/one.atom");
+        assert!(text.contains(&address), "{text}");
+        assert_eq!(place.read(&format!("out/a b/files/{name}")), "what is in a picture");
+    }
+    for directory in ["", "..", "../x", "/tmp/x"] {
+        place
+            .run(&[&export[..], &["--output", "out/two.atom", "--media", directory]].concat())
+            .fails(2, "beside the feed");
+    }
+    for feed in ["out/notes.atom", "out/one.atom"] {
+        let validated = place.run(&["validate", feed]);
+        assert_eq!(validated.code, 0, "{}", validated.out);
+    }
     // Whoever reads the feed has the same item as the hub, without what the publisher says of it.
     let desk = place.desk("desk");
     desk.ok(&["import", "notes", "out/notes.complete.atom"]);

@@ -1,23 +1,27 @@
 //! `feedsync export`
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use feedsync::Format;
 use feedsync_client::fetch::Url;
+use feedsync_formats::sse::Dates;
 
 use crate::arguments;
 use crate::commands::import::only_collection;
 use crate::context::Context;
 use crate::failure::{Failure, warn};
 use crate::feed_file::{Extent, FeedFile};
+use crate::media_files::write_media;
 use crate::output::progress::Progress;
+use crate::output::text;
 use crate::source::Target;
 
 const EXAMPLES: &str = "\
 Examples:
   feedsync export notes --to json
   feedsync export notes --to rss --output notes.rss --url https://example.org/notes.rss
+  feedsync export pictures --output www/pictures.atom --media media
   feedsync export feeds --to opml --sse
 ";
 
@@ -43,6 +47,34 @@ pub(crate) struct Export {
     /// Write to FILE [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write pictures and other media of items into DIR, a directory beside FILE, and have the items link to them
+    #[arg(long, value_name = "DIR", requires = "output", value_parser = beside)]
+    media: Option<PathBuf>,
+}
+
+/// A directory below that of the feed.
+fn beside(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.components().all(|part| matches!(part, Component::Normal(_))) && !text.is_empty() {
+        true => Ok(path),
+        false => Err("it is a directory beside the feed, such as media".to_owned()),
+    }
+}
+
+/// Address of the directory of media: an absolute one if that of the feed is known, otherwise relative to the feed.
+fn media_address(directory: &Path, feed: Option<&Url>) -> String {
+    let nowhere = Url::parse("file:///").ok();
+    let Some(base) = feed.or(nowhere.as_ref()) else { return String::new() };
+    let parts: Vec<_> = directory.iter().map(|part| part.to_string_lossy()).collect();
+    let mut address = base.clone();
+    if let Ok(mut path) = address.path_segments_mut() {
+        path.pop().extend(parts);
+    }
+    let address = address.to_string();
+    match feed {
+        Some(_) => address,
+        None => address.trim_start_matches("file:///").to_owned(),
+    }
 }
 
 impl Export {
@@ -61,26 +93,31 @@ impl Export {
                 .hint("write it as --to rss or --to opml"));
         }
         let url = self.url.as_ref().map(Url::as_str);
+        let media = self.media.as_ref().map(|media| media_address(media, self.url.as_ref()));
         let file = FeedFile {
             publication: &publication,
             extent: Extent::Complete,
             format,
             url,
             complete: url,
-            media: None,
+            media: media.as_deref(),
         };
         let progress = Progress::bar("exporting", collection.live + collection.deleted);
         let mut target = Target::open(self.output.as_deref())?;
-        if self.sse {
-            let exported = file.sse(endpoint).await?;
-            for (id, losses) in &exported.losses {
-                for loss in losses {
-                    warn(&format!("{id}: lost: {loss}"));
-                }
+        let written = match self.sse {
+            true => file.write_sse(endpoint, &mut target, &Dates::default()).await?,
+            false => file.write(endpoint, &mut target, |count| progress.advance(count)).await?,
+        };
+        for (id, losses) in &written.losses {
+            for loss in losses {
+                warn(&format!("{id}: lost: {loss}"));
             }
-            target.write(exported.text.as_bytes())?;
-        } else {
-            file.write(endpoint, &mut target, |count| progress.advance(count)).await?;
+        }
+        if let (Some(media), Some(output)) = (&self.media, &self.output) {
+            write_media(&home, &output.with_file_name(media), &written.media).await?;
+        } else if !written.media.is_empty() {
+            let count = text::count(written.media.len() as u64, "file");
+            warn(&format!("{count} of media left out; --output FILE --media DIR writes them"));
         }
         drop(progress);
         target.finish()?;

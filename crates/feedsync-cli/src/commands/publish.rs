@@ -1,32 +1,30 @@
 //! `feedsync publish`
 
-use std::collections::BTreeMap;
+mod site;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use feedsync::Format;
 use feedsync_client::fetch::Url;
-use feedsync_endpoint::{Publication, Settings};
-use feedsync_formats::suffix;
-use feedsync_store::{CollectionName, Digest};
-use serde_json::{Value, json};
+use feedsync_endpoint::Settings;
+use feedsync_store::CollectionName;
+use futures_util::future::select_all;
+use serde_json::Value;
 
 use crate::arguments;
 use crate::commands::import::only_collection;
 use crate::context::{Context, Home};
 use crate::failure::{Failure, warn};
-use crate::feed_file::{Extent, FeedFile, Written};
 use crate::output::progress::Progress;
 use crate::output::{self, text};
-use crate::source::Target;
+
+use self::site::{Feeds, Site};
 
 /// Interval at which files are written without a change: `expires` and the bounds of the partial feed depend on the
 /// clock.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Directory of the files of media.
-const MEDIA: &str = "media";
 
 /// Minimum interval between two writes of the files.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,21 +32,23 @@ const MIN_INTERVAL: Duration = Duration::from_secs(1);
 const EXAMPLES: &str = "\
 Examples:
   feedsync publish notes --directory www --url https://example.org/feeds/
-  feedsync publish notes --directory www --url https://example.org/feeds/ --to atom,json --watch
+  feedsync publish notes links --directory www --url https://example.org/feeds/ --to atom,json --watch
+  feedsync publish notes --directory www --url https://example.org/feeds/ --to rss --sse
   feedsync set notes partial.age=30d expires=1h      # what the feeds say and hold
 ";
 
-/// Keep feeds of a collection on a web server up to date
+/// Keep feeds of collections on a web server up to date
 ///
-/// Writes two files for each format: NAME.FORMAT with the latest changes, bounded by the settings partial.age
-/// and partial.count, and NAME.complete.FORMAT with all items. Any web server can serve them. Subscribers need
+/// Writes two files for each collection and format: NAME.FORMAT with the latest changes, bounded by the settings
+/// partial.age and partial.count, and NAME.complete.FORMAT with all items. Any web server can serve them. Subscribers need
 /// only the address of the first, which names the second. Files that would not change are left alone. Pictures and other
 /// media of items are written into media/, and their items link to them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Publish {
-    /// The collection [default: the only one there is]
-    collection: Option<CollectionName>,
+    /// The collections [default: the only one there is]
+    #[arg(value_name = "COLLECTION")]
+    collections: Vec<CollectionName>,
     /// Directory for the files
     #[arg(long, short, value_name = "DIR")]
     directory: PathBuf,
@@ -58,6 +58,10 @@ pub(crate) struct Publish {
     /// The formats, with commas between [default: the collection's]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = arguments::format())]
     to: Vec<Format>,
+    /// Write the feeds in rss and opml for programs that know SSE 0.91 alone, too: NAME.sse.FORMAT and
+    /// NAME.sse.complete.FORMAT
+    #[arg(long)]
+    sse: bool,
     /// Go on until Ctrl-C, and write again after each change
     #[arg(long)]
     watch: bool,
@@ -66,37 +70,49 @@ pub(crate) struct Publish {
 impl Publish {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
-        let name = match &self.collection {
-            Some(name) => name.clone(),
-            None => only_collection(&home).await?,
-        };
+        let names = self.names(&home).await?;
         if self.url.query().is_some() {
             let url = &self.url;
             return Err(Failure::usage(format!("{url} is the address of no directory"))
                 .hint("give it without what follows the question mark"));
         }
-        let settings = Settings::read(&home.endpoint.collection(&name).await?.settings)?;
-        if settings.drafts {
-            warn(&format!("drafts of {name} are published, too"));
+        for name in &names {
+            let collection = home.endpoint.collection(name).await?;
+            if Settings::read(&collection.settings)?.drafts {
+                warn(&format!("drafts of {name} are published, too"));
+            }
+            if self.sse && !self.formats(collection.format).iter().any(|it| site::is_sse(*it)) {
+                return Err(Failure::usage(format!("no feed of {name} is in a format of SSE"))
+                    .hint("write it in one: --to rss or --to opml"));
+            }
         }
         std::fs::create_dir_all(&self.directory)
             .map_err(|error| Failure::file(&self.directory.display().to_string(), &error))?;
+        let site = Site::new(&home, &self.directory, self.url.as_str());
         // Subscribed before the first read, so that no change is missed.
-        let mut notices = home.store.subscribe(&name);
-        let mut published = None;
+        let mut notices: Vec<_> = names.iter().map(|name| home.store.subscribe(name)).collect();
+        let mut published: Vec<Option<Feeds>> = names.iter().map(|_| None).collect();
+        let mut is_again = false;
         loop {
-            let feeds = Feeds::of(&home, &name).await?;
-            if published.as_ref() != Some(&feeds) {
-                let files = self.publish(&home, &name, &feeds).await?;
-                self.report(context, &files, published.is_some())?;
-                published = Some(feeds);
+            let mut files = Vec::new();
+            for (name, published) in names.iter().zip(&mut published) {
+                let feeds = Feeds::of(&home, name, self.sse).await?;
+                if published.as_ref() != Some(&feeds) {
+                    let progress = Progress::spinner(&format!("publishing {name}"));
+                    files.extend(site.write(&feeds, &self.formats(feeds.format())).await?);
+                    drop(progress);
+                    *published = Some(feeds);
+                }
             }
+            self.report(context, &files, is_again)?;
+            is_again = true;
             if !self.watch {
                 return Ok(());
             }
             let next = async {
                 tokio::time::sleep(MIN_INTERVAL).await;
-                let _ = tokio::time::timeout(REFRESH_INTERVAL, notices.next()).await;
+                let changes = select_all(notices.iter_mut().map(|it| Box::pin(it.next())));
+                let _ = tokio::time::timeout(REFRESH_INTERVAL, changes).await;
             };
             tokio::select! {
                 () = next => {}
@@ -105,102 +121,23 @@ impl Publish {
         }
     }
 
-    /// Writes all files: complete feeds first, since a subscriber that falls behind goes from the partial feed to
-    /// the complete one.
-    async fn publish(
-        &self,
-        home: &Home,
-        name: &CollectionName,
-        feeds: &Feeds,
-    ) -> Result<Vec<Value>, Failure> {
-        let formats = match &*self.to {
-            [] => &[feeds.complete.collection.format],
-            formats => formats,
-        };
-        let progress = Progress::spinner("publishing");
-        let mut files = Vec::new();
-        for extent in [Extent::Complete, Extent::Partial] {
-            for format in formats {
-                files.push(self.write(home, feeds, extent, *format).await?);
+    /// The collections, each once.
+    async fn names(&self, home: &Home) -> Result<Vec<CollectionName>, Failure> {
+        if self.collections.is_empty() {
+            return Ok(vec![only_collection(home).await?]);
+        }
+        let mut names = Vec::new();
+        for name in &self.collections {
+            if !names.contains(name) {
+                names.push(name.clone());
             }
         }
-        drop(progress);
-        home.endpoint.mark_sent(name, feeds.complete.up_to).await?;
-        Ok(files)
+        Ok(names)
     }
 
-    async fn write(
-        &self,
-        home: &Home,
-        feeds: &Feeds,
-        extent: Extent,
-        format: Format,
-    ) -> Result<Value, Failure> {
-        let publication = match extent {
-            Extent::Partial => &feeds.partial,
-            Extent::Complete => &feeds.complete,
-        };
-        let name = &publication.collection.name;
-        let complete = format!("{name}.complete{}", suffix(format));
-        let file = match extent {
-            Extent::Partial => format!("{name}{}", suffix(format)),
-            Extent::Complete => complete.clone(),
-        };
-        let (url, complete) = (self.address(&file), self.address(&complete));
-        let path = self.directory.join(&file);
-        let mut target = Target::open(Some(&path))?;
-        let media = self.address(MEDIA);
-        let feed = FeedFile {
-            publication,
-            extent,
-            format,
-            url: Some(&url),
-            complete: Some(&complete),
-            media: Some(&media),
-        };
-        let Written { items, media } = feed.write(&home.endpoint, &mut target, |_| {}).await?;
-        // Before any feed leads to them.
-        self.write_media(home, media).await?;
-        let changed = target.finish_if_changed()?;
-        Ok(json!({
-            "file": path.display().to_string(),
-            "url": url,
-            "format": format.name(),
-            "items": items,
-            "changed": changed,
-        }))
-    }
-
-    /// Writes the files of media that are not there yet. They are named by what is in them, so that they never change.
-    async fn write_media(
-        &self,
-        home: &Home,
-        media: BTreeMap<String, Digest>,
-    ) -> Result<(), Failure> {
-        let directory = self.directory.join(MEDIA);
-        if !media.is_empty() {
-            std::fs::create_dir_all(&directory)
-                .map_err(|error| Failure::file(&directory.display().to_string(), &error))?;
-        }
-        for (name, digest) in media {
-            let path = directory.join(&name);
-            if path.exists() {
-                continue;
-            }
-            match home.store.blob(digest).await? {
-                Some(bytes) => {
-                    let mut target = Target::open(Some(&path))?;
-                    target.write(&bytes)?;
-                    target.finish_if_changed()?;
-                }
-                None => warn(&format!("{digest}: the media are not here")),
-            }
-        }
-        Ok(())
-    }
-
-    fn address(&self, file: &str) -> String {
-        format!("{}/{file}", self.url.as_str().trim_end_matches('/'))
+    /// The formats of a collection in one of them.
+    fn formats(&self, own: Format) -> Vec<Format> {
+        if self.to.is_empty() { vec![own] } else { self.to.clone() }
     }
 
     /// Prints the files that were written. Text and later rounds of `--watch` leave out files that did not change.
@@ -223,21 +160,5 @@ impl Publish {
             output::line("nothing new")?;
         }
         Ok(())
-    }
-}
-
-/// The two feeds of a collection at one moment.
-#[derive(PartialEq)]
-struct Feeds {
-    partial: Publication,
-    complete: Publication,
-}
-
-impl Feeds {
-    /// The complete feed is read last, so that its window ends no earlier than that of the partial feed.
-    async fn of(home: &Home, name: &CollectionName) -> Result<Self, Failure> {
-        let partial = home.endpoint.publish(name, None).await?;
-        let complete = home.endpoint.publish_complete(name).await?;
-        Ok(Self { partial, complete })
     }
 }
