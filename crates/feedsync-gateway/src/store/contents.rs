@@ -276,18 +276,38 @@ impl Contents {
         std::mem::take(&mut self.damaged.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Forgets damaged bytes, so that the right ones can be stored, unless somebody holds those.
+    /// Forgets damaged bytes, so that the right ones can be stored, unless those are stored by now, or somebody holds
+    /// them.
     pub(super) fn forget_damaged(
         &self,
         connection: &Connection,
         digest: &Digest,
     ) -> Result<(), StoreError> {
+        // Held until the end, so that nobody stores the right ones as a file meanwhile.
         let waiting = self.waiting();
-        if waiting.known.contains_key(digest) {
+        if waiting.known.contains_key(digest) || self.is_right(connection, digest)? {
             return Ok(());
         }
         connection.prepare_cached("DELETE FROM content WHERE digest = ?1")?.execute([digest.0])?;
         self.remove(digest)
+    }
+
+    /// Whether the database, or else the file, has the bytes of a digest.
+    fn is_right(&self, connection: &Connection, digest: &Digest) -> Result<bool, StoreError> {
+        let sql = "SELECT bytes FROM content WHERE digest = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let row: Option<Option<Vec<u8>>> =
+            statement.query_row([digest.0], |row| row.get(0)).optional()?;
+        let Some(bytes) = row else { return Ok(false) };
+        if let Some(bytes) = bytes {
+            return Ok(Content::of(&bytes).digest == *digest);
+        }
+        let path = self.path(digest);
+        match File::open(&path).and_then(|mut file| digest_of(&mut file)) {
+            Ok(found) => Ok(found.digest == *digest),
+            Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(StoreError::file(&path, source)),
+        }
     }
 
     /// All of the bytes.

@@ -98,6 +98,25 @@ fn a_flipped_bit_is_an_error_and_never_bytes() {
     assert!(seen.contains(&Where::Column) && seen.contains(&Where::File));
 }
 
+/// Damage is dealt with in two steps, and the same bytes may be fetched between them.
+#[test]
+fn the_right_bytes_stay_where_they_are_stored_before_the_damaged_ones_are_forgotten() {
+    for length in [100, LARGE] {
+        let directory = TempDir::new().unwrap();
+        let (store, content) = store(&directory, 2, length);
+        drop(store);
+        flip_stored(directory.path(), &content, &mut SmallRng::seed_from_u64(1));
+        let (store, _) = open(&directory);
+        assert!(opened(&store, &content).is_err());
+        let damaged = store.take_damaged();
+        let held = hold(&store, 2, length);
+        store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();
+        drop(held);
+        store.forget_damaged(&damaged).unwrap();
+        assert_eq!(store.reader().content(&content).unwrap(), bytes(2, length), "{length}");
+    }
+}
+
 #[test]
 fn damaged_bytes_are_replaced_by_the_same_ones_that_come_again() {
     for length in [100, LARGE] {
