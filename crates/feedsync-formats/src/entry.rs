@@ -52,6 +52,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether it has no text and no links, as an item that was deleted with its content.
+    pub fn is_blank(&self) -> bool {
+        let texts = [&self.title, &self.content, &self.summary];
+        texts.into_iter().flatten().all(|text| text.trim().is_empty()) && self.links.is_empty()
+    }
+
     /// The address of the item itself: of its `alternate` links the first to a page, else the first.
     pub fn link(&self) -> Option<&str> {
         let mut links = self.links.iter().filter(|link| link.rel == ALTERNATE);

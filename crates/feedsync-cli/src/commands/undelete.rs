@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync::{Base, Edit};
-use feedsync_formats::{Entry, entry};
+use feedsync_formats::entry;
 use feedsync_store::CollectionName;
 
 use crate::commands::content::Content;
@@ -38,14 +38,12 @@ impl Undelete {
         if !seen.winner.deleted {
             return Err(Failure::refused(format!("{} is not deleted", seen.id)));
         }
-        let Entry { title, content, links, .. } = entry(&seen.winner.payload);
-        let said = [title, content].into_iter().flatten().any(|text| !text.trim().is_empty());
         let mut edit = Edit::undelete();
         if !self.content.is_empty() {
             let payload = &seen.winner.payload;
             let way = context.way();
             edit.payload = Some(self.content.revise(&way, &home.endpoint, payload).await?);
-        } else if !said && links.is_empty() {
+        } else if entry(&seen.winner.payload).is_blank() {
             return Err(Failure::usage(format!("{} was deleted with its content", seen.id))
                 .hint("say what it is to be: --title, --content or --file"));
         }

@@ -26,6 +26,9 @@ use crate::problem::Problem;
 const MOVED_ON: &str =
     "The item has changed since you opened this page. It is shown as it is now: look again.";
 
+const BLANK: &str =
+    "The item was deleted with its content. Type a title or a content to restore it.";
+
 /// What a form came to.
 enum Outcome {
     /// It was carried out; what the page then says.
@@ -52,8 +55,8 @@ pub(crate) async fn change(
     let outcome = match change.form.text("action") {
         _ if !genuine => Ok(change.stale()),
         "edit" => change.edit().await,
-        "delete" => change.set_deleted(true).await,
-        "restore" => change.set_deleted(false).await,
+        "delete" => change.delete().await,
+        "restore" => change.restore().await,
         "keep" => change.resolve(Keep::Winner).await,
         "take" => match change.form.text("place").parse() {
             Ok(place) => change.resolve(Keep::Conflict(place)).await,
@@ -103,10 +106,7 @@ impl Change<'_> {
     async fn edit(&self) -> Result<Outcome, Problem> {
         let item = &self.stored.item;
         let fields = self.typed();
-        let refused = |status, fields| {
-            let refused = Refused { edit: Some(fields), ..Refused::default() };
-            Ok(Outcome::Refused(status, refused.into()))
-        };
+        let refused = |status, fields| Ok(unsaved(status, fields));
         let Some(base) = seen::read(self.form.text("base"), item) else {
             return refused(StatusCode::CONFLICT, fields.failed(MOVED_ON));
         };
@@ -139,18 +139,53 @@ impl Change<'_> {
         }
     }
 
-    async fn set_deleted(&self, deleted: bool) -> Result<Outcome, Problem> {
-        let item = &self.stored.item;
-        if self.has_moved_on() || item.winner.deleted == deleted {
+    async fn delete(&self) -> Result<Outcome, Problem> {
+        match self.stored.item.winner.deleted {
+            true => Ok(self.moved_on()),
+            false => self.set_deleted(Edit::delete(), "deleted").await,
+        }
+    }
+
+    /// Restores the item, with what was typed where it was deleted with its content.
+    async fn restore(&self) -> Result<Outcome, Problem> {
+        let winner = &self.stored.item.winner;
+        if !winner.deleted {
             return Ok(self.moved_on());
         }
+        if !entry(&winner.payload).is_blank() {
+            return self.set_deleted(Edit::undelete(), "restored").await;
+        }
+        let fields = self.typed();
+        match self.revised(&fields) {
+            Ok(payload) if entry(&payload).is_blank() => {
+                Ok(unsaved(StatusCode::UNPROCESSABLE_ENTITY, fields.failed(BLANK)))
+            }
+            Ok(payload) => {
+                let edit = Edit { payload: Some(payload), ..Edit::undelete() };
+                match self.set_deleted(edit, "restored").await? {
+                    Outcome::Refused(status, refused) => {
+                        let error = refused.edit.map(|shown| shown.error).unwrap_or_default();
+                        Ok(unsaved(status, fields.failed(&error)))
+                    }
+                    done => Ok(done),
+                }
+            }
+            Err(error) => Ok(unsaved(StatusCode::UNPROCESSABLE_ENTITY, fields.faulty(&error))),
+        }
+    }
+
+    async fn set_deleted(
+        &self,
+        edit: Edit<Payload>,
+        said: &'static str,
+    ) -> Result<Outcome, Problem> {
+        let item = &self.stored.item;
         let base = seen::read(self.form.text("base"), item);
-        let edit = if deleted { Edit::delete() } else { Edit::undelete() };
-        if base.is_none() {
+        if self.has_moved_on() || base.is_none() {
             return Ok(self.moved_on());
         }
         match self.endpoint.edit(&self.collection.name, &item.id, base, edit).await {
-            Ok(_) => Ok(Outcome::Done(if deleted { "deleted" } else { "restored" })),
+            Ok(_) => Ok(Outcome::Done(said)),
             Err(error) => self.untyped(error),
         }
     }
@@ -211,19 +246,21 @@ impl Change<'_> {
 
     fn shown_again(&self, status: StatusCode, said: &str) -> Outcome {
         let fields = Fields::of(&self.stored.item.winner.payload).failed(said);
-        let refused = Refused { edit: Some(fields), ..Refused::default() };
-        Outcome::Refused(status, refused.into())
+        unsaved(status, fields)
     }
 
     /// The form was made for another session: it comes back with what was typed.
     fn stale(&self) -> Outcome {
         let fields = self.typed().failed(STALE);
-        let refused = match self.form.text("action") {
-            "merge" => Refused { merge: Some(fields), ..Refused::default() },
-            "edit" => Refused { edit: Some(fields), ..Refused::default() },
-            _ => return self.shown_again(StatusCode::FORBIDDEN, STALE),
-        };
-        Outcome::Refused(StatusCode::FORBIDDEN, refused.into())
+        match self.form.text("action") {
+            "merge" => {
+                let refused = Refused { merge: Some(fields), ..Refused::default() };
+                Outcome::Refused(StatusCode::FORBIDDEN, refused.into())
+            }
+            "restore" if !self.form.has("title") => self.shown_again(StatusCode::FORBIDDEN, STALE),
+            "edit" | "restore" => unsaved(StatusCode::FORBIDDEN, fields),
+            _ => self.shown_again(StatusCode::FORBIDDEN, STALE),
+        }
     }
 
     /// What was typed, beside what the winner says where the form had no such field. What the winner's
@@ -259,6 +296,12 @@ impl Change<'_> {
         };
         self.endpoint.revise(payload, &revision)
     }
+}
+
+/// The form for the content again, with what was typed.
+fn unsaved(status: StatusCode, fields: Fields) -> Outcome {
+    let refused = Refused { edit: Some(fields), ..Refused::default() };
+    Outcome::Refused(status, refused.into())
 }
 
 impl Fields {

@@ -41,6 +41,8 @@ struct ItemPage {
     id: String,
     heading: String,
     deleted: bool,
+    /// Whether it has to be given content to be restored.
+    is_blank: bool,
     noconflicts: bool,
     signed: Signed,
     shown: Shown,
@@ -213,6 +215,7 @@ impl Given {
             id: item.id.to_string(),
             heading: short(&entry.heading().unwrap_or_default(), 200),
             deleted: winner.deleted,
+            is_blank: entry.is_blank(),
             noconflicts: item.noconflicts(),
             signed: Signed::of(winner),
             shown,

@@ -1,7 +1,7 @@
 //! Pages for people, and what their forms come to.
 
 use axum::body::Body;
-use feedsync::{Edit, ItemId, Keep, Resolved};
+use feedsync::{Edit, Format, ItemId, Keep, Payload, Resolved};
 use feedsync_formats::entry;
 use feedsync_server::{Config, Limits};
 use http::{Method, Response, StatusCode};
@@ -29,7 +29,7 @@ fn hidden(page: &str, name: &str) -> String {
     visitor::hidden(page, name).unwrap_or_else(|| panic!("no {name} in {page}"))
 }
 
-async fn item(hub: &TestHub) -> feedsync::Item<feedsync::Payload> {
+async fn item(hub: &TestHub) -> feedsync::Item<Payload> {
     hub.endpoint.item(&notes(), &ItemId::new("a").unwrap()).await.unwrap().item
 }
 
@@ -39,14 +39,14 @@ async fn conflicted(hub: &TestHub) {
     edit(&hub.endpoint, "a", "theirs once").await;
     edit(&hub.endpoint, "a", "theirs").await;
     let base = feedsync::Base::from(&before.winner);
-    let change = Edit::from(payload(feedsync::Format::Atom, "ours"));
+    let change = Edit::from(payload(Format::Atom, "ours"));
     let id = ItemId::new("a").unwrap();
     let edited = hub.endpoint.edit(&notes(), &id, Some(base), change).await.unwrap().item;
     assert_eq!(edited.conflicts.len(), 1);
     assert_eq!(title(&edited.winner), "theirs");
 }
 
-fn title(version: &feedsync::Version<feedsync::Payload>) -> String {
+fn title(version: &feedsync::Version<Payload>) -> String {
     entry(&version.payload).title.unwrap()
 }
 
@@ -112,7 +112,7 @@ async fn the_first_page_has_the_numbers_of_every_collection() {
     conflicted(&hub).await;
     add(&hub.endpoint, "b").await;
     delete(&hub.endpoint, "b").await;
-    create(&hub.endpoint, "empty", feedsync::Format::Rss).await;
+    create(&hub.endpoint, "empty", Format::Rss).await;
     let response = hub.get("/").await;
     let tag = [("if-none-match", text(&response, "etag"))];
     assert_eq!(hub.call(Method::GET, "/", &tag).await.status(), StatusCode::NOT_MODIFIED);
@@ -213,7 +213,7 @@ async fn what_nobody_touched_stays_to_the_byte() {
     let text = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>T</title>\
                 <updated>2026-11-20T10:00:00Z</updated><content type=\"html\">&lt;p>a\r\nb&lt;/p>\
                 </content><x:y xmlns:x=\"urn:x\"/></entry>";
-    let payload = feedsync::Payload::new(feedsync::Format::Atom, text);
+    let payload = Payload::new(Format::Atom, text);
     hub.endpoint.add(&notes(), id, Default::default(), payload).await.unwrap();
     let seen = page(&hub, ITEM).await;
     let (base, kind) = (hidden(&seen, "base"), hidden(&seen, "kind"));
@@ -269,6 +269,48 @@ async fn an_item_is_deleted_and_restored_by_who_saw_it_as_it_is() {
         &format!("{ITEM}?said=restored"),
     );
     assert!(!item(&hub).await.winner.deleted);
+}
+
+/// Some publishers delete the content with the item.
+#[tokio::test]
+async fn an_item_that_was_deleted_with_its_content_is_restored_with_a_new_one() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let blank = Payload::new(Format::Atom, "<entry><title/></entry>");
+    let edit = Edit { payload: Some(blank), deleted: Some(true) };
+    hub.endpoint.edit(&notes(), &ItemId::new("a").unwrap(), None, edit).await.unwrap();
+    let blank = page(&hub, ITEM).await;
+    assert!(blank.contains("deleted with its content"), "{blank}");
+    assert_eq!(blank.matches(">Restore</button>").count(), 1);
+    let (seen, base) = (hidden(&blank, "seen"), hidden(&blank, "base"));
+    let restore = |seen: &str, title: &'static str| {
+        let fields = [
+            ("action", "restore"),
+            ("seen", seen),
+            ("base", &base),
+            ("title", title),
+            ("content", ""),
+            ("kind", "text"),
+        ];
+        fields.map(|(name, value)| (name, value.to_owned()))
+    };
+    fn borrowed<'f>(form: &'f [(&'static str, String)]) -> Vec<(&'static str, &'f str)> {
+        form.iter().map(|(name, value)| (*name, value.as_str())).collect()
+    }
+    for (seen, title, status, said) in [
+        (&*seen, " ", StatusCode::UNPROCESSABLE_ENTITY, "Type a title or a content"),
+        ("x", "Milk", StatusCode::CONFLICT, "value=\"Milk\""),
+    ] {
+        let refused = post(&hub, ITEM, &borrowed(&restore(seen, title))).await;
+        assert_eq!(refused.status(), status);
+        let shown = html(refused).await;
+        assert!(shown.contains(said), "{shown}");
+        assert!(item(&hub).await.winner.deleted);
+    }
+    let restored = post(&hub, ITEM, &borrowed(&restore(&seen, "Milk"))).await;
+    goes_to(&restored, &format!("{ITEM}?said=restored"));
+    let now = item(&hub).await.winner;
+    assert!(!now.deleted && now.payload.text.contains(">Milk</"), "{}", now.payload.text);
 }
 
 #[tokio::test]
@@ -362,7 +404,7 @@ async fn a_content_that_was_typed_comes_back_whatever_the_winner_holds_now() {
             "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>T</title>\
              <updated>2026-11-20T10:00:00Z</updated>{content}</entry>"
         );
-        feedsync::Payload::new(feedsync::Format::Atom, text)
+        Payload::new(Format::Atom, text)
     };
     let picture = "<content type=\"image/png\">AAAA</content>";
     for (before, after, typed) in [
