@@ -1,4 +1,4 @@
-//! Many who append to one log at once, each under the tag of what it has read (R18), against one alone.
+//! Many who append to one log at once, each under the tag of what it has read (LR18), against one alone.
 //!
 //! Who is outrun does what `feedsync_client` does. Lines are appended by who only writes, marks by devices that read
 //! what the others append as well and store it durably.

@@ -1,4 +1,4 @@
-//! How soon marks of one device reach another that follows the log, far from the hub (R18, R33).
+//! How soon marks of one device reach another that follows the log, far from the hub (LR18, LR33).
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What it costs to be in step: for a device that is up to date, and for a new one (R45).
+//! What it costs to be in step: for a device that is up to date, and for a new one (LR45).
 
 use std::time::{Duration, Instant};
 

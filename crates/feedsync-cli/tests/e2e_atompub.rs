@@ -70,13 +70,13 @@ fn drive(store: Option<&str>, user: Option<&str>) {
     assert!(said(&done.stdout).contains("the client finds nothing odd"));
 }
 
-/// A1 to A62 as that client sees them.
+/// AP1 to AP62 as that client sees them.
 #[test]
 fn a_client_of_atompub_creates_edits_and_deletes() {
     drive(None, None);
 }
 
-/// A62: it sends WSSE first, and Basic when it is asked to.
+/// AP62: it sends WSSE first, and Basic when it is asked to.
 #[test]
 fn a_client_of_atompub_signs_in_and_does_the_same() {
     drive(None, Some("anna"));

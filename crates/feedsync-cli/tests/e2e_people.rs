@@ -20,7 +20,7 @@ fn hub_of_anna(place: &Place) -> (Desk<'_>, String) {
     (hub, token)
 }
 
-/// N12, D33: neither what signs in nor what fails to.
+/// N12, AD33: neither what signs in nor what fails to.
 #[test]
 fn no_credential_reaches_the_log_at_its_most_verbose() {
     let place = Place::new();

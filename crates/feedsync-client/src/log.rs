@@ -51,7 +51,7 @@ pub trait LogAccess: Send + Sync {
     /// Stores a snapshot that stands for the log up to a place, which is the text of the log's entity tag.
     async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<Answer, LogError>;
 
-    /// Begins the next generation of the log, if it still has this entity tag (R46).
+    /// Begins the next generation of the log, if it still has this entity tag (LR46).
     async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<Answer, LogError>;
 }
 

@@ -242,7 +242,7 @@ pub async fn read_reader_log(
     Ok((replica, session))
 }
 
-/// Puts a snapshot beside a log, and begins its next generation with nothing but that (R45, R46). `false` if
+/// Puts a snapshot beside a log, and begins its next generation with nothing but that (LR45, LR46). `false` if
 /// somebody appended meanwhile, or not all of the log is known.
 pub async fn compact(
     log: &dyn LogAccess,
@@ -329,7 +329,7 @@ impl Follower for Following<'_> {
         let applied = self.replica.apply(event, session, (self.random)());
         self.done.has_read |= applied
             .map_err(|source| ReaderFileError::Snapshot { log: self.log.clone(), source })?;
-        // Records of ours are known when they are read back (R14): a crash costs no more than that, and to store all
+        // Records of ours are known when they are read back (LR14): a crash costs no more than that, and to store all
         // after each of many appends would cost the square of them.
         if appended > 0 { Ok(()) } else { (self.store)(self.replica) }
     }

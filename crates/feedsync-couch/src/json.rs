@@ -14,7 +14,7 @@ const AROUND: usize = 8;
 
 /// A text that was found to be JSON.
 ///
-/// Repeated names and halves of surrogate pairs are let pass (gotcha 16): they come out as they went in.
+/// Repeated names and halves of surrogate pairs are let pass (CG16): they come out as they went in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json(String);
 

@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Decoding before splitting would tear ids apart (gotcha 13).
+    /// Decoding before splitting would tear ids apart (CG13).
     #[test]
     fn paths_are_split_and_then_decoded() {
         for (path, expected) in [

@@ -1,8 +1,8 @@
 //! Members as an editing client creates, replaces and deletes them (RFC 5023 9), each in one transaction
-//! with the check of what the client had seen (H10).
+//! with the check of what the client had seen (AH10).
 //!
 //! An edit that names a version says what it is based on. If that is the winner, it is an ordinary
-//! update (A46). If it is another version of which the item still knows, the edit is stale: refused, or
+//! update (AP46). If it is another version of which the item still knows, the edit is stale: refused, or
 //! kept beside the winner as a conflict where the collection wishes so. What the item does not know
 //! proves nothing and is refused (C-A11).
 

@@ -2,7 +2,7 @@
 //! feed says of the collection that it shows (RFC 5023 7, 8).
 //!
 //! Addresses are absolute, since clients use them as they stand; each media range has an `app:accept`
-//! of its own, in exactly the text it was given (A4, A6).
+//! of its own, in exactly the text it was given (AP4, AP6).
 
 use crate::atom::ATOM;
 use crate::entry::Category;

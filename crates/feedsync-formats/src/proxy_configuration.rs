@@ -2,7 +2,7 @@
 //! DTD.
 //!
 //! The document names its namespace in two ways, the schema with `www.` and every instance without; both are
-//! read (C25).
+//! read (R-B25).
 
 use crate::diagnostic::{Position, ReadError};
 use crate::options::{Mode, ReadOptions};

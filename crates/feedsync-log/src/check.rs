@@ -54,10 +54,10 @@ pub enum Fault {
     /// It is no record.
     #[error("no record: {0}")]
     Foreign(LineError),
-    /// It is of a later version: older programs stop appending when they meet it (R48).
+    /// It is of a later version: older programs stop appending when they meet it (LR48).
     #[error("a record of the later version {0}")]
     Newer(u64),
-    /// The log says what it is in its first line only (R8).
+    /// The log says what it is in its first line only (LR8).
     #[error("a header that is not the first line")]
     Header,
     /// A record stands there twice.

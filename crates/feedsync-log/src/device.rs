@@ -53,7 +53,7 @@ impl fmt::Debug for Device {
 }
 
 /// What a record is known by: its device, and its place among the records of that device, from 1. Nothing
-/// else is ever recorded under it (R7, R14).
+/// else is ever recorded under it (LR7, LR14).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId {
     /// Who made it.

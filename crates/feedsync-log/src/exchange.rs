@@ -6,11 +6,11 @@ use crate::session::Stop;
 /// What is to be asked of the server next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
-    /// Bytes of the log (R20 to R23): `GET`, `Accept-Encoding: identity`, and never `If-Range`.
+    /// Bytes of the log (LR20 to LR23): `GET`, `Accept-Encoding: identity`, and never `If-Range`.
     Read(Read),
-    /// To append (R35).
+    /// To append (LR35).
     Append(Append),
-    /// The snapshot beside the log (R45).
+    /// The snapshot beside the log (LR45).
     Snapshot,
 }
 
@@ -38,7 +38,7 @@ pub enum Range {
 }
 
 impl Range {
-    /// The value of the header `Range`, with its unit (R21).
+    /// The value of the header `Range`, with its unit (LR21).
     pub fn header(self) -> String {
         match self {
             Self::From { offset, most } => {
@@ -67,11 +67,11 @@ pub struct Append {
 pub enum Condition {
     /// `If-Match`: the log is still what was read.
     Match(String),
-    /// `If-Match: *`: there is one, wherever it ends, for who was outrun again and again (R18).
+    /// `If-Match: *`: there is one, wherever it ends, for who was outrun again and again (LR18).
     Present,
-    /// `If-None-Match: *`: there is none yet (R32).
+    /// `If-None-Match: *`: there is none yet (LR32).
     Absent,
-    /// `PUT` with `Content-Range: bytes {length}-{end}/*`: the log is still so long (R29, R34), for servers
+    /// `PUT` with `Content-Range: bytes {length}-{end}/*`: the log is still so long (LR29, LR34), for servers
     /// whose entity tags cannot be compared strongly.
     Length(u64),
 }
@@ -97,7 +97,7 @@ pub struct Answer {
     pub coding: Option<String>,
     /// `Retry-After`, in seconds.
     pub retry_after: Option<u64>,
-    /// Where in the log the body begins. Of an answer with the whole log (R26) the bytes before what was
+    /// Where in the log the body begins. Of an answer with the whole log (LR26) the bytes before what was
     /// asked for need not be kept.
     pub start: u64,
     /// The body, or as much of it as came.
@@ -109,7 +109,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Where in the log the body begins; `None` if nobody can tell, as where it is packed (R25, R31).
+    /// Where in the log the body begins; `None` if nobody can tell, as where it is packed (LR25, LR31).
     pub fn begins_at(&self) -> Option<u64> {
         let part = self.content_range.as_deref().and_then(ContentRange::parse);
         match (self.status, &self.coding) {
@@ -119,7 +119,7 @@ impl Answer {
         }
     }
 
-    /// An entity tag that can be compared strongly (R29).
+    /// An entity tag that can be compared strongly (LR29).
     pub(crate) fn strong(&self) -> Option<String> {
         self.etag.clone().filter(|tag| tag.starts_with('"') && tag.len() > 2)
     }
@@ -133,7 +133,7 @@ impl Answer {
     }
 
     /// Whether a success to a read cannot come from a log. A part names its range. A whole log has an entity tag or a
-    /// date, and is no document of another kind (R9, R20, R26).
+    /// date, and is no document of another kind (LR9, LR20, LR26).
     pub fn is_no_log(&self) -> bool {
         let is_bare = self.etag.is_none() && !self.is_dated;
         let is_whole = self.status == 200 && self.generation.is_none();
@@ -150,7 +150,7 @@ impl Answer {
                 .any(|begin| essence.starts_with(begin))
     }
 
-    /// Checks that a server stored what it was sent: a success that has an entity tag and is no page (R13, R35, R45).
+    /// Checks that a server stored what it was sent: a success that has an entity tag and is no page (LR13, LR35, LR45).
     pub fn stored(&self) -> Result<(), Stop> {
         let is_other = self.generation.is_none() && self.is_document();
         let is_stored = matches!(self.status, 200 | 201 | 204)
@@ -161,7 +161,7 @@ impl Answer {
     }
 
     /// Checks that the server of the log gave a refusal (404, 409, 410, 412). A page for people never is one. A server
-    /// that tells generations apart names the generation, or says in a problem document that there is no log (R36).
+    /// that tells generations apart names the generation, or says in a problem document that there is no log (LR36).
     pub fn refused(&self, has_generations: bool) -> Result<(), Stop> {
         let is_absence = matches!(self.status, 404 | 410)
             && matches!(&*self.essence(), "" | "application/problem+json");

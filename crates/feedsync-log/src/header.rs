@@ -1,4 +1,4 @@
-//! The first line of a log (R8).
+//! The first line of a log (LR8).
 //!
 //! ```json
 //! {"v":1,"log":{"generation":"f81d4fae7dec11d0","number":2,"snapshot":{"covers":"1.9c2e11ab-4096"}}}

@@ -1,4 +1,4 @@
-//! Where records begin and end in bytes (R7, R25).
+//! Where records begin and end in bytes (LR7, LR25).
 
 /// Bytes from a log on, split into whole lines. What follows the last line feed is a torn tail: it is not
 /// read, whoever is writing it.
@@ -15,7 +15,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The same for bytes that begin anywhere: what belongs to a line that began before them is dropped
-    /// (R43). Also how many bytes that were.
+    /// (LR43). Also how many bytes that were.
     pub fn within(bytes: &'a [u8]) -> (usize, Self) {
         match bytes.iter().position(|byte| *byte == b'\n') {
             Some(at) => (at + 1, Self::of(&bytes[at + 1..])),

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::lines::Lines;
 
-/// So much of the last line is compared when a log is read on (R28).
+/// So much of the last line is compared when a log is read on (LR28).
 const OVERLAP: usize = 256;
 
 /// How far a replica has read a log, and how it knows the log again. Stored in one transaction with what was
-/// read, so that nothing is applied twice or passed over (R14).
+/// read, so that nothing is applied twice or passed over (LR14).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Everything before this was read: whole lines.
@@ -23,10 +23,10 @@ pub struct Position {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub overlap: String,
     /// Whether reading began in the middle: what was done before is not known, and this replica must not
-    /// speak for the whole log (R43).
+    /// speak for the whole log (LR43).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// A later version of records that was met: from then on nothing is appended (R48).
+    /// A later version of records that was met: from then on nothing is appended (LR48).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer: Option<u64>,
 }

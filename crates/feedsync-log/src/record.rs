@@ -1,4 +1,4 @@
-//! Records: one JSON object a line (R7).
+//! Records: one JSON object a line (LR7).
 //!
 //! ```json
 //! {"v":1,"id":"laptop:7","ts":"1795330800000.0","obj":{"kind":"article","id":"urn:x:1","feed":"https://example.org/feed"},"act":"read"}
@@ -7,7 +7,7 @@
 //! `v` is the version of this format, `id` names the record, `ts` says when it was done (on the device of `id`,
 //! unless it says `@` another), `obj` what it is about and `act` what was done to it. Whatever else stands there
 //! belongs to the act. The log itself needs no more than `v`, `id` and `ts`; a line that it does not know is
-//! kept, handed on as it is, and changes nothing (R2, R48).
+//! kept, handed on as it is, and changes nothing (LR2, LR48).
 
 use std::cmp::Ordering;
 
@@ -61,7 +61,7 @@ pub enum Line {
     Record(Record),
     /// The first line of a log.
     Header(crate::header::Header),
-    /// A line of a later version: who does not understand it must not append (R48).
+    /// A line of a later version: who does not understand it must not append (LR48).
     Newer {
         /// The version.
         version: u64,

@@ -1,11 +1,11 @@
-//! One synchronisation with a log: the five steps of the protocol as decisions (R9 to R19).
+//! One synchronisation with a log: the five steps of the protocol as decisions (LR9 to LR19).
 //!
-//! 1. What was appended since the last time is read, from the offset on, under the entity tag (R9, R20, R22).
-//! 2. Its lines are handed out in their order (R10); 3. the caller applies them, takes those of its own records
-//!    off its list, and with them what they make superfluous (R11, R14, R16), and stores that together with
+//! 1. What was appended since the last time is read, from the offset on, under the entity tag (LR9, LR20, LR22).
+//! 2. Its lines are handed out in their order (LR10); 3. the caller applies them, takes those of its own records
+//!    off its list, and with them what they make superfluous (LR11, LR14, LR16), and stores that together with
 //!    [`Session::position`].
-//! 4. What the caller then has waiting is put together (R12, R18), 5. and appended under the tag of what was
-//!    read (R13). If somebody was quicker, step 1 again.
+//! 4. What the caller then has waiting is put together (LR12, LR18), 5. and appended under the tag of what was
+//!    read (LR13). If somebody was quicker, step 1 again.
 //!
 //! A crash between any two steps is a crash before all of them: nothing is stored of an append until it is
 //! answered, and records that arrived without an answer are read back in step 1 by who made them.
@@ -40,7 +40,7 @@ pub use stop::Stop;
 /// The most bytes that are read at once.
 pub const MOST_READ: u64 = 8 << 20;
 
-/// The most bytes of records that are appended at once (R18).
+/// The most bytes of records that are appended at once (LR18).
 pub const MOST_APPEND: usize = 512 << 10;
 
 /// So many bytes are appended at once however often nobody answered.
@@ -56,7 +56,7 @@ const MOST_FIRST_ATTEMPTS: u32 = 4;
 const MOST_OUTRUN: u32 = 40;
 
 /// So often a log may look shorter than it was before that is believed: caches of web servers answer with
-/// what was there a second ago (R30).
+/// what was there a second ago (LR30).
 const DOUBTS: u32 = 3;
 
 /// So often one session begins anew with a log that is another one than before.
@@ -67,7 +67,7 @@ const MOST_RESTARTS: u32 = 3;
 pub enum Start {
     /// All of it.
     Whole,
-    /// The last bytes only, from the next line on (R43): enough for who wants to know what was read lately,
+    /// The last bytes only, from the next line on (LR43): enough for who wants to know what was read lately,
     /// and not what is subscribed to.
     Last(u64),
     /// All of it, whatever it goes on from: for who copies.
@@ -231,7 +231,7 @@ impl Session {
     }
 
     /// What to ask for; nothing if all is read and nothing waits, or the session has stopped. An empty list
-    /// makes no request (R19).
+    /// makes no request (LR19).
     pub fn next(&self, waiting: &[Waiting<'_>]) -> Option<Ask> {
         match self.phase {
             Phase::Snapshot => Some(Ask::Snapshot),
@@ -282,7 +282,7 @@ impl Session {
             let (generation, offset) = (Some(generation.to_owned()), offset.parse().ok()?);
             Some(Covered { covers, offset, generation, overlap: covered.overlap.clone() })
         });
-        // A server that says nothing does not tell generations apart: then its bytes are compared (R28).
+        // A server that says nothing does not tell generations apart: then its bytes are compared (LR28).
         let untold = Covered { generation: None, ..covered };
         let Covered { covers, offset, overlap, generation } = told.unwrap_or(untold);
         self.position = Position { offset, overlap, generation, ..Position::default() };
@@ -321,7 +321,7 @@ impl Session {
                 Event::Snapshot(answer.body)
             }
             200 => self.again(&answer, random),
-            // There need not be any (R44). Who may not know that there is none is told that they may not ask: if they
+            // There need not be any (LR44). Who may not know that there is none is told that they may not ask: if they
             // may not read the log either, that says so.
             400 | 401 | 403..=406 | 410 | 501 => {
                 self.phase = Phase::Read;

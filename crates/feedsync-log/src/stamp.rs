@@ -1,4 +1,4 @@
-//! When something was done: hybrid logical clocks (R7, R15).
+//! When something was done: hybrid logical clocks (LR7, LR15).
 //!
 //! A [`Stamp`] is later than every stamp that its maker had seen, whatever the clocks say, and close to the
 //! time of the clock as long as clocks are right. So what follows another thing is later than it; of two
@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         /// A device that sees what others do makes stamps that are later than all it saw, with a clock that
-        /// jumps as it likes (R15, T5, T8).
+        /// jumps as it likes (LR15, LT5, LT8).
         #[test]
         fn what_follows_is_later(steps in prop::collection::vec((0..3_u64, any::<bool>(), 0..4_u32), 1..60)) {
             let mut clock = Clock::default();

@@ -1,4 +1,4 @@
-//! The headers of what is stored, and of the answers that are made of it (BITSY 3, C26, C27).
+//! The headers of what is stored, and of the answers that are made of it (BITSY 3, R-B26, R-B27).
 //!
 //! What the directives of HTTP caching forbid or demand changes nothing: to subscribe is the wish to have it
 //! here. What somebody else's server says of its own must not be stored is honoured, unless the gateway is
@@ -29,7 +29,7 @@ const NOT_KEPT: [HeaderName; 11] = [
     header::TRAILER,
     header::TRANSFER_ENCODING,
     header::UPGRADE,
-    // To one person, once (C36).
+    // To one person, once (R-B36).
     header::SET_COOKIE,
 ];
 
@@ -121,7 +121,7 @@ pub struct Hit {
 }
 
 /// The headers of an answer from the store. That there is no network is said as long as that is true; to the
-/// letter, always (C27).
+/// letter, always (R-B27).
 pub fn answered(kept: HeaderMap, hit: Hit, profile: Profile, now: Time) -> HeaderMap {
     let mut headers = kept;
     let age = told_age(&headers).saturating_add(now.since(hit.fetched).as_secs()).min(MAX_AGE);
@@ -140,7 +140,7 @@ pub fn answered(kept: HeaderMap, hit: Hit, profile: Profile, now: Time) -> Heade
     headers
 }
 
-/// What an answer says that there is no network to get (C6).
+/// What an answer says that there is no network to get (R-B6).
 pub fn missed(headers: &mut HeaderMap) {
     append(headers, CACHE_STATUS, &format!("{AGENT}; fwd=miss; detail=offline"));
 }

@@ -2,7 +2,7 @@
 //! it (4.4).
 //!
 //! The headers by which the server knows an application are those by which it is known here. The text
-//! leaves out how they are compared; we take C37:
+//! leaves out how they are compared; we take R-B37:
 //! 1. each registered header must be there;
 //! 2. of `Authorization` the scheme is compared without case, credentials octet by octet, those of Basic
 //!    as they decode;

@@ -19,7 +19,7 @@ pub struct StateChange {
     pub state: State,
     /// When.
     pub time: Time,
-    /// The feed, which the examples of the text ask for as `location` (C23).
+    /// The feed, which the examples of the text ask for as `location` (R-B23).
     pub location: Location,
 }
 
@@ -86,7 +86,7 @@ pub struct SyncError<B> {
     pub id: ErrorId,
     /// Who may see it (4.4).
     pub partition: Partition,
-    /// The feed in whose subscription it happened; it outlives that subscription (C17).
+    /// The feed in whose subscription it happened; it outlives that subscription (R-B17).
     pub feed: Location,
     /// The interaction that failed.
     pub interaction: Interaction<B>,

@@ -2,7 +2,7 @@
 //!
 //! All that RFC 2616 5.3 names are taken, and `Cookie`. Not all are sent: what would break our own
 //! validators or reach another host than it was meant for is kept, told when asked for, and left out
-//! (C8, C10).
+//! (R-B8, R-B10).
 
 use http::header::{self, HeaderName, HeaderValue};
 
@@ -117,7 +117,7 @@ impl Registered {
     }
 
     /// Registers one more value of a header (`addRequestHeader`): cookies are joined as RFC 6265 5.4
-    /// has them, lists as RFC 9110 5.3 has them; what has one value takes no second (C7).
+    /// has them, lists as RFC 9110 5.3 has them; what has one value takes no second (R-B7).
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), HeaderError> {
         let field = field(name, value)?;
         let Some(known) = self.0.iter_mut().find(|known| known.name == field.name) else {
@@ -142,7 +142,7 @@ impl Registered {
         self.0.iter().find(|field| field.name == *name).map(|field| &field.value)
     }
 
-    /// All of them as `Name: value` (`getRequestHeaders`, C16).
+    /// All of them as `Name: value` (`getRequestHeaders`, R-B16).
     pub fn lines(&self) -> Vec<String> {
         let line = |field: &Field| {
             format!("{}: {}", field.written, String::from_utf8_lossy(field.value.as_bytes()))
@@ -175,7 +175,7 @@ impl Registered {
     }
 
     /// What is sent with a request of ours to a resource of a feed: to another origin than the feed's own
-    /// nothing but what it is negotiated by, and which program asks (C8).
+    /// nothing but what it is negotiated by, and which program asks (R-B8).
     pub fn sent<'r>(
         &'r self,
         feed: &Location,
@@ -199,7 +199,7 @@ impl Registered {
 }
 
 /// Whether a header of an edit may reach another origin than the one that it was made for: it is about the
-/// bytes or the message, and no secret (C8).
+/// bytes or the message, and no secret (R-B8).
 pub fn may_go_elsewhere(name: &HeaderName) -> bool {
     let is_of_message = FRAMING.contains(name) || OURS.contains(name) || PLAIN.contains(name);
     let may = is_of_message || tells_nothing(name) || name.as_str().starts_with("content-");

@@ -1,7 +1,7 @@
-//! What becomes of a request that an application makes (BITSY 3, C1, C4, C29, C30, C35).
+//! What becomes of a request that an application makes (BITSY 3, R-B1, R-B4, R-B29, R-B30, R-B35).
 //!
 //! What is stored is answered from the store, with a network too; what is not is passed on, or without a
-//! network 504, never 404: nobody knows that it is not there (C6). Edits of a subscribed feed's members go
+//! network 504, never 404: nobody knows that it is not there (R-B6). Edits of a subscribed feed's members go
 //! straight to their server when there is a network and nothing waits before them; else they are
 //! acknowledged here and sent later.
 
@@ -57,7 +57,7 @@ pub enum Action {
     Stored,
     /// It is answered with 410 and nothing else (3.1.2, 3.1.3).
     Gone,
-    /// It is answered with what may be done (C1).
+    /// It is answered with what may be done (R-B1).
     Options(&'static str),
     /// It is taken up as an edit.
     Edit(propagation::Method),
@@ -127,7 +127,7 @@ pub const fn acknowledged(method: propagation::Method, added: &Added) -> StatusC
 }
 
 /// Whether the acknowledgement of a POST says where the member is meanwhile, so that it can be edited before
-/// its server knows of it; the letter says that it may not (C29).
+/// its server knows of it; the letter says that it may not (R-B29).
 pub fn tells_location(profile: Profile) -> bool {
     profile == Profile::Resilient
 }

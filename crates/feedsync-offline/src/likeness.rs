@@ -1,4 +1,4 @@
-//! Whether an entry of a feed is the one that was posted, when nobody said so (BITSY 3.5, C32, C35).
+//! Whether an entry of a feed is the one that was posted, when nobody said so (BITSY 3.5, R-B32, R-B35).
 //!
 //! A server may give an entry another id, and it adds to it what is its own. What a person wrote stays: the
 //! id where the server keeps it, else title, summary and content.

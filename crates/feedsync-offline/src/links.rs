@@ -1,4 +1,4 @@
-//! Which resources belong to a feed: the links that are followed from it (BITSY 2.1.1, 2.1.4, C2, C21).
+//! Which resources belong to a feed: the links that are followed from it (BITSY 2.1.1, 2.1.4, R-B2, R-B21).
 //!
 //! Links of the feed itself and of its entries count alike, wherever they lead on the web. `content` is a
 //! relation of ours for `atom:content/@src`. Of a document that is a page of the feed, `next` and
@@ -47,7 +47,7 @@ pub fn leads(
     of_feed.chain(of_members).take(MOST).collect()
 }
 
-/// The same of a feed that cannot be edited (C44).
+/// The same of a feed that cannot be edited (R-B44).
 pub fn leads_of_plain(
     feed: &Plain,
     address: &Location,

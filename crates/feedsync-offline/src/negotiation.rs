@@ -1,4 +1,4 @@
-//! Whether what is stored is what a request would be answered with (BITSY 3, C28).
+//! Whether what is stored is what a request would be answered with (BITSY 3, R-B28).
 //!
 //! One variant of each resource is stored: the one that the headers registered at setup negotiate. A
 //! request that says nothing of what it wants takes it; one that does is weighed as RFC 9110 12.5 has it.

@@ -1,8 +1,8 @@
 //! A feed as it looks with edits that its server has not shown yet (BITSY 3.1.1).
 //!
 //! What is edited here shows from the moment of its acknowledgement until the first fetch of the feed that
-//! began after the server carried it out: no edit shows twice, and none is gone in between (C32). Of a feed in
-//! pages only the first shows what is new (C30).
+//! began after the server carried it out: no edit shows twice, and none is gone in between (R-B32). Of a feed in
+//! pages only the first shows what is new (R-B30).
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -5,8 +5,8 @@
 pub enum Profile {
     /// To the letter.
     Strict,
-    /// Nothing that a person wrote is given up for what passes, and no good copy for an error (C20, C29
-    /// to C34).
+    /// Nothing that a person wrote is given up for what passes, and no good copy for an error (R-B20, R-B29
+    /// to R-B34).
     #[default]
     Resilient,
 }

@@ -1,4 +1,4 @@
-//! Verdicts on the responses that servers give to edits (BITSY 3.5, C31 to C34).
+//! Verdicts on the responses that servers give to edits (BITSY 3.5, R-B31 to R-B34).
 //!
 //! | response | to the letter | resilient |
 //! |---|---|---|
@@ -164,7 +164,7 @@ pub(crate) fn named(headers: &HeaderMap, name: HeaderName, base: &Location) -> O
 }
 
 /// Whether an address is another's but for the scheme or a slash at its end: a collection that is asked for
-/// there is the same collection, and what was posted is still to be made (C33).
+/// there is the same collection, and what was posted is still to be made (R-B33).
 fn is_same(one: &Location, other: &Location) -> bool {
     let bare = |location: &Location| {
         let text = location.as_str();

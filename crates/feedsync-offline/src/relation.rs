@@ -1,4 +1,4 @@
-//! Relations of links, as they are followed (BITSY 2.1.1, C2).
+//! Relations of links, as they are followed (BITSY 2.1.1, R-B2).
 
 use std::fmt;
 use std::str::FromStr;

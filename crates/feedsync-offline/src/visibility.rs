@@ -1,4 +1,4 @@
-//! Which subscriptions an application is told of (BITSY 4.4, C38).
+//! Which subscriptions an application is told of (BITSY 4.4, R-B38).
 //!
 //! Those whose servers would trust it: because they are of its domain, or because it brings the credentials
 //! with which they were made. What is installed here, and has no domain, is told of all that are not closed.

@@ -1,4 +1,4 @@
-//! What somebody does in a newsreader, and how a record says it (R2).
+//! What somebody does in a newsreader, and how a record says it (LR2).
 
 use feedsync_log::{Millis, Object, Stamp};
 use serde_json::{Map, Value};
@@ -203,7 +203,7 @@ impl Action {
         state
     }
 
-    /// Whether a state says already what this would: then there is nothing to record (R16).
+    /// Whether a state says already what this would: then there is nothing to record (LR16).
     pub fn is_told_by(&self, state: &FeedState) -> bool {
         let is_kept = |is_same: bool, is_given: bool| is_same || !is_given;
         match self {

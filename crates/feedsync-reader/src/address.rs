@@ -1,4 +1,4 @@
-//! Which feed it is: its address, written in one way (R7).
+//! Which feed it is: its address, written in one way (LR7).
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -11,7 +11,7 @@ use url::Url;
 /// The most bytes an address may have.
 pub const MOST_ADDRESS: usize = 4_096;
 
-/// The address of a feed, by which devices know that they mean the same one (R7).
+/// The address of a feed, by which devices know that they mean the same one (LR7).
 ///
 /// Scheme and host are in lower case, a port that goes without saying and a fragment are gone, and `feed:`
 /// stands for what it leads to. An absent path is `/`, as it is for HTTP. Path and query are as they came:

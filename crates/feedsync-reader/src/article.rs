@@ -1,4 +1,4 @@
-//! Which article of a feed it is (R7).
+//! Which article of a feed it is (LR7).
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,5 @@
 //! What one state knows and another does not, as changes: what a replica records when it has been away, or when a
-//! log was put back that lacks what the replica remembers (R11, R16).
+//! log was put back that lacks what the replica remembers (LR11, LR16).
 //!
 //! Of what was set again and again only the last is left, and nothing that the other state knows as well or
 //! better.

@@ -11,10 +11,10 @@
 //! `read` and `unread` when it was published or `null`, the milliseconds of the stamp and its count, unless that
 //! is 0. `docs/reader-schema.md` has every member.
 //!
-//! Documents that a database keeps as conflicts of each other [join](read_documents) (R49).
+//! Documents that a database keeps as conflicts of each other [join](read_documents) (LR49).
 //!
 //! Reading is strict, but takes members, marks and blanks in any order, and keeps members that it does not know
-//! (R48): a later version may add some. One that changes the meaning of a member is another `v`, and such a
+//! (LR48): a later version may add some. One that changes the meaning of a member is another `v`, and such a
 //! document is refused. Members whose name begins with `_` belong to whoever stores the document, and are passed over.
 
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use crate::register::{Register, join};
 use crate::up_to::{UpTo, UpTos};
 
 /// The state of one feed. Two of them [`join`](Self::join) into what both know: of everything that was set the
-/// latest counts, and no mark is kept that another says as well (R15).
+/// latest counts, and no mark is kept that another says as well (LR15).
 ///
 /// An article is read if the latest mark says so that names it or covers the date when it was published. Each
 /// mark keeps the date that was known when it was made. A mark that a later one up to a date covers is dropped;

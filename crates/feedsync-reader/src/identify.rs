@@ -1,4 +1,4 @@
-//! The ids of the articles of a feed, the same on every device, and the same from one document to the next (R7).
+//! The ids of the articles of a feed, the same on every device, and the same from one document to the next (LR7).
 //!
 //! **What a new article is called.** What its feed calls it: `atom:id` or `guid`, else its link, else a hash of
 //! what it says. A name that does not tell articles of the feed apart is extended by a hash of what does: the

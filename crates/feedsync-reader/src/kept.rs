@@ -1,4 +1,4 @@
-//! Changes that are not understood here and must not be lost (R2): a later version knows them.
+//! Changes that are not understood here and must not be lost (LR2): a later version knows them.
 
 use std::collections::BTreeSet;
 

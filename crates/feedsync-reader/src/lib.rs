@@ -1,7 +1,7 @@
-//! What somebody reads and has read: subscriptions, and marks on articles (R1, R2, R5).
+//! What somebody reads and has read: subscriptions, and marks on articles (LR1, LR2, LR5).
 //!
 //! All of it is one value, [`ReaderState`], and two of them join into one that holds what either knows
-//! (R15). Joining is commutative, associative and idempotent, so that it does not matter which way, in
+//! (LR15). Joining is commutative, associative and idempotent, so that it does not matter which way, in
 //! which order or how often a change arrives: as a record of a log, as an item of a collection, as a
 //! document. A single change is a state too, a tiny one; applying it is joining.
 //!

@@ -1,4 +1,4 @@
-//! Keeping a feed's state small without changing what it says (R17, R47).
+//! Keeping a feed's state small without changing what it says (LR17, LR47).
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl FeedState {
     }
 
     /// Forgets which articles were read that are in the feed no more, where that was marked before a time
-    /// (R47). Stars, tags and subscriptions stay for ever.
+    /// (LR47). Stars, tags and subscriptions stay for ever.
     ///
     /// A replica that was not purged brings such marks back, which costs room and changes nothing.
     pub fn purge(&mut self, is_in_feed: impl Fn(&ArticleId) -> bool, before: Millis) {

@@ -1,4 +1,4 @@
-//! What is to be done when a feed moved (R7).
+//! What is to be done when a feed moved (LR7).
 
 use crate::action::Action;
 use crate::address::FeedAddress;

@@ -2,7 +2,7 @@
 
 use feedsync_log::Stamp;
 
-/// A value of which the latest counts (R15). Two values of one stamp can only come from a device that is
+/// A value of which the latest counts (LR15). Two values of one stamp can only come from a device that is
 /// broken; of those the greater counts, so that it is the same one everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Register<T> {

@@ -1,4 +1,4 @@
-//! A replica of somebody's newsreading that a log keeps in step with others (R9 to R19).
+//! A replica of somebody's newsreading that a log keeps in step with others (LR9 to LR19).
 //!
 //! It holds one state, what is known here, and an outbox, what of it the log lacks. What the log brings joins the
 //! state; what is done here joins it too, and waits in the outbox. So a replica is never behind itself, and it does
@@ -7,7 +7,7 @@
 //! with the log.
 //!
 //! [`Replica::apply`] changes the whole of it, the position in the log too: whoever stores it after each call, all or
-//! nothing ([`Replica::write`]), may crash at any time (R14).
+//! nothing ([`Replica::write`]), may crash at any time (LR14).
 
 mod outbox;
 mod text;
@@ -45,7 +45,7 @@ pub struct Replica {
     has_passed_over: bool,
 }
 
-/// A log in few bytes, to be put in place of a long one (R45, R46).
+/// A log in few bytes, to be put in place of a long one (LR45, LR46).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction {
     /// The entity tag that the log has, and must still have.
@@ -121,7 +121,7 @@ impl Replica {
     }
 
     /// Does something to a feed, or to an article of it. `false` if it was so already, as far as is known here:
-    /// then there is nothing to record (R16).
+    /// then there is nothing to record (LR16).
     pub fn act(&mut self, feed: &FeedAddress, action: &Action, now: Millis) -> bool {
         // Where an address leads to is said of that address alone.
         let is_move = matches!(action, Action::FeedMoved { .. });

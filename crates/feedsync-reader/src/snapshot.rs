@@ -1,4 +1,4 @@
-//! The whole state as lines: what a new replica begins with, beside a log (R45), and a file to take away.
+//! The whole state as lines: what a new replica begins with, beside a log (LR45), and a file to take away.
 //!
 //! ```json
 //! {"v":1,"snapshot":{"feeds":1,"kept":0,"log":{"covers":"1.9c2e11ab-4096","offset":4096,"overlap":"…}\n"}}}

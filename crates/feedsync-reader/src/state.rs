@@ -43,7 +43,7 @@ impl ReaderState {
         Change::from(record).delta()
     }
 
-    /// Applies a record: whether anything changed. One that is not understood is kept (R2).
+    /// Applies a record: whether anything changed. One that is not understood is kept (LR2).
     pub fn apply(&mut self, record: &Record) -> bool {
         self.apply_change(&Change::from(record))
     }
@@ -109,7 +109,7 @@ impl ReaderState {
         self.kept.len()
     }
 
-    /// Forgets of all feeds what [`FeedState::purge`] forgets of one (R47).
+    /// Forgets of all feeds what [`FeedState::purge`] forgets of one (LR47).
     pub fn purge(&mut self, is_in_feed: impl Fn(&FeedAddress, &ArticleId) -> bool, before: Millis) {
         self.feeds.retain(|feed, state| {
             state.purge(|article| is_in_feed(feed, article), before);

@@ -1,4 +1,4 @@
-//! Marks on everything up to a date: what keeps a hundred thousand read articles small (R17).
+//! Marks on everything up to a date: what keeps a hundred thousand read articles small (LR17).
 
 use feedsync_log::{Millis, Stamp};
 

@@ -1,5 +1,5 @@
 //! Who may ask: the Host must be this hub's, and a page of another origin is refused, unless it may use what
-//! it asks for (AH30, AP64, R39).
+//! it asks for (AH30, AP64, LR39).
 //!
 //! Otherwise a page of any web site could read and write a hub on the reader's own machine, by a
 //! name that it points to the loopback address, or by a form.

@@ -1,4 +1,4 @@
-//! HTML of others, made safe to show: the stored bytes stay as they came (A55, RFC 4287 8.1).
+//! HTML of others, made safe to show: the stored bytes stay as they came (AP55, RFC 4287 8.1).
 //!
 //! Cleaning removes scripts, styles, forms, frames, ids, classes and event handlers; links lead to absolute web or mail
 //! addresses. A parser of HTML can take time that grows with the square of its input, so `bounded` limits depth,

@@ -1,17 +1,17 @@
-//! `/logs/{c}`: the append-only log of a collection (REST-logging R1, R3, R4).
+//! `/logs/{c}`: the append-only log of a collection (REST-logging LR1, LR3, LR4).
 //!
 //! A log is one resource that only grows: a client reads what was added since it last looked, by `Range`,
 //! and appends under the tag of what it has read, so that of several who read the same one appends and the
-//! others read on (R35, R36). The tag names the generation and its length. The hub looks for the ends of
+//! others read on (LR35, LR36). The tag names the generation and its length. The hub looks for the ends of
 //! records and at nothing else. Who may do what with a log is what they may do with the collection of its
 //! name.
 //!
-//! - `GET` reads the current generation (R20 to R24), `POST` appends (R35), `DELETE` removes the log.
-//! - `PUT` with a `Content-Range` appends too, at the end alone (R34); without one its body becomes the next
-//!   generation, and the one before stays readable for a while (R46).
+//! - `GET` reads the current generation (LR20 to LR24), `POST` appends (LR35), `DELETE` removes the log.
+//! - `PUT` with a `Content-Range` appends too, at the end alone (LR34); without one its body becomes the next
+//!   generation, and the one before stays readable for a while (LR46).
 //!
 //! A condition is looked at once the rest of a request is found to be right, and again by the store as it
-//! writes (RFC 9110 13.2.1, R37).
+//! writes (RFC 9110 13.2.1, LR37).
 
 mod appending;
 mod conditions;

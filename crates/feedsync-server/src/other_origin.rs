@@ -1,4 +1,4 @@
-//! Pages of other origins that may use the logs (R39) and databases: those that `origins` names, and nothing but `/logs/`
+//! Pages of other origins that may use the logs (LR39) and databases: those that `origins` names, and nothing but `/logs/`
 //! and `/couch/`.
 //!
 //! A page of an application signs in by itself, with a token of its own for logs. What the browser keeps for this hub, and that
@@ -110,7 +110,7 @@ impl Told {
                 .insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
         if self.is_preflight && self.is_for_databases {
-            // People who go through a proxy of their own add headers for it (L6, L9).
+            // People who go through a proxy of their own add headers for it (CL6, CL9).
             let wanted = self.wanted.unwrap_or(HeaderValue::from_static(TOLD_TO_DATABASES));
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS_OF_DATABASES);
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);

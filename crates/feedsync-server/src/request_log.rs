@@ -39,7 +39,7 @@ struct Current {
     id: String,
     client: Client,
     /// Whether it is about a database, and signs in: replicators make many requests, many of them at once, and one that
-    /// is refused throws away what came with it (L37).
+    /// is refused throws away what came with it (CL37).
     is_replicating: bool,
     person: OnceLock<(Arc<str>, Option<Underway>)>,
     /// The request as one of its address, where it promised to sign in and did not.

@@ -1,7 +1,7 @@
 //! Removes what is kept no longer, soon after the start and each hour.
 //!
 //! That is: items that a collection is set to keep no longer (FeedSync 4.2.4); blobs that no item has named for a day, so
-//! that an item has time to name them; generations of logs that ended long ago (R46); tokens and sessions that expired a
+//! that an item has time to name them; generations of logs that ended long ago (LR46); tokens and sessions that expired a
 //! month ago, which until then are listed as expired; old entries of the record of acts; and what databases hold that is
 //! mostly superseded, or belonged to a dropped database.
 

@@ -1,8 +1,8 @@
-//! Append-only logs (REST-logging, R1): each belongs to the collection that has its name, goes with its
+//! Append-only logs (REST-logging, LR1): each belongs to the collection that has its name, goes with its
 //! name and its rights, and ends with it.
 //!
-//! A log is a sequence of bytes that only grows, and the store never looks at what they mean (R4). A
-//! [`Generation`] is one such sequence; to compact a log is to begin its next generation (R46). What may be
+//! A log is a sequence of bytes that only grows, and the store never looks at what they mean (LR4). A
+//! [`Generation`] is one such sequence; to compact a log is to begin its next generation (LR46). What may be
 //! appended where is decided in one place for every backend.
 
 mod decide;
@@ -79,7 +79,7 @@ pub struct LogSnapshot {
     pub stored: Moment,
 }
 
-/// An append that carried a key (`Idempotency-Key`, R38).
+/// An append that carried a key (`Idempotency-Key`, LR38).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keyed {
     /// The key.
@@ -180,7 +180,7 @@ pub enum LogOutcome {
 
 /// The part of a store that keeps logs; the promises of [`Store`](crate::Store) hold for it.
 ///
-/// **Atomicity.** What is appended is there wholly or not at all, and durable before it is answered (R37).
+/// **Atomicity.** What is appended is there wholly or not at all, and durable before it is answered (LR37).
 /// Nobody ever reads a byte beyond the committed length. Of several who expect the log at one place, one
 /// appends.
 ///
@@ -234,7 +234,7 @@ pub trait Logs: Send + Sync + 'static {
         most: usize,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Stores a snapshot in place of the one before (R45). One that is no younger than what is there, or
+    /// Stores a snapshot in place of the one before (LR45). One that is no younger than what is there, or
     /// that stands for what is not there, is [`LogOutcome::NotCovered`].
     async fn put_log_snapshot(
         &self,

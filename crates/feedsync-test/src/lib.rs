@@ -1,5 +1,6 @@
 //! Shared test helpers: everything that more than one crate's tests need, and nothing else.
 
+pub mod citations;
 pub mod conformance;
 pub mod corpora;
 pub mod fuzz;

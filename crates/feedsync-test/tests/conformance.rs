@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use feedsync_test::citations::citations;
 use feedsync_test::conformance::{Proof, Row, rows, tests};
 
 /// Families of clauses and their last number; every family counts from 1.
-const CLAUSES: [(&str, usize); 30] = [
+const CLAUSES: [(&str, usize); 31] = [
     ("F", 138),
     ("P", 14),
     ("S", 56),
@@ -15,6 +16,7 @@ const CLAUSES: [(&str, usize); 30] = [
     ("R-F", 45),
     ("R-P", 11),
     ("R-S", 13),
+    ("R-B", 44),
     ("U", 13),
     ("D", 7),
     ("T", 16),
@@ -84,4 +86,17 @@ fn no_row_lacks_its_test() {
         .map(|row| row.clause)
         .collect();
     assert!(missing.is_empty(), "clauses without a test: {missing:?}");
+}
+
+#[test]
+fn every_citation_names_a_clause_of_the_table() {
+    let known: BTreeSet<String> = table().into_iter().map(|row| row.clause).collect();
+    let cited = citations(workspace()).unwrap();
+    assert!(cited.len() > 1_000, "only {} citations were found", cited.len());
+    let unknown: Vec<_> = cited
+        .iter()
+        .filter(|it| !known.contains(&it.clause))
+        .map(|it| format!("{}:{}: {}", it.file.display(), it.line, it.clause))
+        .collect();
+    assert!(unknown.is_empty(), "citations of unknown clauses:\n{}", unknown.join("\n"));
 }

@@ -62,7 +62,7 @@ impl LogAccess for FileLog {
                 answer.map_err(|source| LogError::File { path: self.path.clone(), source })
             }
             Ask::Snapshot => {
-                // As a web server serves both (R44).
+                // As a web server serves both (LR44).
                 let path = beside(&self.path, ".snapshot");
                 match tokio::fs::read(&path).await {
                     Ok(body) => Ok(Answer { body, ..refused(200) }),

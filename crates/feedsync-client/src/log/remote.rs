@@ -37,7 +37,7 @@ type Report = dyn Fn(&Stop, Duration) + Send + Sync;
 pub struct RemoteLog {
     fetcher: Fetcher,
     url: Url,
-    /// Where the server led on to when the log was read: there it is appended to (R32).
+    /// Where the server led on to when the log was read: there it is appended to (LR32).
     led_to: Arc<OnceLock<Url>>,
     report: Option<Arc<Report>>,
 }
@@ -73,7 +73,7 @@ impl RemoteLog {
         beside
     }
 
-    /// The snapshot of a hub, or else the file beside the log (R44).
+    /// The snapshot of a hub, or else the file beside the log (LR44).
     async fn read_snapshot(&self) -> Result<Answer, FetchError> {
         let at_hub = match self.request(Request::read(self.beside("/snapshot")).packed()).await? {
             Heard::Nothing(answer) => return Ok(*answer),
@@ -169,7 +169,7 @@ impl RemoteLog {
     }
 }
 
-/// Whether a redirect leads to where the log is changed, too (R32): another address of the same server, or the same
+/// Whether a redirect leads to where the log is changed, too (LR32): another address of the same server, or the same
 /// name over https.
 fn leads_on(asked: &Url, answered: &Url) -> bool {
     let is_upgrade = asked.scheme() == "http"

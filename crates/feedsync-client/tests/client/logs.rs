@@ -12,7 +12,7 @@ fn log(site: &Site, path: &str) -> RemoteLog {
     RemoteLog::new(fetcher, address(&site.url(path)).unwrap())
 }
 
-/// R32: where a server leads on to the log, it is appended to there.
+/// LR32: where a server leads on to the log, it is appended to there.
 #[tokio::test]
 async fn a_log_that_moved_is_appended_to_where_it_is() {
     let site = Site::start(|asked: &Asked| match (&*asked.method, &*asked.target) {
@@ -54,7 +54,7 @@ fn a_copy_is_written_by_one_at_a_time() {
     guard.try_lock().unwrap();
 }
 
-/// R44: a snapshot is whole, so that it may travel packed; of a log's bytes some are asked for, and never packed.
+/// LR44: a snapshot is whole, so that it may travel packed; of a log's bytes some are asked for, and never packed.
 #[tokio::test]
 async fn a_snapshot_is_packed_on_its_way_and_a_log_is_not() {
     const LINE: &[u8] = b"{\"what\":\"somebody made of the log\"}\n";

@@ -15,7 +15,7 @@ fn revision(text: &str) -> Revision {
     text.parse().unwrap()
 }
 
-/// What is passed on is what came, to the byte (gotcha 16).
+/// What is passed on is what came, to the byte (CG16).
 #[test]
 fn values_pass_through_unmodified() {
     let members = r#""n":1.0,"big":9007199254740993,"e":1E400,"a":1,"a":2,"s":"\ud83d\u0041\/ \\\" ","deep":{"_id":[]}"#;

@@ -49,7 +49,7 @@ pub async fn compare(
         }
         let read = if can_be { found.next().flatten() } else { None };
         let tree = read.as_ref().map(|read| &read.document.tree);
-        // A revision is here wherever it is in the tree (gotcha 5).
+        // A revision is here wherever it is in the tree (CG5).
         let is_missing = |it: &Revision| !tree.is_some_and(|tree| tree.contains(it));
         let missing: Vec<Revision> = revisions.into_iter().filter(is_missing).collect();
         let Some(greatest) = missing.iter().map(Revision::generation).max() else { continue };

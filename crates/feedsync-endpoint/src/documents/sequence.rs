@@ -1,7 +1,7 @@
 //! Places in the order of changes as clients know them: `number-epoch`.
 //!
 //! A place of another life of the database means its beginning: what a client has seen since a backup was made that was put
-//! back, it is told again, which costs time and loses nothing (gotcha 14).
+//! back, it is told again, which costs time and loses nothing (CG14).
 
 use std::fmt::Write as _;
 

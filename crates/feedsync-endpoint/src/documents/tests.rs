@@ -168,7 +168,7 @@ fn the_same_edit_is_no_conflict() {
     assert_eq!(revision, write(&other));
 }
 
-/// What is known takes no place in the order again, or two live replications would never come to rest (gotcha 6).
+/// What is known takes no place in the order again, or two live replications would never come to rest (CG6).
 #[test]
 fn what_is_known_is_not_written_again() {
     let room = Room::new();

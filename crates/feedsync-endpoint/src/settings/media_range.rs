@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// What a collection accepts: `image/*`, `*/*`, `application/atom+xml;type=entry`. Kept as written;
-/// types and names of parameters are compared without case (A7).
+/// types and names of parameters are compared without case (AP7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MediaRange(String);
@@ -17,7 +17,7 @@ pub struct MediaRange(String);
 pub struct MediaRangeError(String);
 
 impl MediaRange {
-    /// Entries of Atom, the text that AtomPub clients compare (A6).
+    /// Entries of Atom, the text that AtomPub clients compare (AP6).
     pub fn entry() -> Self {
         Self("application/atom+xml;type=entry".to_owned())
     }

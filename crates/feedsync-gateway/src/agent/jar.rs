@@ -1,4 +1,4 @@
-//! Cookies that servers set in answers to requests of ours (C36): they go back to the same server with later
+//! Cookies that servers set in answers to requests of ours (R-B36): they go back to the same server with later
 //! requests of the same people, and never to an application.
 //!
 //! Nobody looks at their domains: a cookie goes back to the host that set it and to no other (RFC 6265 5.3,

@@ -7,7 +7,7 @@
 //!   whoever asked gets the error.
 //! - Events are told in the order of the steps, and those of a step that has to outlive a power cut once the
 //!   disk holds it.
-//! - Requests of ours leave from here alone, with the credentials that were registered (B31, B152).
+//! - Requests of ours leave from here alone, with the credentials that were registered (BI31, BI152).
 
 mod ambient;
 mod background;

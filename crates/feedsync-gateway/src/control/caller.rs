@@ -129,7 +129,7 @@ impl Sight<'_> {
     }
 
     /// Whether it may see what happened to these people in this feed. Who keeps the gateway sees also what
-    /// is left of subscriptions that have ended (C17).
+    /// is left of subscriptions that have ended (R-B17).
     pub(crate) fn sees(
         &self,
         interceptor: &Interceptor,

@@ -1,4 +1,4 @@
-//! Which application holds which subscription (C13).
+//! Which application holds which subscription (R-B13).
 //!
 //! Each page holds what it subscribes to for itself, so that one that unsubscribes ends nothing for another.
 //! A page that is gone without a word leaves what it held to its application: it stays subscribed, and goes

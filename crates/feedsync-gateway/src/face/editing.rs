@@ -1,4 +1,4 @@
-//! Edits: taken, or carried to their server while the application waits (BITSY 3.2 to 3.5, C35).
+//! Edits: taken, or carried to their server while the application waits (BITSY 3.2 to 3.5, R-B35).
 //!
 //! Once its body is here, an edit is brought to its end, whether the application still waits or not: what its
 //! server carried out is noted, and what follows on the same resource comes after it.

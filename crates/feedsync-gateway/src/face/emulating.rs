@@ -1,6 +1,6 @@
 //! Pages of other origins that ask as they would ask a proxy: below the prefixes of the configurations that
 //! subscriptions name (BITSY 2.3), and everything in reverse mode, where the gateway is such a proxy itself.
-//! Looked at before anything else (B112), and for pages of origins that were allowed.
+//! Looked at before anything else (BI112), and for pages of origins that were allowed.
 
 use feedsync_offline::proxy::Style;
 use http::header::{HeaderMap, HeaderValue};

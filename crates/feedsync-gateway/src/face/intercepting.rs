@@ -135,7 +135,7 @@ impl Face {
     }
 
     /// Passes a request on; if its server is not to be reached, it is answered as without a network: who gave
-    /// other credentials is told which are needed (C37), and what is not stored is not here (C6).
+    /// other credentials is told which are needed (R-B37), and what is not stored is not here (R-B6).
     pub(super) async fn pass_or_miss(
         &self,
         agent: &Arc<Agent>,

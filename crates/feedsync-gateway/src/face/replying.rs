@@ -1,5 +1,5 @@
 //! What is answered from the store: whole, in part, or with the word that the application has it already (RFC
-//! 9110 13, 14, C28).
+//! 9110 13, 14, R-B28).
 
 use std::ops::Range;
 use std::time::{Duration, SystemTime};

@@ -8,7 +8,7 @@
 //!   are neither held nor stored is refused.
 //! - Bytes are compared with their digest whenever they are read from the disk: damaged ones are an error, never
 //!   bytes.
-//! - One process at a time has the directory, and nobody but its owner reads it (C37, 4.3).
+//! - One process at a time has the directory, and nobody but its owner reads it (R-B37, 4.3).
 
 mod attempts;
 mod changes;

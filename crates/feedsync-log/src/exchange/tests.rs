@@ -51,7 +51,7 @@ fn of_hub(answer: Answer) -> Answer {
     Answer { generation: Some("g".to_owned()), ..answer }
 }
 
-/// R25, R31: offsets count in answers that are not packed.
+/// LR25, LR31: offsets count in answers that are not packed.
 #[test]
 fn body_begins_where_the_request_or_the_range_of_the_answer_says() {
     let range = |text: &str| Some(text.to_owned());
@@ -71,7 +71,7 @@ fn body_begins_where_the_request_or_the_range_of_the_answer_says() {
     }
 }
 
-/// R29: weak tags cannot be compared strongly, and an empty one names nothing.
+/// LR29: weak tags cannot be compared strongly, and an empty one names nothing.
 #[test]
 fn only_quoted_tags_with_a_text_are_strong() {
     for (etag, is_strong) in
@@ -113,7 +113,7 @@ fn pages_are_known_by_media_type_or_by_the_begin_of_their_body() {
     }
 }
 
-/// R9, R20, R26: a whole log has a tag or a date, and is no document of another kind. A part names its range.
+/// LR9, LR20, LR26: a whole log has a tag or a date, and is no document of another kind. A part names its range.
 #[test]
 fn success_without_the_marks_of_a_log_is_no_log() {
     let plain = |status| typed(status, "text/plain");
@@ -146,7 +146,7 @@ fn success_without_the_marks_of_a_log_is_no_log() {
     }
 }
 
-/// R13, R35, R45: a server that stored a body says so with a tag, in no document for people or programs.
+/// LR13, LR35, LR45: a server that stored a body says so with a tag, in no document for people or programs.
 #[test]
 fn body_is_stored_if_a_tagged_success_says_so() {
     for (answer, is_stored) in [
@@ -166,7 +166,7 @@ fn body_is_stored_if_a_tagged_success_says_so() {
     }
 }
 
-/// R36: a refusal of a server that tells generations apart names one, or says that there is no log.
+/// LR36: a refusal of a server that tells generations apart names one, or says that there is no log.
 #[test]
 fn refusal_comes_from_the_server_of_the_log_or_from_another() {
     let problem = "application/problem+json";

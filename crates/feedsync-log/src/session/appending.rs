@@ -1,4 +1,4 @@
-//! Steps 4 and 5: appending what waits (R12, R13, R18, R29, R32, R36).
+//! Steps 4 and 5: appending what waits (LR12, LR13, LR18, LR29, LR32, LR36).
 
 use super::{
     Answer, Append, Condition, Event, LEAST_APPEND, MOST_APPEND, MOST_OUTRUN, Phase, Session,
@@ -86,7 +86,7 @@ impl Session {
                 self.appended(append, answer, unread);
                 Event::Appended(append.records)
             }
-            // The length is another one, or the tag is (R36); or the log is not there, or there already.
+            // The length is another one, or the tag is (LR36); or the log is not there, or there already.
             404 | 409 | 412 => match answer.refused(self.position.generation.is_some()) {
                 Ok(()) if answer.status == 404 && append.condition == Condition::Absent => {
                     self.stop(Stop::Rejected(404))
@@ -117,7 +117,7 @@ impl Session {
     }
 
     /// Whether an answer can come from nobody but the server of the log. A server that tells generations apart names
-    /// the generation that was read. Any other gives the longer log another strong entity tag (R13, R35).
+    /// the generation that was read. Any other gives the longer log another strong entity tag (LR13, LR35).
     fn is_proof(&self, answer: &Answer) -> bool {
         let tag = answer.etag.as_deref().unwrap_or_default();
         match &self.position.generation {
@@ -155,9 +155,9 @@ impl Session {
         }
     }
 
-    /// Somebody was quicker: back to step 1 (R13). Where the server tells generations apart, the next try is at
+    /// Somebody was quicker: back to step 1 (LR13). Where the server tells generations apart, the next try is at
     /// the place that the refusal told, which is true for a moment only, and then wherever the log ends: so
-    /// nobody is outrun for ever, however many there are. Elsewhere all wait, and not all as long (R18).
+    /// nobody is outrun for ever, however many there are. Elsewhere all wait, and not all as long (LR18).
     fn outrun(&mut self, answer: &Answer, random: u64) -> Event {
         self.outrun += 1;
         if self.outrun > MOST_OUTRUN {

@@ -1,4 +1,4 @@
-//! Steps 1 and 2: reading what was appended (R20 to R32).
+//! Steps 1 and 2: reading what was appended (LR20 to LR32).
 
 use super::{
     Answer, DOUBTS, END, Event, Lines, MOST_READ, Phase, Position, Range, Read, Session, Start,
@@ -8,7 +8,7 @@ use crate::exchange::ContentRange;
 use crate::record::Line;
 use crate::stamp::Millis;
 
-/// What a web server's cache may need to notice that a file has grown (R30).
+/// What a web server's cache may need to notice that a file has grown (LR30).
 const STALE: Millis = Millis::new(1_500);
 
 impl Session {
@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// Looks for an append that was confirmed without proof. What is found counts as appended. What is not found in
-    /// the whole log, though caches had time to notice (R30), is appended again, a bounded number of times.
+    /// the whole log, though caches had time to notice (LR30), is appended again, a bounded number of times.
     pub(super) fn look_for_appended(&mut self, event: Event) -> Event {
         let Some(append) = &self.unproved else { return event };
         match event {
@@ -73,7 +73,7 @@ impl Session {
             Event::Lines(ref lines) if contains(lines, &append.body) => {
                 let records = append.records;
                 (self.unproved, self.looks, self.claims) = (None, 0, 0);
-                // Who reads the log knows its own records in what is read (R14).
+                // Who reads the log knows its own records in what is read (LR14).
                 if self.start == Start::End { Event::Appended(records) } else { event }
             }
             Event::Nothing | Event::Lines(_) if self.phase == Phase::InStep => {
@@ -219,7 +219,7 @@ impl Session {
         self.position.newer = newer.max().max(self.position.newer);
     }
 
-    /// The range begins where the log ends, or behind that (R24).
+    /// The range begins where the log ends, or behind that (LR24).
     fn nothing_there(&mut self, answer: &Answer) -> Event {
         if self.is_another(answer) {
             return self.restart();
@@ -325,7 +325,7 @@ fn contains(lines: &[u8], body: &[u8]) -> bool {
 fn sent(read: &Read, answer: &Answer) -> Result<(u64, bool), &'static str> {
     let length = answer.body.len() as u64;
     if answer.status == 200 {
-        // All of it (R26): the server does not know ranges, or something between does not.
+        // All of it (LR26): the server does not know ranges, or something between does not.
         return Ok((answer.start, answer.ended));
     }
     let range = answer.content_range.as_deref().and_then(ContentRange::parse);

@@ -12,22 +12,22 @@ pub enum Stop {
     /// No answer, or none that is complete, however often it was asked.
     #[error(transparent)]
     Interrupted(Interruption),
-    /// There are records of a later version: who does not understand them must not append (R48).
+    /// There are records of a later version: who does not understand them must not append (LR48).
     #[error("the log has records of the later version {0}; update the program")]
     Newer(u64),
     /// Others kept being quicker.
     #[error("others kept appending at the same time")]
     Contended,
-    /// The credentials do not suffice (R32).
+    /// The credentials do not suffice (LR32).
     #[error("the server refuses it ({0}): other credentials are needed")]
     Refused(u16),
-    /// The log was removed (R32).
+    /// The log was removed (LR32).
     #[error("the log was removed (410); whether it begins again is for people to decide")]
     Gone,
     /// There was a log, and now there is none.
     #[error("the log is not there any more (404); whether it begins again is for people to decide")]
     Vanished,
-    /// The log may not grow (R36).
+    /// The log may not grow (LR36).
     #[error("the log is full (507): it must be compacted first, or have more room")]
     Full,
     /// One record is more than the server takes.

@@ -99,7 +99,7 @@ impl Interceptor {
     }
 
     /// The edits that a feed, or a page of it, does not show yet, in their order. New members show on the
-    /// first page (C30).
+    /// first page (R-B30).
     fn edits_of(
         &self,
         found: &Found<'_>,
@@ -169,7 +169,7 @@ impl Reply {
         Self { status: StatusCode::PERMANENT_REDIRECT, headers, shows: Shows::Nothing }
     }
 
-    /// 504: there is no network, and nothing is stored (C6).
+    /// 504: there is no network, and nothing is stored (R-B6).
     pub fn unreachable(location: &Location) -> Self {
         let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, PROBLEM), NOT_STORED]);
         answer::missed(&mut headers);
@@ -195,7 +195,7 @@ impl Reply {
         Self { status: StatusCode::UNAUTHORIZED, headers, shows }
     }
 
-    /// What may be done (C1).
+    /// What may be done (R-B1).
     pub(super) fn options(allow: &'static str) -> Self {
         let mut headers = HeaderMap::from_iter([(header::ALLOW, HeaderValue::from_static(allow))]);
         if allow.contains(Method::POST.as_str()) {

@@ -21,7 +21,7 @@ use crate::subscription::round::{Fetch, Part, Settled};
 use crate::time::Time;
 use crate::validation::{renewed, validates};
 
-/// How often a page where a feed was is taken for the work of somebody who sits between (C43).
+/// How often a page where a feed was is taken for the work of somebody who sits between (R-B43).
 const PORTALS: u32 = 10;
 
 /// A request and its answer, for who is told of them.
@@ -263,7 +263,7 @@ impl Interceptor {
         }
     }
 
-    /// Stores what a server said instead, where that is what applications are to get (2.1.3, 4.3, C20): that
+    /// Stores what a server said instead, where that is what applications are to get (2.1.3, 4.3, R-B20): that
     /// they may not have it; to the letter that it is not there; anything, where there is nothing better.
     fn spoiled<S: Stored>(
         &mut self,

@@ -282,7 +282,7 @@ impl Interceptor {
         given.iter().find(|tag| is_ours && tag.starts_with('"') && *tag != wanted).cloned()
     }
 
-    /// Whether what would be shown is what a request accepts (C28).
+    /// Whether what would be shown is what a request accepts (R-B28).
     fn accepts(&self, headers: &HeaderMap, found: &Found<'_>) -> bool {
         let Some(keeping) = self.keepings.get(&found.keeping) else { return true };
         let edited = found.edit.and_then(|edit| edit.asked.body.as_ref());

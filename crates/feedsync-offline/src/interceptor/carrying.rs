@@ -1,4 +1,4 @@
-//! Edits that go to their server while the application waits, and what was carried out (BITSY 3.5, C35).
+//! Edits that go to their server while the application waits, and what was carried out (BITSY 3.5, R-B35).
 
 use std::collections::BTreeSet;
 

@@ -26,7 +26,7 @@ pub(super) fn feed_of(bytes: &[u8], address: &Location) -> Option<MemberFeed> {
     MemberFeed::read(bytes, &options).ok().filter(MemberFeed::is_feed)
 }
 
-/// A feed that can be subscribed to and not edited: RSS, or JSON Feed (C44).
+/// A feed that can be subscribed to and not edited: RSS, or JSON Feed (R-B44).
 pub(super) fn read_only(bytes: &[u8], address: &Location) -> Option<Plain> {
     let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
     let format = detect(bytes)?;
@@ -50,7 +50,7 @@ pub(super) fn is_page(headers: &HeaderMap) -> bool {
     essence(headers).is_some_and(|kind| matches!(&*kind, "text/html" | "application/xhtml+xml"))
 }
 
-/// Whether an answer says that it is the configuration of a proxy, or at least XML (C24).
+/// Whether an answer says that it is the configuration of a proxy, or at least XML (R-B24).
 pub(super) fn is_configuration(headers: &HeaderMap) -> bool {
     let kinds = [feedsync_formats::PROXY_TYPE, "application/xml", "text/xml"];
     essence(headers).is_none_or(|kind| kinds.contains(&&*kind))

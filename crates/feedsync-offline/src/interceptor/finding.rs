@@ -1,5 +1,5 @@
 //! Where members are that were made and whose server did not say, when no round is going to tell: edits of them
-//! leave whatever state their subscription is in (BITSY 2.1.3, C32).
+//! leave whatever state their subscription is in (BITSY 2.1.3, R-B32).
 
 use std::time::Duration;
 

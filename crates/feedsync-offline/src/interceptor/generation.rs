@@ -1,5 +1,5 @@
 //! A feed as one round found it, which takes the place of the one before at once: nobody sees a feed whose
-//! links lead to what is not stored yet (BITSY 2.1.1, C12).
+//! links lead to what is not stored yet (BITSY 2.1.1, R-B12).
 
 use std::collections::BTreeMap;
 
@@ -168,7 +168,7 @@ impl Interceptor {
     }
 
     /// Ends a round: what it found is what applications see from now on, also if some of it could not be had
-    /// (C12, C19).
+    /// (R-B12, R-B19).
     pub(super) fn end_round(&mut self, step: &mut Step, id: KeepingId, end: End, now: Time) {
         let Some(underway) = self.underway.remove(&id) else { return };
         let gathered = underway.gathered;

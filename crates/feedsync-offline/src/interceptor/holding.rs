@@ -1,4 +1,4 @@
-//! Edits that are put off or held, and edits that pass them (BITSY 3.5, C34, C35).
+//! Edits that are put off or held, and edits that pass them (BITSY 3.5, R-B34, R-B35).
 //!
 //! A response that puts an edit off keeps back that edit and later ones of the same resource. Other edits of the
 //! collection pass it, one at a time. A new member that is like one which may have been made waits for it: looking

@@ -2,7 +2,7 @@
 //!
 //! A POST is looked for in its feed, a PUT where it was put. Neither a page of a portal nor an answer that could
 //! as well be from before says that an edit was carried out; and what cannot be told apart is an error, with
-//! what was sent, rather than a guess (C35, C43).
+//! what was sent, rather than a guess (R-B35, R-B43).
 
 use std::time::Duration;
 

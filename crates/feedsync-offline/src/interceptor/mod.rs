@@ -100,7 +100,7 @@ pub struct Keeping {
 pub struct Settings {
     /// How closely the document is followed.
     pub profile: Profile,
-    /// Whether what somebody else's server forbids to store is not stored (C26).
+    /// Whether what somebody else's server forbids to store is not stored (R-B26).
     pub honours_no_store: bool,
 }
 

@@ -73,7 +73,7 @@ impl Composed {
         format!("local-{:.16}-{:016x}", self.document.digest.to_string(), hasher.finish())
     }
 
-    /// Its bytes. An edit that is no entry, or a document that is no feed, shows nothing (C30).
+    /// Its bytes. An edit that is no entry, or a document that is no feed, shows nothing (R-B30).
     pub fn bytes<S: Stored>(&self, stored: &S) -> Result<Vec<u8>, S::Error> {
         let document = stored.content(&self.document)?;
         let options = ReadOptions { base: Some(self.address.as_str()), ..ReadOptions::tolerant() };

@@ -1,7 +1,7 @@
 //! Edits on their way, in the background (BITSY 3.5).
 //!
 //! What may have arrived is looked for before it is sent again: a POST in its feed, a PUT where it was put. An
-//! answer that a captive portal may have given is believed once its server has been seen (C43).
+//! answer that a captive portal may have given is believed once its server has been seen (R-B43).
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
@@ -132,7 +132,7 @@ impl Interceptor {
         Request { body, ..self.request(edit, method(asked.method), to, headers) }
     }
 
-    /// Leaves out of the headers of an edit what is not for where it goes (C8): what was registered is added
+    /// Leaves out of the headers of an edit what is not for where it goes (R-B8): what was registered is added
     /// where it may go, and where its server sends it to is none of whom the application spoke to.
     fn keep_secrets(&self, headers: &mut HeaderMap, edit: &Edit<Entity>, to: &Location) {
         let asked = &edit.asked;

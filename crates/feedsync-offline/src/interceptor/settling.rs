@@ -136,7 +136,7 @@ pub(super) fn body(edit: &Edit<Entity>) -> Option<Content> {
     edit.asked.body.as_ref().map(|body| body.content)
 }
 
-/// An interaction as one of an edit, whatever was asked to find out what became of it (C33).
+/// An interaction as one of an edit, whatever was asked to find out what became of it (R-B33).
 pub(super) fn of_edit(
     edit: &Edit<Entity>,
     interaction: Interaction<Option<Content>>,

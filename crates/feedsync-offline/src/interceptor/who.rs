@@ -1,4 +1,4 @@
-//! Who asks, as far as an address is concerned (BITSY 4.3, 4.4, C37).
+//! Who asks, as far as an address is concerned (BITSY 4.3, 4.4, R-B37).
 
 use http::HeaderMap;
 use http::header::COOKIE;
@@ -38,7 +38,7 @@ impl Interceptor {
             .next()
     }
 
-    /// Whether a request comes from one of a partition; that of the public is everybody's (C37).
+    /// Whether a request comes from one of a partition; that of the public is everybody's (R-B37).
     fn is_known(&self, partition: Partition, headers: &HeaderMap) -> bool {
         let credentials = self.credentials.get(&partition);
         credentials.is_some_and(|known| known.is_public() || known.check(headers).is_ok())

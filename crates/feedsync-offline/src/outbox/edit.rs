@@ -24,7 +24,7 @@ pub struct NewEdit<B> {
     /// The feed that shows what it edits.
     pub feed: Location,
     /// What it edits: for POST the address under which the new member is known until it has one of its
-    /// server's (C29).
+    /// server's (R-B29).
     pub resource: Location,
     /// The collection in whose order it leaves; of what is in none, the resource.
     pub line: Location,

@@ -1,4 +1,4 @@
-//! Edits on their way to their servers (BITSY 3.5, C35).
+//! Edits on their way to their servers (BITSY 3.5, R-B35).
 //!
 //! - Edits of one resource by the same people leave in the order in which they came. Edits of one collection
 //!   leave one at a time and in that order too, but no edit waits for another that its server has accepted,

@@ -35,7 +35,7 @@ impl Style {
     }
 
     /// What the proxy itself answers to a page that it serves, before the request is looked at as any other
-    /// (B112). What it does not answer is asked of the server.
+    /// (BI112). What it does not answer is asked of the server.
     pub fn answer(self, method: &Method, headers: &HeaderMap) -> Option<Response<()>> {
         match self {
             Self::CrossDomain => cross_domain::answer(method, headers),
@@ -77,7 +77,7 @@ pub enum ConfigurationError {
         /// What is wrong with it.
         error: LocationError,
     },
-    /// Two namespaces have the same prefix, or one that begins with the other (2.3, C24).
+    /// Two namespaces have the same prefix, or one that begins with the other (2.3, R-B24).
     #[error("line {line}, column {column}: the prefix {prefix} overlaps with {other}")]
     Overlap {
         /// Line of the second namespace.

@@ -48,7 +48,7 @@ pub struct Wanted {
     pub feed: Location,
     /// The headers that are sent, and by which the application is known.
     pub registered: Registered,
-    /// Minutes between two rounds at least; 0 leaves it to us (C11).
+    /// Minutes between two rounds at least; 0 leaves it to us (R-B11).
     pub interval: u16,
     /// The relations of links that are followed.
     pub follows: BTreeSet<Relation>,
@@ -117,7 +117,7 @@ impl SubscriptionBuilder {
 
 impl Wanted {
     /// Whether one subscription serves both: the same feed for the same people. One variant of it is stored, that
-    /// of who came first; who wants another is answered by its server, or not without a network (3, C28).
+    /// of who came first; who wants another is answered by its server, or not without a network (3, R-B28).
     pub fn matches(&self, other: &Self) -> bool {
         let partition = |wanted: &Self| Credentials::of(&wanted.registered).partition();
         self.feed == other.feed && partition(self) == partition(other)

@@ -25,7 +25,7 @@ use state::{State, Trigger};
 pub const DEFAULT_INTERVAL: Duration = Duration::from_secs(30 * 60);
 
 /// One application's hold on a subscription: what it asks for is taken back with it, and what others ask
-/// for stays (C13).
+/// for stays (R-B13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Holder(pub u64);
 
@@ -86,7 +86,7 @@ pub enum End {
 }
 
 impl Subscription {
-    /// A new subscription of one application: it is about to begin (C18).
+    /// A new subscription of one application: it is about to begin (R-B18).
     pub fn new(wanted: Wanted, holder: Holder) -> Self {
         let hold = Hold { interval: wanted.interval, follows: wanted.follows.clone() };
         Self {
@@ -292,7 +292,7 @@ impl Subscription {
     }
 
     /// Ends a round. The interval runs from the end of one that fetched the feed; a server may make it
-    /// longer, never shorter (C11, C19).
+    /// longer, never shorter (R-B11, R-B19).
     pub fn end(&mut self, end: End, now: Time) -> Option<State> {
         match end {
             End::Failed => self.follow(Trigger::Failed),

@@ -1,4 +1,4 @@
-//! What an answer to a request of a subscription means (BITSY 2.1.3, C19).
+//! What an answer to a request of a subscription means (BITSY 2.1.3, R-B19).
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Outcome {
     /// [`Outcome::Stored`] next.
     ///
     /// 202 is inside 2xx, and pauses all the same; what was not asked for in parts does not come in
-    /// parts; 429 is a 503 by another name (C19).
+    /// parts; 429 is a 503 by another name (R-B19).
     pub fn of(status: StatusCode, headers: &HeaderMap, now: Time) -> Self {
         match status.as_u16() {
             202 | 206 => Self::Failed,

@@ -1,13 +1,13 @@
 //! One round of a subscription: the feed, then what it links to (BITSY 2.1.3; 2.1.4 is announced and
-//! missing, so this is ours, C21).
+//! missing, so this is ours, R-B21).
 //!
 //! - The configuration of the proxy comes first, then the feed. Links of the relations that are followed,
 //!   of the feed and of its entries, come next, in document order, each address once.
 //! - A link is followed one hop deep. Pages of the feed are the exception: where `next` or `prev-archive`
 //!   is followed, each page is read as the feed is.
 //! - Every resource is tried before the round ends: one that fails keeps no other back, and one failure
-//!   makes the round a failure (C19).
-//! - What a network took away is tried again when there is one; it is neither success nor failure (B67).
+//!   makes the round a failure (R-B19).
+//! - What a network took away is tried again when there is one; it is neither success nor failure (BI67).
 //! - A round of what a server asked to try later fetches that and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -66,7 +66,7 @@ pub enum Settled {
 pub enum Counted {
     /// The request is done with, and goes on elsewhere if it moved.
     Yes,
-    /// It moved once too often, or in a circle: that is a failure of the server (C19).
+    /// It moved once too often, or in a circle: that is a failure of the server (R-B19).
     AsFailure,
 }
 

@@ -1,7 +1,7 @@
 //! The states of a subscription (BITSY 2.1.3).
 //!
 //! The text promises numbers and gives one, `WAITING = 2` in an example; the order in which it names the
-//! states agrees with it (C14). What its diagram leaves out is settled as C19 has it: one may pause and
+//! states agrees with it (R-B14). What its diagram leaves out is settled as R-B19 has it: one may pause and
 //! unsubscribe in every state but the last, and what means nothing in a state changes nothing.
 
 /// Where a subscription stands.

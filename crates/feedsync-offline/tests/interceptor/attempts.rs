@@ -1,4 +1,4 @@
-//! Edits that were carried by a process that ended before it heard what became of them (BITSY 3.5, C35).
+//! Edits that were carried by a process that ended before it heard what became of them (BITSY 3.5, R-B35).
 
 use crate::desk::{Arrived, Desk, EDITABLE, FEED, answer, entry, feed};
 

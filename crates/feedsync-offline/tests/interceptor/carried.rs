@@ -1,4 +1,4 @@
-//! Edits that go to their server while the application waits (BITSY 3.5, C35).
+//! Edits that go to their server while the application waits (BITSY 3.5, R-B35).
 
 use feedsync_offline::interceptor::{
     Carried, Change, Decision, Entity, Proposed, Reply, Request, Step,

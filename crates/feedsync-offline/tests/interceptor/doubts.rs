@@ -1,4 +1,4 @@
-//! Edits of which nobody knows what became, and what must not be taken for them (BITSY 3.5, C32, C35).
+//! Edits of which nobody knows what became, and what must not be taken for them (BITSY 3.5, R-B32, R-B35).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The traces that the document prints (BITSY 2.2, B97).
+//! The traces that the document prints (BITSY 2.2, BI97).
 
 use feedsync_offline::event::headers_text;
 use feedsync_offline::interceptor::News;
@@ -107,7 +107,7 @@ fn an_update_that_arrives_is_told_with_the_headers_of_the_answer() {
     assert!(desk.errors().is_empty());
 }
 
-/// The document prints the feed where the entry was put, against its own 2.2.1 (C40).
+/// The document prints the feed where the entry was put, against its own 2.2.1 (R-B40).
 #[test]
 fn an_update_that_is_refused_is_told_and_stands_as_an_error() {
     let (desk, printed) = put(409, &[]);

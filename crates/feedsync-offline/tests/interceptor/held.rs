@@ -1,5 +1,5 @@
 //! Edits that are put off, held or refused: nobody else's edit waits for them, and none of them waits in silence
-//! (BITSY 3.5, C34, C35).
+//! (BITSY 3.5, R-B34, R-B35).
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Edits that may have been carried out: where the gateway looks for them, and what it makes of what it finds
-//! (BITSY 3.5, C35, C43).
+//! (BITSY 3.5, R-B35, R-B43).
 
 use std::time::Duration;
 

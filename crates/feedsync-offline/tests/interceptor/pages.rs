@@ -1,4 +1,4 @@
-//! Feeds of several pages, and members that come and go with them (BITSY 2.1.1, 2.1.3, C12, C21).
+//! Feeds of several pages, and members that come and go with them (BITSY 2.1.1, 2.1.3, R-B12, R-B21).
 
 use std::time::Duration;
 

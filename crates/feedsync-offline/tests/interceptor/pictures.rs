@@ -1,4 +1,4 @@
-//! Media that may have been made: the gateway compares those that are new in the feed (BITSY 3.5, C35).
+//! Media that may have been made: the gateway compares those that are new in the feed (BITSY 3.5, R-B35).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Redirections of edits, and answers that put an edit in doubt (BITSY 3.5, C33, C43).
+//! Redirections of edits, and answers that put an edit in doubt (BITSY 3.5, R-B33, R-B43).
 
 use std::time::Duration;
 

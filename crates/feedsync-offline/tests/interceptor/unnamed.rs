@@ -1,5 +1,5 @@
 //! Members that were made and whose server has not told the address: a feed that no round fetches is asked for them
-//! (BITSY 2.1.3, C32).
+//! (BITSY 2.1.3, R-B32).
 
 use std::time::Duration;
 

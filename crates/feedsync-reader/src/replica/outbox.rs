@@ -1,4 +1,4 @@
-//! What was done here and is not in the log yet: of what one feed or article is about, no more than counts (R11, R16).
+//! What was done here and is not in the log yet: of what one feed or article is about, no more than counts (LR11, LR16).
 
 use std::collections::BTreeMap;
 

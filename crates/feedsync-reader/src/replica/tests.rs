@@ -35,7 +35,7 @@ fn having_read(lines: &str) -> (Session, Event) {
     (session, event)
 }
 
-/// R16: of marks that were set and taken back, one record waits; what is so already makes none.
+/// LR16: of marks that were set and taken back, one record waits; what is so already makes none.
 #[test]
 fn of_marks_that_were_taken_back_only_the_last_waits() {
     let mut laptop = replica("laptop");
@@ -46,12 +46,12 @@ fn of_marks_that_were_taken_back_only_the_last_waits() {
     let ids: Vec<_> = waiting.iter().map(|(id, _)| id.to_string()).collect();
     assert_eq!(ids, ["laptop:3", "laptop:4"]);
     assert!(!laptop.act(&feed(), &read("a"), Millis::new(1)));
-    // R17: all of them in one.
+    // LR17: all of them in one.
     laptop.act(&feed(), &Action::ReadUpTo { at: Millis::new(9) }, Millis::new(2));
     assert_eq!(laptop.waiting_count(), 1);
 }
 
-/// R11: an earlier change here that a later one elsewhere repeats or overrules waits no longer; a later one does.
+/// LR11: an earlier change here that a later one elsewhere repeats or overrules waits no longer; a later one does.
 #[test]
 fn what_somebody_else_did_later_makes_an_earlier_change_superfluous() {
     for (theirs, waits) in [(2, 0), (9, 0), (0, 1)] {
@@ -62,13 +62,13 @@ fn what_somebody_else_did_later_makes_an_earlier_change_superfluous() {
         let (mut session, event) = having_read(&line);
         laptop.apply(event, &mut session, 7).unwrap();
         assert_eq!(laptop.waiting_count(), waits, "{theirs}");
-        // R15: the opposite is no duplicate, and the later wins.
+        // LR15: the opposite is no duplicate, and the later wins.
         phone.act(&feed(), &unread("a"), Millis::new(theirs + 1));
         assert_eq!(phone.waiting_count(), 1);
     }
 }
 
-/// R14, R38: records that arrived without an answer are recognised when they are read back.
+/// LR14, LR38: records that arrived without an answer are recognised when they are read back.
 #[test]
 fn own_records_that_come_back_are_recognised() {
     let mut laptop = replica("laptop");
@@ -101,7 +101,7 @@ fn who_meets_records_of_its_own_name_that_it_did_not_make_takes_another() {
     assert!(laptop.state().feed(feed().as_str()).unwrap().is_starred(&"c".parse().unwrap()));
 }
 
-/// R46: what another log lacks is recorded again, with the stamps that it had.
+/// LR46: what another log lacks is recorded again, with the stamps that it had.
 #[test]
 fn what_a_log_that_was_put_back_lacks_is_recorded_again() {
     let mut laptop = replica("laptop");
@@ -128,7 +128,7 @@ fn what_a_log_that_was_put_back_lacks_is_recorded_again() {
     }
 }
 
-/// R45: a new replica by snapshot equals an old one, and what it stands for is not read again.
+/// LR45: a new replica by snapshot equals an old one, and what it stands for is not read again.
 #[test]
 fn a_new_replica_by_snapshot_equals_an_old_one() {
     let mut laptop = replica("laptop");
@@ -160,7 +160,7 @@ fn a_new_replica_by_snapshot_equals_an_old_one() {
     assert_eq!(phone.waiting(), []);
 }
 
-/// R45: a server that has a page for every address keeps no new device out; what is damaged is told.
+/// LR45: a server that has a page for every address keeps no new device out; what is damaged is told.
 #[test]
 fn a_page_in_place_of_a_snapshot_is_none_and_a_damaged_snapshot_is_an_error() {
     let taken = |covers: Option<&str>, body: &[u8]| {
@@ -235,7 +235,7 @@ fn a_feed_that_moved_is_acted_on_where_it_is() {
     assert_eq!(subscribed.iter().map(|feed| &feed.address).collect::<Vec<_>>(), [&new]);
 }
 
-/// R2, R46: what is in the log and not in the state must stay in the log; what was cut off says nothing.
+/// LR2, LR46: what is in the log and not in the state must stay in the log; what was cut off says nothing.
 #[test]
 fn a_log_with_lines_that_are_not_understood_is_not_compacted() {
     let long = format!(
@@ -273,7 +273,7 @@ fn the_first_log_is_told_what_was_done_without_one() {
     assert_eq!(laptop.waiting_count(), 2);
 }
 
-/// R29, R45: a hub's log is compacted also behind a proxy that makes its tags weak.
+/// LR29, LR45: a hub's log is compacted also behind a proxy that makes its tags weak.
 #[test]
 fn a_weak_tag_of_a_hub_is_known_without_it() {
     let mut laptop = replica("laptop");

@@ -1,4 +1,4 @@
-//! What records say is done, and nothing else (R2).
+//! What records say is done, and nothing else (LR2).
 
 use crate::support::*;
 use feedsync_log::{Line, Millis};
@@ -169,7 +169,7 @@ fn of_opposite_marks_the_later_counts_wherever_it_stands() {
     assert!(feed_state(&[later]).is_read(&x(), Some(millis(2))));
 }
 
-/// Of what two devices did in the same millisecond, the same one counts everywhere (R15, T8).
+/// Of what two devices did in the same millisecond, the same one counts everywhere (LR15, LT8).
 #[test]
 fn a_tie_is_decided_by_the_device() {
     let star = (Action::Star { article: article("x") }, "5.0@a");

@@ -1,4 +1,4 @@
-//! Items of a collection carry the same state as a log does, and conflicts resolve themselves (R5, R15).
+//! Items of a collection carry the same state as a log does, and conflicts resolve themselves (LR5, LR15).
 
 use crate::support::*;
 use feedsync::{By, Edit, Item, ItemId, Outcome, Payload, Stamp, Timestamp, Version, merge};
@@ -322,7 +322,7 @@ proptest! {
     }
 
     /// Whatever replicas do and in whatever order they exchange it, they come to one item without conflicts that
-    /// says all that was ever said (T1).
+    /// says all that was ever said (LT1).
     #[test]
     fn replicas_of_an_item_come_to_one(steps in prop::collection::vec(any_step(), 0..24)) {
         let base = created(&FeedState::default(), "a.0", 1);

@@ -1,5 +1,5 @@
 //! The document of a feed and the snapshot of all: equal states have equal bytes, and nothing that a later version
-//! says is lost (R45, R48, R49).
+//! says is lost (LR45, LR48, LR49).
 
 use crate::support::*;
 use feedsync_log::Covered;
@@ -163,7 +163,7 @@ fn what_is_no_document_names_its_fault() {
 }
 
 /// 500 feeds with 200 articles each, all of which were read, two in a hundred are known one by one and half of
-/// those are starred (T7).
+/// those are starred (LT7).
 #[test]
 fn a_hundred_thousand_articles_take_little_room() {
     let mut state = ReaderState::default();

@@ -1,4 +1,4 @@
-//! Which article is which, over the documents of a feed (R7).
+//! Which article is which, over the documents of a feed (LR7).
 
 use feedsync::Timestamp;
 use feedsync_formats::{Entry, Link, entry};

@@ -1,4 +1,4 @@
-//! The laws that let three ways of carrying changes give one result (R5, R15).
+//! The laws that let three ways of carrying changes give one result (LR5, LR15).
 
 use crate::support::*;
 use feedsync_log::{Covered, Millis, Stamp};
@@ -64,7 +64,7 @@ proptest! {
     }
 
     /// Neither the order of a log, nor how often a record comes, nor where it was cut into pieces counts
-    /// (R14, T1).
+    /// (LR14, LT1).
     #[test]
     fn changes_come_in_any_order_and_any_number_of_times(
         changes in any_changes().prop_shuffle(), cut in 0..16_usize,
@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// What one replica knows and another lacks brings the other to what both know, and once only (R11, R16).
+    /// What one replica knows and another lacks brings the other to what both know, and once only (LR11, LR16).
     #[test]
     fn what_another_lacks_is_told_by_changes(one in any_state(), other in any_state()) {
         let changes = one.beyond(&other);
@@ -155,7 +155,7 @@ proptest! {
         prop_assert_eq!(one.beyond(&told), vec![]);
     }
 
-    /// What a state already says needs no record, and recording it nonetheless changes no answer (R16).
+    /// What a state already says needs no record, and recording it nonetheless changes no answer (LR16).
     #[test]
     fn what_is_told_already_changes_nothing_that_is_seen(state in any_feed_state(), action in any_action()) {
         if !action.is_told_by(&state) {

@@ -1,4 +1,4 @@
-//! What keeps a state small changes nothing that anybody asks (R17, R47).
+//! What keeps a state small changes nothing that anybody asks (LR17, LR47).
 
 use crate::support::*;
 use feedsync_log::Millis;

@@ -1,4 +1,4 @@
-//! What a person sees: folders in order, and feeds that moved as one (R7).
+//! What a person sees: folders in order, and feeds that moved as one (LR7).
 
 use crate::support::*;
 use feedsync_reader::{Action, Branch, FeedAddress, ReaderState};

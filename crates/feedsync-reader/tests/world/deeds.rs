@@ -24,7 +24,7 @@ const FEEDS: [&str; 3] =
 
 impl Deeds {
     pub(crate) fn new(random: &mut SmallRng) -> Self {
-        // Right, nearly right, and a day wrong (T5).
+        // Right, nearly right, and a day wrong (LT5).
         let bounds = [0, 500, 24 * 60 * 60 * 1_000];
         Self { deeds: Vec::new(), bound: bounds[random.random_range(0..bounds.len())] }
     }

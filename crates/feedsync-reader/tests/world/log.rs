@@ -231,7 +231,7 @@ impl World {
         self.deeds.check();
     }
 
-    /// T1, R38: whatever was lost, repeated or late, no record was appended twice.
+    /// LT1, LR38: whatever was lost, repeated or late, no record was appended twice.
     fn each_record_stands_there_once(&self) {
         let mut names: BTreeMap<RecordId, Vec<u8>> = BTreeMap::new();
         for line in &self.server.appended {

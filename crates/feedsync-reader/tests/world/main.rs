@@ -25,7 +25,7 @@ fn each_seed(schedules: u64, run: fn(u64)) {
     }
 }
 
-/// T1, T3, T5, T6, T8, T9 over a log.
+/// LT1, LT3, LT5, LT6, LT8, LT9 over a log.
 #[test]
 fn over_a_log_all_come_to_know_what_was_done() {
     each_seed(2_000, log::World::run);

@@ -1,4 +1,4 @@
-//! Servers of one log, as values: a hub, and stock web servers with all that they are known to do (R3, R20 to R38).
+//! Servers of one log, as values: a hub, and stock web servers with all that they are known to do (LR3, LR20 to LR38).
 
 use std::collections::BTreeMap;
 

@@ -142,7 +142,7 @@ impl Changes {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         }
         if feed != ChangesFeed::Normal {
-            // A proxy that collects what is sent would hold heartbeats back (gotcha 9).
+            // A proxy that collects what is sent would hold heartbeats back (CG9).
             headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
             response.extensions_mut().insert(crate::compression::AsSent);

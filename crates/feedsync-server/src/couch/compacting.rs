@@ -1,4 +1,4 @@
-//! `_compact`: done while nobody waits for it, and told of meanwhile (section 4, L22).
+//! `_compact`: done while nobody waits for it, and told of meanwhile (section 4, CL22).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -121,7 +121,7 @@ pub(super) fn info(asked: &Asked, database: &Database) -> String {
 /// In microseconds.
 const SECOND: u64 = 1_000_000;
 
-/// What never changes as long as the database is the same one (gotcha 1), and does where it was put back: when it was made,
+/// What never changes as long as the database is the same one (CG1), and does where it was put back: when it was made,
 /// and in the digits below a second which life it is.
 fn start_time(database: &Database) -> u64 {
     let life = database

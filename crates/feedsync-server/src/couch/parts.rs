@@ -182,7 +182,7 @@ fn push_document(
     Ok(())
 }
 
-/// Response with several revisions of a document as `multipart/mixed`, which CouchDB requires (gotcha 4).
+/// Response with several revisions of a document as `multipart/mixed`, which CouchDB requires (CG4).
 pub(super) fn mixed(
     asked: &Asked,
     place: Place,

@@ -103,7 +103,7 @@ pub(super) fn new_id(asked: &Asked) -> String {
     format!("{:016x}{:016x}", environment.random(), environment.random())
 }
 
-/// What a client that checks its server wants to see (L12): what holds here, as CouchDB calls it.
+/// What a client that checks its server wants to see (CL12): what holds here, as CouchDB calls it.
 async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Response, Failure> {
     let name = asked.principal.user().map_or("anybody", |user| user.as_str());
     let most = asked.hub.config.limits.database_body_bytes.to_string();

@@ -1,4 +1,4 @@
-//! Appending to a log: all of what is sent, or nothing, at its end (R34 to R38).
+//! Appending to a log: all of what is sent, or nothing, at its end (LR34 to LR38).
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
@@ -141,7 +141,7 @@ impl Appending {
         }
     }
 
-    /// The answer to what was done, and the same to what had been done before (R38).
+    /// The answer to what was done, and the same to what had been done before (LR38).
     fn answer(&self, call: &Call, start: u64, end: LogPlace) -> Response {
         let mut headers = stand(end);
         insert(&mut headers, OFFSET, &format!("{start}-{}", end.length));

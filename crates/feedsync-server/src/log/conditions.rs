@@ -1,7 +1,7 @@
-//! What a request says of where a log stands (R22, R32, R34 to R36, R45).
+//! What a request says of where a log stands (LR22, LR32, LR34 to LR36, LR45).
 //!
 //! A tag that this hub never gave stands for no place: it never matches, and the response tells the
-//! place that there is (R29). The hub gives no weak tags, and none with the name of a coding behind it: where
+//! place that there is (LR29). The hub gives no weak tags, and none with the name of a coding behind it: where
 //! one comes back so, a proxy compressed the response that the client read. It names the same place, and
 //! exactly one, so that it matches although it is weak; else nobody could append behind such a proxy.
 
@@ -102,7 +102,7 @@ impl ContentRange {
     }
 }
 
-/// The part of a log that a snapshot says to stand for: `Log-Covers`, with a tag of the log (R45).
+/// The part of a log that a snapshot says to stand for: `Log-Covers`, with a tag of the log (LR45).
 pub(super) fn covered(headers: &HeaderMap) -> Result<LogPlace, Problem> {
     if !headers.contains_key(&COVERS) {
         return Err(Problem::new(
@@ -121,7 +121,7 @@ pub(super) fn covered(headers: &HeaderMap) -> Result<LogPlace, Problem> {
     })
 }
 
-/// By what an append is known if it is asked for again: `Idempotency-Key` (R38).
+/// By what an append is known if it is asked for again: `Idempotency-Key` (LR38).
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut given = headers.get_all("idempotency-key").iter();
     let text = match (given.next(), given.next()) {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        /// R34: whatever is written as the part at an end comes back, and its length fits.
+        /// LR34: whatever is written as the part at an end comes back, and its length fits.
         #[test]
         fn a_part_comes_back(start in 0..u64::MAX / 2, length in 1..u64::MAX / 2, told: bool) {
             let end = start + length;
@@ -201,7 +201,7 @@ mod tests {
             prop_assert_eq!(beyond.parse::<ContentRange>(), Err(ContentRangeError));
         }
 
-        /// R35, R36, R45: any text is a place, or a refusal that says what is wrong; none is taken for another one.
+        /// LR35, LR36, LR45: any text is a place, or a refusal that says what is wrong; none is taken for another one.
         #[test]
         fn any_text_is_understood_or_refused(text in text()) {
             if let Ok(ContentRange { start, length }) = text.parse() {

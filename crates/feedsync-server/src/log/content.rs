@@ -1,4 +1,4 @@
-//! What may be put into a log: whole records of one media type (R4, R36).
+//! What may be put into a log: whole records of one media type (LR4, LR36).
 
 use feedsync_endpoint::MediaRange;
 use feedsync_store::Log;

@@ -1,4 +1,4 @@
-//! `GET /logs/{c}/events`: where a log stands, as Server-Sent Events (R33).
+//! `GET /logs/{c}/events`: where a log stands, as Server-Sent Events (LR33).
 //!
 //! Each event is the newest place, which is its `id` too; places between are not told, since who reads the
 //! log from where they were reads them all. Who comes back with the `Last-Event-ID` at which the log still

@@ -1,4 +1,4 @@
-//! Reading a generation of a log, whole or from where one has read to (R20 to R31).
+//! Reading a generation of a log, whole or from where one has read to (LR20 to LR31).
 //!
 //! Conditions are weighed before `Range` (RFC 9110 13.2.2): what has not grown is a 304, and what was
 //! appended a 206. It is sent as it is, in pieces, so that a log takes no more memory than a record.

@@ -1,5 +1,5 @@
 //! `/logs/{c}/snapshot`: what somebody made of a log up to a place, so that whoever begins reads that and
-//! the log from there (R44, R45).
+//! the log from there (LR44, LR45).
 //!
 //! The hub does not look into it. One that covers no more than the one that is there is refused: of
 //! several who make one the furthest stays.

@@ -1,4 +1,4 @@
-//! How it is told where a log stands: in headers, and in the problems of who believed it elsewhere (R36).
+//! How it is told where a log stands: in headers, and in the problems of who believed it elsewhere (LR36).
 
 use feedsync_store::{CollectionName, Log, LogOutcome, LogPlace};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};

@@ -1,4 +1,4 @@
-//! What binds a form to the browser that a page was sent to: without it a form is not carried out (A64).
+//! What binds a form to the browser that a page was sent to: without it a form is not carried out (AP64).
 //!
 //! Each form carries a digest of what its browser signs in with, which no other site can read or guess:
 //! the session's token, or what stands in `Authorization`. Who has not signed in gets a random cookie

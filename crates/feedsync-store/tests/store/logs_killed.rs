@@ -1,5 +1,5 @@
 //! Processes that append to one log and compact it, two at a time, and are killed: what was acknowledged is
-//! there, whole and once (R37). And a disk that is full: what does not fit changes nothing.
+//! there, whole and once (LR37). And a disk that is full: what does not fit changes nothing.
 //!
 //! The children are this test binary, run again with one of the ignored tests below.
 #![cfg(unix)]

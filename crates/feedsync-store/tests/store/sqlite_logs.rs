@@ -52,7 +52,7 @@ fn file(directory: &Path, place: LogPlace) -> PathBuf {
     directory.join("logs").join(format!("1-{}.log", place.generation))
 }
 
-/// R3: whoever may read the file serves the log, without any of our software.
+/// LR3: whoever may read the file serves the log, without any of our software.
 #[test]
 fn a_log_is_a_plain_file_of_its_owner() {
     let directory = TempDir::new().unwrap();
@@ -69,7 +69,7 @@ fn a_log_is_a_plain_file_of_its_owner() {
     }
 }
 
-/// R37: what stands behind the committed length was never acknowledged: nobody reads it, the next append writes
+/// LR37: what stands behind the committed length was never acknowledged: nobody reads it, the next append writes
 /// over it, and whoever opens the store cuts it off.
 #[test]
 fn what_a_crash_left_behind_a_log_is_cut_off() {
@@ -317,7 +317,7 @@ fn a_log_whose_file_is_damaged_says_so() {
     }
 }
 
-/// T10: offsets are 64 bits wide. The bytes are a hole of the file.
+/// LT10: offsets are 64 bits wide. The bytes are a hole of the file.
 #[test]
 #[cfg(unix)]
 fn a_log_may_be_longer_than_four_gigabytes() {

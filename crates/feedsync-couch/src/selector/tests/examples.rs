@@ -18,7 +18,7 @@ fn matches(selector: &str, body: &str) -> bool {
     selector.matches(&Subject { id: "id", revision: "1-a", is_deleted: false, body })
 }
 
-/// L32: all but chunks, tombstones without any field among them; the type alone tells.
+/// CL32: all but chunks, tombstones without any field among them; the type alone tells.
 #[test]
 fn changes_of_all_but_chunks() {
     let selector = read("{\"type\":{\"$ne\":\"leaf\"}}").unwrap();
@@ -37,7 +37,7 @@ fn changes_of_all_but_chunks() {
     assert_eq!(selector.ids(), IdRange::ALL);
 }
 
-/// L40: chunks on either side of the ids that chunks have.
+/// CL40: chunks on either side of the ids that chunks have.
 #[test]
 fn chunks_that_are_badly_named() {
     let before = read("{\"_id\":{\"$lt\":\"h:\"},\"type\":\"leaf\"}").unwrap();

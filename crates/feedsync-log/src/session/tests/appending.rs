@@ -1,6 +1,6 @@
 use super::*;
 
-/// R13, R19, R35: what waits is appended under the tag of what was read, and nothing makes no request.
+/// LR13, LR19, LR35: what waits is appended under the tag of what was read, and nothing makes no request.
 #[test]
 fn what_waits_is_appended_under_the_tag_of_what_was_read() {
     let mut session = resumed(of_generation("g", 19));
@@ -16,7 +16,7 @@ fn what_waits_is_appended_under_the_tag_of_what_was_read() {
     assert_eq!((session.position().offset, session.next(&[])), (76, None));
 }
 
-/// R32: the first append makes the log.
+/// LR32: the first append makes the log.
 #[test]
 fn where_there_is_no_log_the_first_append_makes_it() {
     let mut session = Session::new(None, Start::Whole);
@@ -32,7 +32,7 @@ fn where_there_is_no_log_the_first_append_makes_it() {
     assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
 }
 
-/// R13, R18: who was outrun reads first; then tries where the server said the log stands, and at last wherever it
+/// LR13, LR18: who was outrun reads first; then tries where the server said the log stands, and at last wherever it
 /// ends.
 #[test]
 fn who_is_outrun_begins_with_step_one_again() {
@@ -64,7 +64,7 @@ fn who_is_outrun_begins_with_step_one_again() {
     assert_eq!(read(&session).unless, None);
 }
 
-/// R13, R18: where nobody can tell whether it is still the same log, it is read before each try, and all wait.
+/// LR13, LR18: where nobody can tell whether it is still the same log, it is read before each try, and all wait.
 #[test]
 fn who_is_outrun_on_another_server_reads_and_waits() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
@@ -88,7 +88,7 @@ fn who_is_outrun_on_another_server_reads_and_waits() {
     assert!(pauses[8..].iter().all(|pause| *pause == 500));
 }
 
-/// R18: a batch has a bound; R36: and a server may have a lower one.
+/// LR18: a batch has a bound; LR36: and a server may have a lower one.
 #[test]
 fn a_batch_is_bounded_and_halved_where_it_is_too_large() {
     let mut session = resumed(of_generation("g", 19));
@@ -108,7 +108,7 @@ fn a_batch_is_bounded_and_halved_where_it_is_too_large() {
     assert_eq!(event, Event::Stopped(Stop::TooLarge(ids[0].clone())));
 }
 
-/// R18: an append that nobody answers may have been too long for the way.
+/// LR18: an append that nobody answers may have been too long for the way.
 #[test]
 fn a_batch_is_halved_where_nobody_answers() {
     let mut session = resumed(of_generation("g", 19));
@@ -125,7 +125,7 @@ fn a_batch_is_halved_where_nobody_answers() {
     }
 }
 
-/// R29: a weak tag is good for reading alone; what is appended names the length.
+/// LR29: a weak tag is good for reading alone; what is appended names the length.
 #[test]
 fn where_tags_are_weak_the_length_is_the_condition() {
     let mut session = resumed(at(ONE, Some("W/\"e\"")));
@@ -141,7 +141,7 @@ fn where_tags_are_weak_the_length_is_the_condition() {
     assert_eq!(append(&session, &waiting(&ids)).condition, strong);
 }
 
-/// R37: a torn line that stays is ended by the next append, so that it harms nothing but itself.
+/// LR37: a torn line that stays is ended by the next append, so that it harms nothing but itself.
 #[test]
 fn a_torn_line_that_stays_is_ended() {
     let mut session = resumed(of_generation("g", 19));
@@ -163,7 +163,7 @@ fn a_torn_line_that_stays_is_ended() {
     assert_eq!(session.position().offset, 45);
 }
 
-/// R37: also one that is longer than what who only writes reads of the end.
+/// LR37: also one that is longer than what who only writes reads of the end.
 #[test]
 fn a_long_torn_line_is_ended_by_who_only_writes() {
     let mut session = Session::new(None, Start::End);
@@ -175,7 +175,7 @@ fn a_long_torn_line_is_ended_by_who_only_writes() {
     assert_eq!(append(&session, &waiting(&ids)).body, format!("\n{TWO}").as_bytes());
 }
 
-/// R48: who meets a later version reads on, and appends nothing.
+/// LR48: who meets a later version reads on, and appends nothing.
 #[test]
 fn a_later_version_makes_a_replica_read_only() {
     let mut session = resumed(of_generation("g", 19));
@@ -189,7 +189,7 @@ fn a_later_version_makes_a_replica_read_only() {
     assert_eq!(resumed(session.position().clone()).position().newer, Some(2));
 }
 
-/// R48: the latest version that was met counts, in whatever order they come.
+/// LR48: the latest version that was met counts, in whatever order they come.
 #[test]
 fn latest_version_of_records_is_kept() {
     let mut session = resumed(of_generation("g", 19));
@@ -219,7 +219,7 @@ fn session_that_only_writes_does_not_interpret_versions() {
     assert_eq!(append(&session, &waiting(&ids)).body, TWO.as_bytes());
 }
 
-/// R38: after an append without an answer the log is read first, and the same bytes have the same key.
+/// LR38: after an append without an answer the log is read first, and the same bytes have the same key.
 #[test]
 fn an_append_without_an_answer_is_looked_for() {
     let mut session = resumed(of_generation("g", 19));

@@ -1,4 +1,4 @@
-//! Sizes and keys of appends (R18, R36, R38).
+//! Sizes and keys of appends (LR18, LR36, LR38).
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ fn batch_holds_as_many_records_as_its_limit_allows_and_one_at_least() {
     }
 }
 
-/// R36: half of what was too large is tried, down to single records.
+/// LR36: half of what was too large is tried, down to single records.
 #[test]
 fn batch_that_is_too_large_for_the_server_is_halved() {
     let mut session = in_step();
@@ -58,7 +58,7 @@ fn batch_that_is_too_large_for_the_server_is_halved() {
     }
 }
 
-/// R38: a server that keeps keys takes other bytes for another append.
+/// LR38: a server that keeps keys takes other bytes for another append.
 #[test]
 fn key_of_an_append_differs_where_records_or_their_bytes_differ() {
     let session = in_step();

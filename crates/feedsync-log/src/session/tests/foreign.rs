@@ -128,7 +128,7 @@ fn error_that_a_page_explains_is_foreign_but_for_methods_and_sizes() {
     }
 }
 
-/// R44: a server that has a page for every address has no snapshot.
+/// LR44: a server that has a page for every address has no snapshot.
 #[test]
 fn page_in_place_of_a_snapshot_is_none() {
     let page = typed("text/html", 200, PAGE);
@@ -155,7 +155,7 @@ fn packed_or_broken_snapshot_is_asked_for_again() {
     }
 }
 
-/// R36: a refusal says where the log ends. A page for people says nothing about a log.
+/// LR36: a refusal says where the log ends. A page for people says nothing about a log.
 #[test]
 fn refusal_that_is_a_page_is_no_verdict_of_a_log() {
     for code in [404, 409, 410, 412] {

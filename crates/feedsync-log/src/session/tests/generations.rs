@@ -1,6 +1,6 @@
 use super::*;
 
-/// R24, R28, R30, R46: a shorter log is believed when it stays so, since a cache may lag behind.
+/// LR24, LR28, LR30, LR46: a shorter log is believed when it stays so, since a cache may lag behind.
 #[test]
 fn a_log_that_became_shorter_is_doubted_before_it_is_believed() {
     let mut session = resumed(at(&ONE.repeat(20), Some("\"e\"")));
@@ -13,7 +13,7 @@ fn a_log_that_became_shorter_is_doubted_before_it_is_believed() {
     assert_eq!(*session.position(), Position::default());
 }
 
-/// R28: a log that was rewritten at the same or a greater length differs where it is compared.
+/// LR28: a log that was rewritten at the same or a greater length differs where it is compared.
 #[test]
 fn a_log_that_was_rewritten_is_noticed_where_it_is_compared() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
@@ -24,7 +24,7 @@ fn a_log_that_was_rewritten_is_noticed_where_it_is_compared() {
     );
 }
 
-/// R46: a new generation that goes on from where the replica stands needs no snapshot; any other does.
+/// LR46: a new generation that goes on from where the replica stands needs no snapshot; any other does.
 #[test]
 fn a_new_generation_is_read_on_or_begun_anew() {
     let header = |covers: &str| {
@@ -54,7 +54,7 @@ fn covered(generation: Option<&str>) -> Covered {
     Covered { covers: "g-19".to_owned(), offset: 19, overlap: ONE.to_owned(), generation }
 }
 
-/// R44, R45: a replica that never read a log begins with the snapshot and goes on behind what it covers.
+/// LR44, LR45: a replica that never read a log begins with the snapshot and goes on behind what it covers.
 #[test]
 fn a_new_replica_begins_with_the_snapshot() {
     let mut session = Session::new(None, Start::Whole);
@@ -80,7 +80,7 @@ fn a_new_replica_begins_with_the_snapshot() {
     assert_eq!(answer(&mut session, other(&both, 0)), lines(&both));
 }
 
-/// R45, R46: between the snapshot and the log, somebody compacted the log: the snapshot is asked for again. If
+/// LR45, LR46: between the snapshot and the log, somebody compacted the log: the snapshot is asked for again. If
 /// there is none, the replica knows that it lacks something.
 #[test]
 fn a_log_that_goes_on_from_another_snapshot_is_begun_anew() {
@@ -118,7 +118,7 @@ fn who_only_writes_does_not_ask_what_a_log_goes_on_from() {
     assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
 }
 
-/// R46: an empty generation goes on from nowhere: what is known here is offered to it.
+/// LR46: an empty generation goes on from nowhere: what is known here is offered to it.
 #[test]
 fn an_empty_generation_is_another_log() {
     let mut session = resumed(of_generation("g", 19));
@@ -133,7 +133,7 @@ fn an_empty_generation_is_another_log() {
     assert!(session.is_in_step());
 }
 
-/// R32, R46: a log that was removed begins again if somebody decides that; one that cannot be made is said to be so.
+/// LR32, LR46: a log that was removed begins again if somebody decides that; one that cannot be made is said to be so.
 #[test]
 fn a_removed_log_begins_again_if_somebody_says_so() {
     for may in [false, true] {
@@ -156,7 +156,7 @@ fn a_removed_log_begins_again_if_somebody_says_so() {
     }
 }
 
-/// R28, R45: what a snapshot says of generations counts where the server tells them apart, and else its bytes are
+/// LR28, LR45: what a snapshot says of generations counts where the server tells them apart, and else its bytes are
 /// compared.
 #[test]
 fn a_snapshot_beside_a_file_is_compared_with_it() {
@@ -169,7 +169,7 @@ fn a_snapshot_beside_a_file_is_compared_with_it() {
     assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
 }
 
-/// R45: where a page comes in place of a snapshot there is none; one of which the server says what it covers is there.
+/// LR45: where a page comes in place of a snapshot there is none; one of which the server says what it covers is there.
 #[test]
 fn what_is_no_snapshot_is_dismissed_unless_the_server_says_that_it_is_one() {
     for told in [None, Some("\"1.0000000a-19\"".to_owned())] {
@@ -181,7 +181,7 @@ fn what_is_no_snapshot_is_dismissed_unless_the_server_says_that_it_is_one() {
     }
 }
 
-/// R44: who may not know that there is no snapshot reads the log.
+/// LR44: who may not know that there is no snapshot reads the log.
 #[test]
 fn a_snapshot_that_nobody_may_ask_for_is_none() {
     for status_ in [401, 403, 404] {
@@ -192,7 +192,7 @@ fn a_snapshot_that_nobody_may_ask_for_is_none() {
     }
 }
 
-/// R43, R45: where a log goes on from another place than the snapshot beside it covers, it is read none the less, and
+/// LR43, LR45: where a log goes on from another place than the snapshot beside it covers, it is read none the less, and
 /// the replica knows that it lacks something.
 #[test]
 fn an_old_snapshot_beside_a_log_that_was_compacted_since_stops_nobody() {

@@ -1,4 +1,4 @@
-//! Appends that count at once, and appends that count once they are read back (R13, R30, R35).
+//! Appends that count at once, and appends that count once they are read back (LR13, LR30, LR35).
 
 use super::*;
 
@@ -57,7 +57,7 @@ fn name_of_the_generation_proves_an_append_where_generations_are_told_apart() {
     }
 }
 
-/// R29: where the tag after an append is not known or weak, the next read brings it.
+/// LR29: where the tag after an append is not known or weak, the next read brings it.
 #[test]
 fn log_is_read_again_after_an_append_without_a_strong_tag() {
     for (etag, is_strong) in [("\"g-38\"", true), ("W/\"g-38\"", false), ("", false)] {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::interruption::Interruption;
 
-/// R20, R22, R23: a conditional request for the bytes past the last known end, and nothing to do on 304.
+/// LR20, LR22, LR23: a conditional request for the bytes past the last known end, and nothing to do on 304.
 #[test]
 fn an_unchanged_log_costs_one_request() {
     let mut session = resumed(of_generation("1.0000000a", 38));
@@ -13,7 +13,7 @@ fn an_unchanged_log_costs_one_request() {
     assert_eq!(session.next(&[]), None);
 }
 
-/// R9, R25, R28: what was read last is asked for again and compared.
+/// LR9, LR25, LR28: what was read last is asked for again and compared.
 #[test]
 fn a_log_that_has_grown_gives_its_new_bytes() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
@@ -25,7 +25,7 @@ fn a_log_that_has_grown_gives_its_new_bytes() {
     assert!(session.is_in_step());
 }
 
-/// R26: servers and proxies that know no ranges send everything.
+/// LR26: servers and proxies that know no ranges send everything.
 #[test]
 fn an_answer_with_all_of_it_is_passed_over_up_to_what_is_new() {
     let both = format!("{ONE}{TWO}");
@@ -40,7 +40,7 @@ fn an_answer_with_all_of_it_is_passed_over_up_to_what_is_new() {
     assert!(matches!(event, Event::Stopped(Stop::Fault(_))), "{event:?}");
 }
 
-/// R25, R37, T9: of what was cut off, only whole lines count, and the rest is asked for again.
+/// LR25, LR37, LT9: of what was cut off, only whole lines count, and the rest is asked for again.
 #[test]
 fn an_answer_that_was_cut_off_counts_up_to_its_last_line() {
     let mut session = resumed(of_generation("g", 19));
@@ -57,7 +57,7 @@ fn an_answer_that_was_cut_off_counts_up_to_its_last_line() {
     assert_eq!(session.position().offset, 19);
 }
 
-/// R24: without a new tag, a range behind the end says that nothing is new; without a length too (lighttpd).
+/// LR24: without a new tag, a range behind the end says that nothing is new; without a length too (lighttpd).
 #[test]
 fn a_range_behind_the_end_says_that_nothing_is_new() {
     for range in [Some("bytes */19".to_owned()), None] {
@@ -68,7 +68,7 @@ fn a_range_behind_the_end_says_that_nothing_is_new() {
     }
 }
 
-/// R43: who wants no more than the last bytes begins with the first whole line, and knows that it lacks some.
+/// LR43: who wants no more than the last bytes begins with the first whole line, and knows that it lacks some.
 #[test]
 fn a_new_replica_may_begin_in_the_middle() {
     let mut session = Session::new(None, Start::Last(25));
@@ -85,7 +85,7 @@ fn a_new_replica_may_begin_in_the_middle() {
     assert!(!session.position().partial);
 }
 
-/// R43: only a session that knows nothing of a log may do with its end.
+/// LR43: only a session that knows nothing of a log may do with its end.
 #[test]
 fn session_reads_on_from_its_offset_wherever_it_would_have_begun() {
     let whole = |offset| Range::From { offset, most: MOST_READ };
@@ -106,7 +106,7 @@ fn session_reads_on_from_its_offset_wherever_it_would_have_begun() {
     }
 }
 
-/// Whether an answer tells that the log ends with it (R21, R26).
+/// Whether an answer tells that the log ends with it (LR21, LR26).
 #[test]
 fn log_is_read_on_until_an_answer_reaches_its_end() {
     let ranged = |range: &str| Answer {
@@ -140,7 +140,7 @@ fn log_is_read_on_until_an_answer_reaches_its_end() {
     }
 }
 
-/// R24: the tag of an answer without bytes is that of the log, if it has one.
+/// LR24: the tag of an answer without bytes is that of the log, if it has one.
 #[test]
 fn range_behind_the_end_keeps_or_renews_the_tag() {
     for (etag, expected) in [(Some("\"g-19x\""), "\"g-19x\""), (None, "\"g-19\"")] {
@@ -152,7 +152,7 @@ fn range_behind_the_end_keeps_or_renews_the_tag() {
     }
 }
 
-/// R28, R30: where bytes are compared, an answer that has none of them is doubted, unless it names this length.
+/// LR28, LR30: where bytes are compared, an answer that has none of them is doubted, unless it names this length.
 #[test]
 fn range_behind_the_end_of_a_file_counts_if_it_names_the_length() {
     for (range, is_end) in [(Some("bytes */19"), true), (Some("bytes */18"), false), (None, false)]
@@ -165,7 +165,7 @@ fn range_behind_the_end_of_a_file_counts_if_it_names_the_length() {
     }
 }
 
-/// R21, R27, R31 and answers that are none: nothing is taken from them.
+/// LR21, LR27, LR31 and answers that are none: nothing is taken from them.
 #[test]
 fn an_answer_that_cannot_be_one_changes_nothing() {
     let good = part(19, TWO, 38, "\"g\"");
@@ -193,7 +193,7 @@ fn an_answer_that_cannot_be_one_changes_nothing() {
     }
 }
 
-/// R32: what an error means for a session; what waits stays with the caller.
+/// LR32: what an error means for a session; what waits stays with the caller.
 #[test]
 fn errors_end_a_session_or_make_it_wait() {
     for (code, stop) in [
@@ -304,7 +304,7 @@ fn answer_or_end(session: &mut Session, code: u16) -> Event {
     answer(session, status(code))
 }
 
-/// T10: offsets have 64 bits.
+/// LT10: offsets have 64 bits.
 #[test]
 fn a_log_may_be_longer_than_four_gigabytes() {
     let offset = (1 << 32) + 19;

@@ -1,4 +1,4 @@
-//! Logs that are replaced while they are read (R28, R30, R46).
+//! Logs that are replaced while they are read (LR28, LR30, LR46).
 
 use super::*;
 
@@ -107,7 +107,7 @@ fn copy_of_a_replaced_log_is_begun_anew() {
     assert!(session.is_in_step());
 }
 
-/// R43: what a log goes on from is missing where no snapshot was applied.
+/// LR43: what a log goes on from is missing where no snapshot was applied.
 #[test]
 fn last_bytes_of_a_log_that_leaves_something_out_are_partial() {
     for (covers, is_partial) in [(Some("g-9"), true), (None, false)] {
@@ -128,7 +128,7 @@ fn last_bytes_within_one_line_are_partial_once_a_line_begins() {
     assert_eq!(session.position().offset, 14);
 }
 
-/// R30: an answer from a cache that is older than what was read is doubted; one that broke off is asked for again.
+/// LR30: an answer from a cache that is older than what was read is doubted; one that broke off is asked for again.
 #[test]
 fn whole_log_that_is_shorter_than_what_was_read_is_doubted() {
     let mut session = resumed(at(&ONE.repeat(2), Some("\"e\"")));

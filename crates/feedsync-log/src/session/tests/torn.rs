@@ -1,4 +1,4 @@
-//! Lines that were cut off at the end of a log (R37).
+//! Lines that were cut off at the end of a log (LR37).
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn torn_line_that_still_changes_is_read_again() {
     assert!(session.is_in_step());
 }
 
-/// R29, R37: the torn bytes count for the length that the next append names.
+/// LR29, LR37: the torn bytes count for the length that the next append names.
 #[test]
 fn append_behind_a_torn_line_without_a_strong_tag_names_the_length() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
@@ -64,7 +64,7 @@ fn whole_lines_before_a_torn_one_are_read_at_once() {
     assert_eq!((session.position().offset, session.is_in_step()), (38, false));
 }
 
-/// R37: whoever only writes knows where the log ends after its append.
+/// LR37: whoever only writes knows where the log ends after its append.
 #[test]
 fn offset_after_an_append_that_ends_a_torn_line_includes_that_line() {
     let mut session = Session::new(None, Start::End);

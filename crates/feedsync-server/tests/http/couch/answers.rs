@@ -164,7 +164,7 @@ async fn bodies_are_said_to_be_json() {
     }
     let response = couch.send(Method::PUT, "/db/x", &[], "{}").await;
     assert_eq!(response.status(), 201);
-    // An application that sends everything through one function of its own says so of nothing, too (L7).
+    // An application that sends everything through one function of its own says so of nothing, too (CL7).
     assert_eq!(couch.send(Method::GET, "/db/x", &[JSON], "").await.status(), 200);
 }
 
@@ -191,7 +191,7 @@ async fn whoever_asks_what_the_server_is_hears_the_same_for_ever() {
     assert_eq!(uuids["uuids"].as_array().unwrap().len(), 3);
 }
 
-/// A database that is made again is another one, and nothing that was said of the first is said of it (gotcha 15).
+/// A database that is made again is another one, and nothing that was said of the first is said of it (CG15).
 #[tokio::test]
 async fn a_database_that_is_made_again_begins_anew() {
     let couch = Couch::new().await;
@@ -255,7 +255,7 @@ async fn a_database_is_set_as_it_is_asked_to_be() {
     assert_eq!(couch.get("/db/_changes").await.1["results"], json!([]));
 }
 
-/// What is replicated may end, further back than is kept, what is here: that is no leaf any more (gotcha 10).
+/// What is replicated may end, further back than is kept, what is here: that is no leaf any more (CG10).
 #[tokio::test]
 async fn a_path_longer_than_what_is_kept_ends_what_it_came_of() {
     let couch = Couch::new().await;
@@ -307,7 +307,7 @@ async fn whom_a_database_names_is_said_so_that_it_can_be_understood() {
     assert_eq!(couch.put("/db/_security", "{}").await.0, 200);
 }
 
-/// Compaction gives back what superseded revisions took (L43, L44).
+/// Compaction gives back what superseded revisions took (CL43, CL44).
 #[tokio::test]
 async fn compaction_gives_space_back() {
     let couch = Couch::new().await;

@@ -10,7 +10,7 @@ async fn revision(couch: &Couch, path: &str) -> String {
     couch.get(path).await.1["_rev"].as_str().unwrap().to_owned()
 }
 
-/// What comes out is what went in, to the byte (gotcha 16, L28).
+/// What comes out is what went in, to the byte (CG16, CL28).
 #[tokio::test]
 async fn values_pass_through_unmodified() {
     let couch = Couch::new().await;
@@ -102,7 +102,7 @@ async fn an_edit_names_what_it_is_made_on_in_any_of_three_ways() {
     assert_eq!((status, made["id"].as_str().unwrap().len()), (201, 32));
 }
 
-/// A revision is here wherever it is in the tree (gotcha 5).
+/// A revision is here wherever it is in the tree (CG5).
 #[tokio::test]
 async fn what_is_missing_is_what_is_nowhere() {
     let couch = Couch::new().await;
@@ -126,7 +126,7 @@ async fn what_is_missing_is_what_is_nowhere() {
     assert_eq!(said, json!({"missing_revs": {"x": ["9-z"]}}));
 }
 
-/// As many answers as questions, in their order, and nothing beside them (gotcha 3).
+/// As many answers as questions, in their order, and nothing beside them (CG3).
 /// What does not fit into one piece comes in several, with each question answered in its place.
 #[tokio::test]
 async fn however_much_is_asked_for_is_answered() {
@@ -253,7 +253,7 @@ async fn documents_are_listed_by_id_and_by_key() {
     assert_eq!(rows[5], json!({"key": 5, "error": "not_found"}));
 }
 
-/// What is local stays, is never told of, and is written without conflict (section 8, L24).
+/// What is local stays, is never told of, and is written without conflict (section 8, CL24).
 #[tokio::test]
 async fn local_documents_are_written_by_whoever_comes_last() {
     let couch = Couch::new().await;
@@ -272,7 +272,7 @@ async fn local_documents_are_written_by_whoever_comes_last() {
     assert_eq!(couch.get(path).await.0, 404);
 }
 
-/// What the note plugin asks at each start (L40).
+/// What the note plugin asks at each start (CL40).
 #[tokio::test]
 async fn documents_are_found_by_a_selector() {
     let couch = Couch::new().await;

@@ -38,7 +38,7 @@ async fn changes_are_told_in_their_order() {
     assert_eq!(all["results"][0]["changes"], json!([{"rev": "1-a"}]));
     assert_eq!(all["results"][0].get("deleted"), None);
     assert_eq!(all["results"][4]["deleted"], true);
-    // A resolution is told by the deleted leaf (gotcha 7).
+    // A resolution is told by the deleted leaf (CG7).
     let (_, leaves) = couch.get("/db/_changes?style=all_docs").await;
     assert_eq!(leaves["results"][0]["changes"], json!([{"rev": "1-a"}, {"rev": "2-z"}]));
     let (_, part) = couch.get("/db/_changes?limit=2").await;
@@ -117,7 +117,7 @@ async fn pages_follow_one_another() {
     assert_eq!(there, all);
 }
 
-/// What is filtered is passed over, and the place advances over it (gotcha 8, L32, L33).
+/// What is filtered is passed over, and the place advances over it (CG8, CL32, CL33).
 #[tokio::test]
 async fn filters_let_through_and_advance() {
     let couch = filled().await;
@@ -177,7 +177,7 @@ async fn a_long_poll_ends_with_the_first_change_that_is_meant() {
     }
     let told: Value = serde_json::from_str(&format!("{{\"results\":[{rest}")).unwrap();
     assert_eq!(ids(&told), ["note"]);
-    // Without heartbeats it ends by itself, where it stands (L35).
+    // Without heartbeats it ends by itself, where it stands (CL35).
     let ended = couch.get("/db/_changes?feed=longpoll&since=now&timeout=20").await.1;
     assert_eq!((ids(&ended), &ended["pending"]), (vec![], &json!(0)));
 }
@@ -201,7 +201,7 @@ async fn a_continuous_feed_goes_on() {
         .collect();
     assert_eq!((&lines[0]["id"], lines.len()), (&json!("x"), 2));
     assert_eq!(lines[1], json!({"last_seq": lines[0]["seq"], "pending": 0}));
-    // A new device's first download: as many as it asks for, then the end (L38).
+    // A new device's first download: as many as it asks for, then the end (CL38).
     let path = "/db/_changes?feed=continuous&include_docs=true&style=all_docs&since=0&limit=10000&timeout=20";
     let whole = bytes(couch.send(Method::GET, path, &[], "").await).await;
     let whole = String::from_utf8(whole.to_vec()).unwrap();
@@ -248,7 +248,7 @@ async fn a_browser_is_told_as_events() {
     assert_eq!(piece(&mut open).await.unwrap(), "event: heartbeat\ndata: \n\n");
 }
 
-/// What is not told postpones neither heartbeats nor the end (L34, L35).
+/// What is not told postpones neither heartbeats nor the end (CL34, CL35).
 #[tokio::test]
 async fn what_is_passed_over_holds_nothing_up() {
     let couch = filled().await;
@@ -274,7 +274,7 @@ async fn what_is_passed_over_holds_nothing_up() {
     }
 }
 
-/// Who follows a database that goes hears that it broke off (L21).
+/// Who follows a database that goes hears that it broke off (CL21).
 #[tokio::test]
 async fn a_feed_ends_with_its_database() {
     let couch = filled().await;
@@ -287,7 +287,7 @@ async fn a_feed_ends_with_its_database() {
     assert!(timeout(Duration::from_secs(10), waits).await.unwrap().unwrap().unwrap().is_err());
 }
 
-/// A place of another life of the database, as after a backup was put back, loses nothing (gotcha 14).
+/// A place of another life of the database, as after a backup was put back, loses nothing (CG14).
 #[tokio::test]
 async fn a_place_of_another_life_means_the_beginning() {
     let couch = filled().await;

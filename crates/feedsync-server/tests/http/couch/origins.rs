@@ -1,4 +1,4 @@
-//! Applications that bring their own browser (L8 to L16).
+//! Applications that bring their own browser (CL8 to CL16).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::hub::text;
 
 const ORIGINS: [&str; 3] = ["app://obsidian.md", "capacitor://localhost", "http://localhost"];
 
-/// Every answer tells the browser that it may be read, errors before all (L8); a preflight needs no password (L9).
+/// Every answer tells the browser that it may be read, errors before all (CL8); a preflight needs no password (CL9).
 #[tokio::test]
 async fn applications_may_read_every_answer() {
     let directory = TempDir::new().unwrap();
@@ -88,7 +88,7 @@ async fn databases_say_what_they_are_asked_with() {
     }
 }
 
-/// What the plugin's check of its server looks at (L12, L14, L15).
+/// What the plugin's check of its server looks at (CL12, CL14, CL15).
 #[tokio::test]
 async fn the_check_of_the_server_finds_what_it_wants() {
     let couch = Couch::new().await;

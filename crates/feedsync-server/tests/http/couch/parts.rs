@@ -88,7 +88,7 @@ async fn an_attachment_is_a_resource() {
     assert_eq!(put("/db/new2/_a", "x").await.0, 400, "no attachment is called so");
 }
 
-/// Who asks for attachments gets them in the form that they accept (gotcha 12).
+/// Who asks for attachments gets them in the form that they accept (CG12).
 #[tokio::test]
 async fn attachments_come_with_the_document_or_behind_it() {
     let (couch, revision) = with_attachment().await;
@@ -102,7 +102,7 @@ async fn attachments_come_with_the_document_or_behind_it() {
         assert_eq!(document["_attachments"]["a.txt"]["follows"], true);
         assert_eq!(found[1], ("text/plain".to_owned(), b"hello".to_vec()));
     }
-    // CouchDB asks for documents with attachments one by one, and takes nothing else (gotcha 4).
+    // CouchDB asks for documents with attachments one by one, and takes nothing else (CG4).
     let asked = format!("/db/x?revs=true&latest=true&open_revs=%5B%22{revision}%22,%229-x%22%5D");
     let accept = [("accept", "multipart/mixed")];
     // A document without any is no more than itself.

@@ -1,4 +1,4 @@
-//! Who may do what with a log: what they may do with the collection of its name (R39).
+//! Who may do what with a log: what they may do with the collection of its name (LR39).
 
 use axum::body::Body;
 use feedsync_server::{Config, Limits, router};

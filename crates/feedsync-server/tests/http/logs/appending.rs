@@ -1,4 +1,4 @@
-//! Appending: by who says where the log ends, all or nothing (R4, R32, R34 to R38).
+//! Appending: by who says where the log ends, all or nothing (LR4, LR32, LR34 to LR38).
 
 use axum::body::Body;
 use feedsync_server::{Config, Limits};
@@ -45,7 +45,7 @@ async fn a_log_is_begun_once_and_grows_under_the_tag_of_who_read_it() {
     assert_eq!(held(&hub).await, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
 }
 
-/// R36, R29: only a strong tag of ours that is the current one appends; whoever names another is told
+/// LR36, LR29: only a strong tag of ours that is the current one appends; whoever names another is told
 /// where the log stands.
 #[tokio::test]
 async fn another_tag_than_the_current_one_is_refused_and_tells_it() {
@@ -100,7 +100,7 @@ async fn who_does_not_say_where_the_log_stands_changes_nothing() {
     assert_eq!(held(&hub).await, "1\n");
 }
 
-/// R32: who expects a log that is not there, or no longer, learns which.
+/// LR32: who expects a log that is not there, or no longer, learns which.
 #[tokio::test]
 async fn a_log_that_is_not_there_is_404_and_one_that_was_removed_410_until_it_begins_again() {
     let hub = hub().await;
@@ -138,7 +138,7 @@ async fn a_log_that_is_not_there_is_404_and_one_that_was_removed_410_until_it_be
     stands(stale, StatusCode::PRECONDITION_FAILED, &again).await;
 }
 
-/// R36: what is refused is not stored, and the answer says what was wrong with which record.
+/// LR36: what is refused is not stored, and the answer says what was wrong with which record.
 #[tokio::test]
 async fn only_whole_records_within_the_bounds_of_the_logs_own_type_are_taken() {
     let limits = Limits {
@@ -199,7 +199,7 @@ async fn only_whole_records_within_the_bounds_of_the_logs_own_type_are_taken() {
     }
 }
 
-/// R38: who never heard that their append succeeded asks again under its key, and is answered as then.
+/// LR38: who never heard that their append succeeded asks again under its key, and is answered as then.
 #[tokio::test]
 async fn an_append_that_is_asked_for_again_by_its_key_is_made_once() {
     let hub = hub().await;
@@ -229,7 +229,7 @@ async fn an_append_that_is_asked_for_again_by_its_key_is_made_once() {
     assert_eq!(held(&hub).await, "1\n2\n3\n");
 }
 
-/// R34: a part at the end is an append; one that would overwrite or leave a hole is none.
+/// LR34: a part at the end is an append; one that would overwrite or leave a hole is none.
 #[tokio::test]
 async fn a_part_is_put_at_the_end_and_nowhere_else() {
     let hub = hub().await;
@@ -259,7 +259,7 @@ async fn a_part_is_put_at_the_end_and_nowhere_else() {
     assert_eq!(held(&hub).await, "1\n2\n3\n");
 }
 
-/// R37: of several who read the same, one appends, and the others are told where it led.
+/// LR37: of several who read the same, one appends, and the others are told where it led.
 #[tokio::test]
 async fn of_32_who_append_to_one_place_one_does() {
     let hub = hub().await;

@@ -1,4 +1,4 @@
-//! Compacting: the next generation, and what becomes of the one before (R46).
+//! Compacting: the next generation, and what becomes of the one before (LR46).
 
 use std::sync::Arc;
 

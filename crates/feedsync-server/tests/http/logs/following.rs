@@ -1,4 +1,4 @@
-//! Events of a log: where it stands, as soon as it does (R33).
+//! Events of a log: where it stands, as soon as it does (LR33).
 
 use axum::body::Body;
 use feedsync_server::{Config, Limits};

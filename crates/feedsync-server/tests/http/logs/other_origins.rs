@@ -1,4 +1,4 @@
-//! Pages of other origins, which use logs with tokens where they are let in (R39).
+//! Pages of other origins, which use logs with tokens where they are let in (LR39).
 
 use feedsync_server::{Config, router};
 use feedsync_store::{Scope, TokenKind};

@@ -1,4 +1,4 @@
-//! Reading: conditionally, in parts, from where one has read to (R3, R20 to R26, R29, R31).
+//! Reading: conditionally, in parts, from where one has read to (LR3, LR20 to LR26, LR29, LR31).
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ async fn a_log_is_a_file_that_anybody_with_ranges_can_read() {
     }
 }
 
-/// R20, R22, R24: what did not change is a 304 whatever range was asked, and what was appended a 206.
+/// LR20, LR22, LR24: what did not change is a 304 whatever range was asked, and what was appended a 206.
 #[tokio::test]
 async fn who_asks_for_what_follows_gets_what_was_appended_and_nothing_twice() {
     let hub = hub().await;
@@ -96,13 +96,13 @@ async fn every_range_is_what_it_says() {
         let response = hub.call(Method::GET, LOG, &[("range", range)]).await;
         assert_eq!(response.status(), StatusCode::RANGE_NOT_SATISFIABLE, "{range}");
     }
-    // R21, R27: without a unit it is no range, and of several all is sent.
+    // LR21, LR27: without a unit it is no range, and of several all is sent.
     for range in ["6-", "bytes=0-1,3-4", "bytes=3-2", "bytes=x"] {
         let response = hub.call(Method::GET, LOG, &[("range", range)]).await;
         assert_eq!(response.status(), StatusCode::OK, "{range}");
         assert_eq!(bytes(response).await, "0123456\n");
     }
-    // R23: If-Range goes on with what was begun, and only with that.
+    // LR23: If-Range goes on with what was begun, and only with that.
     for (held, status) in [(tag.clone(), 206), (format!("W/{tag}"), 200), ("\"x\"".to_owned(), 200)]
     {
         let asked = [("range", "bytes=2-"), ("if-range", &*held)];
@@ -113,7 +113,7 @@ async fn every_range_is_what_it_says() {
     assert_eq!(other.status(), StatusCode::PRECONDITION_FAILED);
 }
 
-/// What is longer than a piece comes whole, also from the middle; it is never packed (R31).
+/// What is longer than a piece comes whole, also from the middle; it is never packed (LR31).
 #[tokio::test]
 async fn a_long_log_is_sent_in_pieces_as_it_is() {
     let hub = hub().await;

@@ -1,4 +1,4 @@
-//! Snapshots: what a log comes to, for whoever begins (R44, R45).
+//! Snapshots: what a log comes to, for whoever begins (LR44, LR45).
 
 use feedsync_server::{Config, Limits};
 use http::{Method, StatusCode};

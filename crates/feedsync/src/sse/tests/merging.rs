@@ -61,7 +61,7 @@ fn a_longer_line_of_changes_is_compared_at_the_nth_update() {
 
 #[test]
 fn a_change_that_the_winner_knows_at_another_step_back_is_a_conflict() {
-    // The winner's changes are D4 C3 B2 A1. A loser of version 2 must be B2, and no other of them.
+    // The winner's changes, newest first, are by D, C, B and A. A loser of version 2 must be by B.
     let base = item("a", at("A", 1));
     let b = updated(&base, "b", at("B", 2));
     let winner = updated(&updated(&b, "c", at("C", 3)), "d", at("D", 4));
