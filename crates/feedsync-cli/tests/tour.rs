@@ -1,4 +1,4 @@
-//! The tour of the README, as a stranger would paste it.
+//! The commands of the README and of the tutorials, as a newcomer would paste them.
 
 #![cfg(unix)]
 
@@ -9,21 +9,37 @@ use std::process::Command;
 
 use support::{Place, has};
 
-#[test]
-fn the_tour_of_the_readme_ends_with_both_endpoints_the_same() {
-    if !has("bash") || !has("curl") {
-        return;
-    }
-    let place = Place::new();
+/// Runs all commands of a document in the directory `tour`, and returns their output.
+fn follow(place: &Place, document: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(root.join("scripts/tour"))
+        .arg(document)
         .env("FEEDSYNC_BIN", env!("CARGO_BIN_EXE_feedsync"))
         .env("FEEDSYNC_TOUR", place.path("tour"))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{document}: {printed}{errors}");
+    printed.into_owned()
+}
 
+#[test]
+fn readme_example_publishes_the_item_at_the_hub() {
+    if !has("bash") || !has("curl") {
+        return;
+    }
+    let printed = follow(&Place::new(), "README.md");
+    assert!(printed.contains("<title>Oat milk</title>"), "{printed}");
+}
+
+#[test]
+fn shared_list_tutorial_ends_with_both_devices_the_same() {
+    if !has("bash") || !has("curl") {
+        return;
+    }
+    let place = Place::new();
+    follow(&place, "docs/tutorials/shared-list.md");
     let run = std::fs::read_dir(place.path("tour/tmp")).unwrap().next().unwrap().unwrap().path();
     let state = |name: &str| {
         let data = run.join(name);
