@@ -72,6 +72,72 @@ fn logs_are_read_and_appended_to_through_proxies_that_compress() {
     }
 }
 
+/// The `location` block of the how-to, in front of a hub.
+fn documented(place: &Place, behind: &str) -> Option<WebServer> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("docs/how-to/reverse-proxy.md")).unwrap();
+    let (_, block) = text.split_once("    location / {").expect("a block for all addresses");
+    let (block, _) = block.split_once("\n    }\n").expect("its end");
+    let passed = block.replace("http://127.0.0.1:4287", behind);
+    assert_ne!(passed, block, "the address of the hub");
+    WebServer::nginx(place, "client_max_body_size 0;", &format!("location / {{{passed}\n}}"))
+}
+
+#[test]
+fn documented_nginx_configuration_passes_names_events_and_uploads() {
+    let place = Place::new();
+    place.desk("hub");
+    let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
+    assert_eq!(place.run_with(&add, "correct horse\n").code, 0);
+    let hub = Hub::start_with(&place, "hub", |command| {
+        command.args(["--trusted-proxies", "127.0.0.1"]);
+    });
+    let Some(proxy) = documented(&place, &hub.url) else { return };
+    let (notes, events) = (proxy.url("collections/notes"), proxy.url("collections/notes/events"));
+    assert_eq!(ask("GET", &notes, &[], None).status, 401);
+    let anna = Application::new(support::application::Way::Direct, Some("anna:correct horse"));
+    let here = place.path(".");
+    let mut follower = std::process::Command::new("curl")
+        .args(["--silent", "--no-buffer", "--max-time", "60", "-u", "anna:correct horse", &events])
+        .stdout(std::process::Stdio::piped())
+        .current_dir(&here)
+        .spawn()
+        .unwrap();
+    let mut told = std::io::BufReader::new(follower.stdout.take().unwrap());
+    assert_eq!(anna.post(&notes, &entry("Milk")).status, 201);
+    // The stream stays open: the event arrives before it ends.
+    let mut line = String::new();
+    while !line.starts_with("data:") {
+        line.clear();
+        assert_ne!(std::io::BufRead::read_line(&mut told, &mut line).unwrap(), 0, "no event");
+    }
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+    // Larger than what nginx takes by default.
+    let item = |number: usize| {
+        format!(
+            "<entry><id>urn:x:{number}</id><title>{number}</title>\
+             <updated>2026-01-02T03:04:05Z</updated><content>{}</content>\
+             <sx:sync id='x{number}' updates='1'>\
+             <sx:history sequence='1' when='2026-01-02T03:04:05Z' by='b'/></sx:sync></entry>",
+            "x".repeat(400_000)
+        )
+    };
+    let feed = format!(
+        "<feed xmlns='http://www.w3.org/2005/Atom' \
+         xmlns:sx='http://feedsync.org/2007/feedsync'><id>urn:x</id><title>x</title>\
+         <updated>2026-01-02T03:04:05Z</updated>{}</feed>",
+        (0..4).map(item).collect::<String>()
+    );
+    let atom = ["Content-Type: application/atom+xml"];
+    let changes = format!("{notes}/changes");
+    let taken = anna.ask("POST", &changes, &atom, Some(feed.as_bytes())).unwrap();
+    assert_eq!(taken.status, 200, "{}", taken.text());
+    // Addresses in feeds are those of the proxy.
+    let feed = anna.get(&notes);
+    assert!(feed.text().contains(&proxy.url("collections/notes")), "{}", feed.text());
+}
+
 #[test]
 fn devices_sync_their_reading_through_proxies_that_compress() {
     let place = Place::new();

@@ -34,6 +34,23 @@ fn readme_example_publishes_the_item_at_the_hub() {
 }
 
 #[test]
+fn commands_of_every_how_to_run() {
+    if !has("bash") || !has("curl") {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to");
+    let mut followed = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let document = entry.unwrap().path();
+        if std::fs::read_to_string(&document).unwrap().contains("\n```sh\n") {
+            follow(&Place::new(), document.to_str().unwrap());
+            followed.push(document);
+        }
+    }
+    assert!(!followed.is_empty());
+}
+
+#[test]
 fn shared_list_tutorial_ends_with_both_devices_the_same() {
     if !has("bash") || !has("curl") {
         return;
