@@ -129,7 +129,7 @@ fn digest(text: &str) -> Option<[u8; 32]> {
     let mut digest = [0; 32];
     (text.len() == 64).then_some(())?;
     for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+        *byte = nibble(pair[0])? * 16 + nibble(pair[1])?;
     }
     Some(digest)
 }

@@ -45,7 +45,7 @@ fn counted(text: &str) -> Option<i64> {
     let whole = text.split_once('.').map_or(text, |(whole, fraction)| {
         if fraction.bytes().all(|byte| byte.is_ascii_digit()) { whole } else { "" }
     });
-    if whole.is_empty() || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+    if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let number: i64 = whole.parse().ok()?;

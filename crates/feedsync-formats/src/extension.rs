@@ -14,7 +14,7 @@ use crate::xml::{Element, Namespaces, Tree, escape_text};
 /// or the payload is no XML.
 pub fn extension(payload: &Payload, namespace: &str, name: &str) -> Option<String> {
     let mentions = memchr::memmem::find(payload.text.as_bytes(), namespace.as_bytes()).is_some();
-    if payload.format == Format::Json || !mentions {
+    if !mentions {
         return None;
     }
     let (tree, namespaces) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;

@@ -202,6 +202,8 @@ mod tests {
         assert_eq!(alternates(""), Some(true));
         assert_eq!(alternates("<link href='x'/>"), Some(true));
         assert_eq!(alternates("<link href='x' type='text/html'/>"), Some(false));
+        assert_eq!(alternates("<link rel='self' href='x' type='text/html'/>"), Some(true));
+        assert_eq!(alternates("<x:link xmlns:x='urn:x' href='x' type='text/html'/>"), Some(true));
         assert_eq!(alternates("<link href='x' type='text/html' hreflang='de'/>"), Some(true));
         let both = "<link rel='alternate' href='x' type='text/html'/><link href='y'/>";
         assert_eq!(alternates(both), None);
@@ -220,6 +222,16 @@ mod tests {
             assert_eq!(linked.text.matches("served").count(), 2);
             assert_eq!(without_server_parts(&linked).as_ref(), Some(&entry));
         }
+    }
+
+    #[test]
+    fn slugs_are_told_by_entries_alone() {
+        let child = |text: &str| format!("<fs:slug xmlns:fs=\"{OWN}\">{text}</fs:slug>");
+        assert_eq!(slug(&entry(&child(" a b "))).as_deref(), Some("a b"));
+        assert_eq!(slug(&entry(&child(" "))), None);
+        assert_eq!(slug(&entry("<x:slug xmlns:x='urn:x'>a</x:slug>")), None);
+        let item = format!("<item>{}</item>", child("a"));
+        assert_eq!(slug(&Payload::new(Format::Rss, item)), None);
     }
 
     #[test]

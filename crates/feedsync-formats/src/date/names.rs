@@ -343,11 +343,6 @@ pub(super) fn month(name: &str) -> Option<u32> {
         .or_else(|| named(&|known| is_long && known.starts_with(name)))
         // "syyskuun", "января-" and other endings.
         .or_else(|| named(&|known| known.chars().count() > 5 && name.starts_with(known)))
-        .or(match name {
-            "sept" => Some(9),
-            "des" | "dez" | "dec" => Some(12),
-            _ => None,
-        })
 }
 
 /// Whether the beginning of a month is that of a weekday in some language, too: Tuesday in those from Latin, Sunday in

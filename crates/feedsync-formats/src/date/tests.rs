@@ -22,6 +22,9 @@ fn dates_of_all_forms_are_one_instant() {
         "21 May 2005 05:43:33 EDT",
         "Sat, 21 May 2005 11:43:33 +0200",
         "21 May 2005 11:43:33 +2",
+        "21 May 2005 11:43:33 a.m. +2",
+        "21 May 2005 11:43:33 a. m +2",
+        "21 May 2005 11:43:33 AM +2",
         "Sat, 21 May 2005 11:43:33 GMT+0200",
         "Sat, 21 May 2005 11:43:33 UTC+2",
         "Sat May 21 2005 11:43:33 GMT+0200 (Central European Summer Time)",
@@ -138,6 +141,12 @@ fn times_and_days_alone_are_read_as_people_mean_them() {
         ("2024-05-06-1", "2024-05-06T00:00:00Z"),
         ("06.05.2024.17", "2024-05-06T00:00:00Z"),
         ("5/6/2024/7", "2024-05-06T00:00:00Z"),
+        ("7h, 6 mai 2024", "2024-05-06T07:00:00Z"),
+        ("7h30, 6 mai 2024", "2024-05-06T07:30:00Z"),
+        ("6 May 2024 7:08 p. x", "2024-05-06T07:08:00Z"),
+        ("6 May 2024 7:08 p m", "2024-05-06T07:08:00Z"),
+        ("6. janu\u{e1}ra 2024", "2024-01-06T00:00:00Z"),
+        ("6. augusta 2024", "2024-08-06T00:00:00Z"),
         ("5/13/24 1 PM", "2024-05-13T13:00:00Z"),
         ("2024年5月13日 下午1:00", "2024-05-13T13:00:00Z"),
         ("2024年5月13日 午後1時00分", "2024-05-13T13:00:00Z"),
@@ -211,6 +220,50 @@ fn bounds_of_years_days_of_the_year_and_offsets_are_kept() {
 }
 
 #[test]
+fn names_of_zones_are_offsets() {
+    for (offset, names) in [
+        ("+0000", "Z GMT UT UTC WET"),
+        ("+0100", "WEST BST CET MET MEZ"),
+        ("+0200", "CEST MEST MESZ EET SAST"),
+        ("+0300", "EEST MSK TRT EAT"),
+        ("+0400", "MSD GST"),
+        ("+0500", "PKT"),
+        ("+0530", "IST"),
+        ("+0545", "NPT"),
+        ("+0700", "ICT WIB"),
+        ("+0800", "SGT HKT AWST"),
+        ("+0900", "JST KST"),
+        ("+0930", "ACST"),
+        ("+1000", "AEST"),
+        ("+1030", "ACDT"),
+        ("+1100", "AEDT"),
+        ("+1200", "NZST"),
+        ("+1300", "NZDT"),
+        ("-0200", "BRST"),
+        ("-0230", "NDT"),
+        ("-0300", "BRT ART ADT"),
+        ("-0330", "NST"),
+        ("-0400", "AST EDT"),
+        ("-0500", "EST ET CDT"),
+        ("-0600", "CST CT MDT"),
+        ("-0700", "MST MT PDT"),
+        ("-0800", "PST PT AKDT"),
+        ("-0900", "AKST"),
+        ("-1000", "HST"),
+    ] {
+        let expected = read(&format!("6 May 2024 07:08:09 {offset}"));
+        assert!(expected.is_some(), "{offset}");
+        for name in names.split(' ') {
+            assert_eq!(read(&format!("6 May 2024 07:08:09 {name}")), expected, "{name}");
+            assert_eq!(read(&format!("May 6 07:08:09 ({name}) 2024")), expected, "{name}");
+            // A number counts before a name.
+            let both = read(&format!("6 May 2024 07:08:09 {name} -0130"));
+            assert_eq!(both.as_deref(), Some("2024-05-06T08:38:09Z"), "{name}");
+        }
+    }
+}
+
+#[test]
 fn words_have_no_accents_and_one_spelling_of_each_sign() {
     for (letters, plain) in [
         ("\u{e1}\u{c0}\u{e2}\u{e4}\u{e3}\u{e5}\u{105}\u{103}a\u{301}", "aaaaaaaaa"),
@@ -259,6 +312,9 @@ fn texts_that_are_no_dates_are_none() {
         "am",
         "99999999999999999999",
         "12345678",
+        ".5",
+        "mayor 6 2024",
+        "6 Aprilscherz 2024",
         "11166686130",
         "111666861300000",
         "11166686130000000000",

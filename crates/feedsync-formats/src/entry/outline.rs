@@ -1,7 +1,7 @@
 //! The view of an OPML `outline`: its attributes (OPML 2.0), and `_note`, which outliners use for
 //! longer text.
 
-use super::{ALTERNATE, Category, ContentType, Entry, FEED, Link, attribute};
+use super::{ALTERNATE, Category, Entry, FEED, Link, attribute};
 use crate::date;
 use crate::xml::Element;
 
@@ -26,7 +26,6 @@ pub(super) fn view(element: Element<'_, '_>) -> Entry {
         title: value("text").or_else(|| value("title")),
         summary: note.as_ref().and(description.clone()),
         content: note.or(description),
-        content_type: ContentType::Text,
         published: value("created").as_deref().and_then(date::parse),
         links,
         categories: categories

@@ -135,8 +135,8 @@ impl<'a> Node<'a> {
     pub fn members(self) -> impl Iterator<Item = Member<'a>> {
         let mut at = if self.kind() == Kind::Object { self.start + 1 } else { self.end };
         std::iter::from_fn(move || {
-            let start = self.next_part(&mut at)?;
-            if self.text.as_bytes()[start] != b'"' {
+            let start = self.next_part(at);
+            if start >= self.end || self.text.as_bytes()[start] != b'"' {
                 return None;
             }
             let name_end = skip_string(self.text, start);
@@ -160,21 +160,19 @@ impl<'a> Node<'a> {
     pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
         let mut at = if self.kind() == Kind::Array { self.start + 1 } else { self.end };
         std::iter::from_fn(move || {
-            let start = self.next_part(&mut at)?;
-            let value = self.value_at(start)?;
+            let value = self.value_at(self.next_part(at))?;
             at = value.end;
             Some(value)
         })
     }
 
-    /// Skips blanks and the comma before the next part; `None` at the end of the container.
-    fn next_part(self, at: &mut usize) -> Option<usize> {
-        let mut start = skip_blank(self.text, *at);
-        if self.text.as_bytes().get(start) == Some(&b',') {
-            start = skip_blank(self.text, start + 1);
+    /// The offset of the next part, behind blanks and a comma, or of the end of the container.
+    fn next_part(self, at: usize) -> usize {
+        let start = skip_blank(self.text, at);
+        match self.text.as_bytes().get(start) {
+            Some(b',') => skip_blank(self.text, start + 1),
+            _ => start,
         }
-        *at = start;
-        (start + 1 < self.end).then_some(start)
     }
 
     fn value_at(self, start: usize) -> Option<Self> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::entry::ContentType;
+use crate::entry::{ContentType, Entry, Link};
 
 fn read(document: &str) -> PublishedFeed {
     let options =
@@ -71,6 +71,91 @@ fn atom_and_rss_1_and_json_feed_say_the_same_in_their_ways() {
     assert_eq!(entry.author.as_ref().unwrap().name.as_deref(), Some("A"));
     let enclosure = entry.links.iter().find(|link| link.rel == "enclosure").unwrap();
     assert_eq!((&*enclosure.href, enclosure.length), ("http://b.example/m.mp3", Some(9)));
+}
+
+#[test]
+fn feeds_hold_as_many_items_as_the_limit_and_those_that_say_nothing_are_counted() {
+    let within = |document: &str, limit| {
+        let mut options = ReadOptions::tolerant();
+        options.limits.items = limit;
+        match read_published(document.as_bytes(), None, &options) {
+            Ok(feed) => Some((feed.entries.len(), feed.blank)),
+            Err(ReadError::TooLarge { limit: told }) if told == limit => None,
+            Err(ReadError::Document { message, .. }) if message.contains("items") => None,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let json = r#"{"items":[{"title":"a"},{"id":"1"},{"summary":"b"},{"url":"c"}]}"#;
+    let rss = "<rss version='2.0'><channel><item><title>a</title></item><item><guid \
+               isPermaLink='false'>1</guid></item><item><description>b</description></item>\
+               <item><link>c</link></item></channel></rss>";
+    for document in [json, rss] {
+        assert_eq!(within(document, 5), Some((3, 1)));
+        assert_eq!(within(document, 4), Some((3, 1)));
+        assert_eq!(within(document, 3), None);
+        assert_eq!(within(document, 2), None);
+    }
+}
+
+#[test]
+fn articles_whose_names_are_in_capitals_are_found_where_the_feed_reads_without_them() {
+    let feed = read(
+        "<rss version='2.0'><channel><title>T</title><ITEM><TITLE>a</TITLE></ITEM></channel></rss>",
+    );
+    assert_eq!((feed.title.as_deref(), feed.entries.len()), (Some("T"), 1));
+    assert_eq!(feed.entries[0].title.as_deref(), Some("a"));
+    assert_eq!(feed.mended, None);
+}
+
+#[test]
+fn attachments_and_pictures_of_json_become_enclosures_with_all_that_they_say() {
+    let feed = read(
+        r#"{"items":[{"id":"1","image":" a.jpg ","banner_image":"b.jpg","attachments":[
+        {"url":"m.mp3","mime_type":"audio/mpeg","title":"M","size_in_bytes":9,"duration_in_seconds":61},
+        {"mime_type":"audio/mpeg"},{"url":" "},{"url":"n"}]},{"id":"2","title":"T","image":" ","attachments":3}]}"#,
+    );
+    let enclosure = |href: &str| Link::new("enclosure", &format!("https://a.example/feeds/{href}"));
+    let picture = |href: &str| Link { media_type: Some("image/*".to_owned()), ..enclosure(href) };
+    let sound = Link {
+        media_type: Some("audio/mpeg".to_owned()),
+        title: Some("M".to_owned()),
+        length: Some(9),
+        duration: Some(61),
+        ..enclosure("m.mp3")
+    };
+    assert_eq!(feed.entries[0].links, [sound, enclosure("n"), picture("a.jpg"), picture("b.jpg")]);
+    assert_eq!(feed.entries[1].links, []);
+}
+
+#[test]
+fn items_of_json_say_content_dates_and_authors_in_the_words_of_json_feed_first() {
+    let feed = read(
+        r#"{"title":" T ","icon":"i","feed_url":"f","home_page_url":" ","items":[
+        {"content_html":"<b>h</b>","content_text":"t","date_published":"2024-05-06","date_modified":"2024-05-07",
+        "authors":[{"url":"u"},{"name":" A ","url":"/a"},{"name":"B"}]},
+        {"content_html":" ","content_text":"t","date_published":"never"},4]}"#,
+    );
+    assert_eq!(feed.format, Some(Format::Json));
+    assert_eq!((feed.title.as_deref(), feed.site.as_deref()), (Some("T"), None));
+    assert_eq!(feed.icon.as_deref(), Some("https://a.example/feeds/i"));
+    assert_eq!(feed.address.as_deref(), Some("https://a.example/feeds/f"));
+    let [first, second] = &feed.entries[..] else { panic!("{:?}", feed.entries) };
+    assert_eq!(
+        (first.content.as_deref(), &first.content_type),
+        (Some("<b>h</b>"), &ContentType::Html)
+    );
+    assert_eq!((second.content.as_deref(), &second.content_type), (Some("t"), &ContentType::Text));
+    let dates =
+        |entry: &Entry| [entry.published, entry.updated].map(|date| date.map(|d| d.to_string()));
+    let midnight = |day: &str| Some(format!("{day}T00:00:00Z"));
+    assert_eq!(dates(first), [midnight("2024-05-06"), midnight("2024-05-07")]);
+    assert_eq!(dates(second), [None, None]);
+    let author = first.author.as_ref().unwrap();
+    assert_eq!(
+        (author.name.as_deref(), author.uri.as_deref()),
+        (Some("A"), Some("https://a.example/a"))
+    );
+    assert_eq!(second.author, None);
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn mixed(encoding: &'static Encoding, bytes: &[u8]) -> String {
     // A document whose beginning could be read is none of UTF-16.
     let encoding = if utf_16.contains(&encoding) { UTF_8 } else { encoding };
     let mut decoder = encoding.new_decoder_without_bom_handling();
-    let mut text = String::with_capacity(bytes.len() + bytes.len() / 8 + 64);
+    let mut text = String::with_capacity(bytes.len());
     let mut read = 0;
     loop {
         let (result, more) =
@@ -183,3 +183,6 @@ pub(super) fn is_page(text: &str) -> bool {
     };
     ["<!doctype html", "<html"].into_iter().any(begins_with)
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,6 +100,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn quoted_texts_are_cut_at_their_bound() {
+        assert_eq!(quoted("a\"b"), "\"a\\\"b\"");
+        let longest = "\u{e9}".repeat(MAX_QUOTED);
+        assert_eq!(quoted(&longest), format!("\"{longest}\""));
+        assert_eq!(quoted(&format!("{longest}x")), format!("\"{longest}\u{2026}\""));
+    }
+
+    #[test]
     fn findings_are_bounded_and_a_fault_past_the_bound_still_counts() {
         let mut findings = Findings::default();
         for offset in 0..MAX_FINDINGS + 5 {

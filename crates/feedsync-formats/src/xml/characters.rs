@@ -99,15 +99,15 @@ const CLASS: [u8; 128] = {
 pub(super) fn name_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     match bytes.first() {
-        Some(&byte) if byte < 128 && CLASS[usize::from(byte)] & NAME_START == 0 => return 0,
+        Some(&byte) if byte.is_ascii() && CLASS[usize::from(byte)] & NAME_START == 0 => return 0,
         Some(_) => {}
         None => return 0,
     }
     let ascii = bytes
         .iter()
-        .position(|&byte| byte >= 128 || CLASS[usize::from(byte)] & NAME == 0)
+        .position(|&byte| !byte.is_ascii() || CLASS[usize::from(byte)] & NAME == 0)
         .unwrap_or(bytes.len());
-    if bytes.get(ascii).is_none_or(|&byte| byte < 128) {
+    if bytes.get(ascii).is_none_or(u8::is_ascii) {
         return ascii;
     }
     text.char_indices()

@@ -159,7 +159,6 @@ impl<'a> Namespaces<'a> {
             .map(|binding| binding.namespace)
             .or(match prefix {
                 "xml" => Some(Namespace::XML),
-                "" => Some(Namespace::NONE),
                 _ => None,
             })
     }

@@ -319,3 +319,6 @@ impl<'a> Iterator for Soup<'a> {
         Some(piece)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,10 @@ fn with_content(content: &str) -> String {
     document(&all).replacen('@', "", 1).replacen('#', "@", 1)
 }
 
+fn source(inside: &str) -> String {
+    format!("<source>{inside}</source>")
+}
+
 #[test]
 fn valid_entries_are_without_findings() {
     let sync = "<sx:sync id='i' updates='1'><sx:history sequence='1' when='2007-01-01T00:00:00Z' by='a'/></sx:sync>";
@@ -155,6 +159,38 @@ fn faults_of_an_entry_have_place_and_clause() {
         ),
     ] {
         assert_only(&text, "fault", clause);
+    }
+    for (more, clause) in [
+        ("#<id>urn:x:g</id>", "RFC 4287 4.2.11"),
+        ("#<title>g</title>", "RFC 4287 4.2.11"),
+        ("#<updated>2003-12-13T18:30:02Z</updated>", "RFC 4287 4.2.11"),
+        ("#<author/>", "RFC 4287 3.2.1"),
+        ("#<contributor/>", "RFC 4287 3.2.1"),
+        ("#<category/>", "RFC 4287 4.2.2.1"),
+        ("#<link/>", "RFC 4287 4.2.7.1"),
+        ("#<icon>a b</icon>", "RFC 4287 4.2.5"),
+        ("#<logo>a b</logo>", "RFC 4287 4.2.8"),
+        ("<rights #type='a/b'/>", "RFC 4287 3.1.1"),
+        ("<subtitle #type='a/b'/>", "RFC 4287 3.1.1"),
+        ("#<entry/>", "RFC 4287 4.2.11"),
+        ("#<feed/>", "RFC 4287 4.2.11"),
+        ("#<content/>", "RFC 4287 4.2.11"),
+        ("#<summary/>", "RFC 4287 4.2.11"),
+        ("#<published/>", "RFC 4287 4.2.11"),
+        ("#<source/>", "RFC 4287 4.2.11"),
+    ] {
+        assert_only(&with(&source(&format!("{ID}{TITLE}{UPDATED}{more}"))), "fault", clause);
+    }
+    let bad_id = source(&format!("#<id>1</id>{TITLE}{UPDATED}"));
+    assert_only(&with(&bad_id), "fault", "RFC 4287 4.2.6");
+    let bad_title = source(&format!("{ID}<title #type='a/b'/>{UPDATED}"));
+    assert_only(&with(&bad_title), "fault", "RFC 4287 3.1.1");
+    let bad_date = source(&format!("{ID}{TITLE}#<updated>now</updated>"));
+    assert_only(&with(&bad_date), "fault", "RFC 4287 4.2.15");
+    for missing in [ID, TITLE, UPDATED] {
+        let rest = [ID, TITLE, UPDATED].into_iter().filter(|part| *part != missing);
+        let text = with(&source(&rest.collect::<String>()).replacen('<', "#<", 1));
+        assert_only(&text, "warning", "RFC 4287 4.2.11");
     }
     let unknown = with("#<unknown/>");
     assert_only(&unknown, "warning", "RFC 4287 6.2");
