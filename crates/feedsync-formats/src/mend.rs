@@ -111,6 +111,8 @@ mod tests {
                 "<a b=\"He said &quot;hi&quot; to\" c=\"d\" />",
             ),
             ("<a b=\"\"x\"\">", "<a b=\"&quot;x&quot;\">"),
+            ("<a b=\"x\"c=\"d\">", "<a b=\"x&quot;c=&quot;d\">"),
+            ("<a b=\"x\" =\"d\">", "<a b=\"x&quot; =&quot;d\">"),
             ("<a b='it's' c=\"it's\">", "<a b='it&apos;s' c=\"it's\">"),
             ("<a b=\"<i x=\"y\">z</i>\"/>", "<a b=\"&lt;i x=&quot;y&quot;>z&lt;/i>\"/>"),
             ("<a b=\"<p>x</p>\" c=\"<\">", "<a b=\"&lt;p>x&lt;/p>\" c=\"&lt;\">"),

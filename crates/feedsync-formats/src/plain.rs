@@ -194,6 +194,24 @@ mod tests {
                         </channel></rss>";
         assert_eq!(texts(document), ["<item><title>a</title></item>"]);
         assert_eq!(texts("{\"items\":[{\"title\":\"a\",\"sync\":null}]}"), ["{\"title\":\"a\"}"]);
+        let sync = "{\"id\":\"i\",\"updates\":1,\"history\":[{\"sequence\":1,\"by\":\"a\"}]}";
+        assert_eq!(
+            texts(&format!("{{\"items\":[{{\"sync\":{sync}}},{{\"a\":1}}]}}")),
+            ["{\"a\":1}"]
+        );
+    }
+
+    #[test]
+    fn items_of_sse_are_left_out() {
+        let item = |inside: &str| {
+            texts(&format!(
+                "<rss version=\"2.0\" xmlns:x=\"http://www.microsoft.com/schemas/rss/sse\">\
+                 <channel><item>{inside}</item></channel></rss>"
+            ))
+        };
+        assert_eq!(item("<x:sync id=\"a\" version=\"1\"/>").len(), 0);
+        assert_eq!(item("<x:other/>").len(), 1);
+        assert_eq!(item("<sync/>").len(), 1);
     }
 
     #[test]
@@ -226,6 +244,8 @@ mod tests {
         assert_eq!(item(opml), Payload::new(Format::Opml, "<outline text=\"a\"/>"));
         let feed = "<rss version=\"2.0\"><channel><item><title>a</title></item></channel></rss>";
         assert_eq!(&*item(feed).text, "<item><title>a</title></item>");
+        assert_eq!(&*item("{\"items\":[{\"a\":1}]}").text, "{\"a\":1}");
+        assert_eq!(&*item("{\"items\":{\"a\":1}}").text, "{\"items\":{\"a\":1}}");
     }
 
     #[test]

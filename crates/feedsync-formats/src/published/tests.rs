@@ -208,6 +208,7 @@ fn what_is_no_feed_is_refused_with_the_reason() {
         ("{\"items\":3}", "items"),
         ("<opml version='2.0'><body><outline text='x'/></body></opml>", "OPML"),
         ("<rss version='2.0'><channel><title>x</title>", "1:"),
+        ("<html><br><rss version='2.0'><channel><title>x</title></channel></rss>", "a web page"),
     ] {
         let error =
             read_published(document.as_bytes(), None, &ReadOptions::tolerant()).unwrap_err();
@@ -305,6 +306,35 @@ fn links_of_atom_give_site_address_and_icon_and_the_first_of_each_counts() {
     assert_eq!(feed.icon.as_deref(), Some("https://a.example/i.png"));
     assert_eq!(feed.address.as_deref(), Some("https://a.example/feeds/f"));
     assert_eq!(feed.site.as_deref(), Some("https://a.example/feeds/s"));
+}
+
+#[test]
+fn elements_of_other_namespaces_say_nothing_of_a_feed_of_atom() {
+    let feed = read(
+        "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:x='urn:x'><x:title>x</x:title><x:logo>x</x:logo>\
+         <x:icon>x</x:icon><x:subtitle>x</x:subtitle><logo>l.png</logo><logo>m.png</logo></feed>",
+    );
+    assert_eq!((feed.title, feed.description), (None, None));
+    assert_eq!(feed.icon.as_deref(), Some("https://a.example/feeds/l.png"));
+}
+
+#[test]
+fn the_channel_is_the_first_of_its_name_in_the_namespace_of_the_root() {
+    for (document, title) in [
+        (
+            "<rss><other><title>O</title></other><channel><title>T</title></channel></rss>",
+            Some("T"),
+        ),
+        ("<rss xmlns='urn:x'><channel><title>T</title></channel></rss>", Some("T")),
+        ("<rss><x:channel xmlns:x='urn:x'><title>T</title></x:channel></rss>", None),
+        (
+            "<rss><x:channel xmlns:x='urn:x'><title>O</title></x:channel>\
+             <channel><title>T</title></channel></rss>",
+            Some("T"),
+        ),
+    ] {
+        assert_eq!(read(document).title.as_deref(), title, "{document}");
+    }
 }
 
 #[test]

@@ -227,3 +227,20 @@ fn is_base64(text: &str) -> bool {
     }
     padding <= 2 && (digits + padding).is_multiple_of(4)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_base64;
+
+    #[test]
+    fn base64_has_digits_and_at_most_two_signs_of_padding_in_groups_of_four() {
+        for text in ["", "QUJD", "QUI=", "QQ==", "Q U\nJ\tD", "+/09azAZ"] {
+            assert!(is_base64(text), "{text:?}");
+        }
+        for text in
+            ["Q", "QQ", "QQ=", "QUJ", "Q===", "====", "QUI=QUJD", "QU-D", "QU_D", "QUJ\u{e9}"]
+        {
+            assert!(!is_base64(text), "{text:?}");
+        }
+    }
+}

@@ -186,6 +186,11 @@ mod tests {
             ("https://feedsync.org/2007/feedsync", FEEDSYNC),
             ("http://www.feedsync.org/2007/feedsync", FEEDSYNC),
             ("http://feedsync.org/2008/feedsync", FEEDSYNC),
+            ("http://feedsync.org", FEEDSYNC),
+            ("http://h.example/2007/feedsync", FEEDSYNC),
+            ("http://microsoft.com/schemas/rss/sse/2005", SSE),
+            ("http://h.example/schemas/rss/sse", SSE),
+            ("https://purl.org/atom/app/1", APP),
             (" http://feedsync.org/2007/feedsync", FEEDSYNC),
             ("HTTP://www.microsoft.com/schemas/rss/sse/", SSE),
             ("http://microsoft.com/schemas/rss/sse", SSE),
@@ -206,6 +211,8 @@ mod tests {
             "urn:feedsync:1",
             "http://purl.org/atom/ns#",
             "http://feedsync.organisation.example/",
+            "http://purl.org/atom/application",
+            "http://h.example/2005/Atom",
         ] {
             assert_eq!(meant(iri), None, "{iri}");
         }

@@ -72,10 +72,7 @@ fn encode_other(
     let mut encoder = encoding.new_encoder();
     let mut rest = text;
     loop {
-        let room = encoder
-            .max_buffer_length_from_utf8_without_replacement(rest.len())
-            .unwrap_or(rest.len().saturating_mul(4) + 16);
-        out.reserve(room);
+        out.reserve(encoder.max_buffer_length_from_utf8_without_replacement(rest.len())?);
         let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, out, true);
         rest = &rest[read..];
         match result {
@@ -217,6 +214,24 @@ mod tests {
                 assert_eq!(again(name, content), format!("{head}{written}"));
             }
         }
+    }
+
+    #[test]
+    fn latin_1_has_the_first_256_characters() {
+        let head = "<?xml version='1.0' encoding=\"ISO-8859-1\"?>";
+        let written = format!("{head}<a>\u{80}\u{ff}&#256;</a>");
+        assert_eq!(again("ISO-8859-1", "<a>\u{80}\u{ff}\u{100}</a>"), written);
+    }
+
+    #[test]
+    fn references_are_written_in_documents_of_any_depth_and_number_of_attributes() {
+        let limits = Limits::default();
+        let attributes = (0..=limits.attributes).map(|number| format!(" a{number}=''"));
+        let tag = format!("<a{}>", attributes.collect::<String>());
+        let (start, end) = ("<b>".repeat(limits.depth), "</b>".repeat(limits.depth));
+        let text = |character: &str| format!("{tag}{start}{character}{end}</a>");
+        let encoding = Encoding { scheme: Scheme::Ascii, mark: false };
+        assert_eq!(with_references(&text("\u{e9}"), encoding), Some(text("&#233;")));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::diagnostic::{Position, ReadError};
 use crate::options::{Limits, Mode, ReadOptions};
 
 mod document_types;
+mod lengths;
 
 fn read_through(text: &str, mode: Mode) -> Result<usize, XmlError> {
     let mut reader = Reader::new(text, mode, &Limits::default())?;
@@ -72,6 +73,14 @@ fn what_is_not_well_formed_is_refused_at_its_place() {
     refused("<a><?x </a>", 1, 4, "without an end");
     refused(" <?xml version='1.0'?><a/>", 1, 2, "very start");
     refused("<?xml encoding='utf-8'?><a/>", 1, 6, "begins with the version");
+    for version in ["1.", "1.x", "1.0x", "2.0", "1", ""] {
+        refused(&format!("<?xml version='{version}'?><a/>"), 1, 7, "a faulty version");
+    }
+    refused("<?xml version='1.0'encoding='utf-8'?><a/>", 1, 20, "a faulty encoding");
+    refused("<?xml version='1.0' encoding='8'?><a/>", 1, 21, "a faulty encoding");
+    refused("<?xml version='1.0' encoding='u/8'?><a/>", 1, 21, "a faulty encoding");
+    refused("<?xml version='1.0' standalone='maybe'?><a/>", 1, 21, "a faulty standalone");
+    refused("<?xml version='1.0' standalone='yes' x?><a/>", 1, 37, "unknown content");
     refused("<rss version=\u{201d}2.0\u{201d}/>", 1, 14, "straight quotes");
 }
 

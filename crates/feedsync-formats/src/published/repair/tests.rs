@@ -75,6 +75,19 @@ fn missing_prefixes_are_declared_at_the_root_alone() {
 }
 
 #[test]
+fn the_number_of_declared_prefixes_has_a_maximum() {
+    let declaring = |count: usize| -> String {
+        (0..count).map(|number| format!("<a xmlns:p{number}=\"u{number}\"/>")).collect()
+    };
+    let using =
+        |count: usize| -> String { (0..count).map(|number| format!("<p{number}:b/>")).collect() };
+    let text = version(&format!("<rss>{}</rss>", using(70)), 0);
+    assert_eq!(text.matches("urn:undeclared:").count(), 64);
+    let text = version(&format!("<rss>{}<p63:b/><p64:b/></rss>", declaring(65)), 0);
+    assert!(text.starts_with("<rss xmlns:p63=\"u63\" xmlns:p64=\"urn:undeclared:p64\">"), "{text}");
+}
+
+#[test]
 fn structure_is_balanced() {
     for (text, expected) in [
         (
@@ -102,6 +115,15 @@ fn structure_is_balanced() {
         (
             "<rss><item><media:thumbnail url=\"u\"><dc:date>d</dc:date></item></rss>",
             "<rss xmlns:dc=\"http://purl.org/dc/elements/1.1/\" xmlns:media=\"http://search.yahoo.com/mrss/\"><item><media:thumbnail url=\"u\"></media:thumbnail><dc:date>d</dc:date></item></rss>",
+        ),
+        (
+            "<rss xmlns:itunes=\"i\"><item><itunes:author>a<itunes:title>b</itunes:title></item></rss>",
+            "<rss xmlns:itunes=\"i\"><item><itunes:author>a</itunes:author>\
+             <itunes:title>b</itunes:title></item></rss>",
+        ),
+        (
+            "<rss xmlns:itunes=\"i\"><itunes:owner><itunes:name>n</itunes:owner></rss>",
+            "<rss xmlns:itunes=\"i\"><itunes:owner><itunes:name>n</itunes:name></itunes:owner></rss>",
         ),
         (
             "<rss><channel><item><title>a</title></item></rss>",
@@ -157,6 +179,8 @@ fn json_is_cut_to_its_object_and_its_last_complete_item() {
         ("{\"items\":[{\"id\":1}", Some("{\"items\":[{\"id\":1}]}")),
         ("{\"items\":[{\"id\":1", None),
         ("{\"items", None),
+        ("{\"a\":\"\\\\\"} x", Some("{\"a\":\"\\\\\"}")),
+        ("{1} {\"a\":1}", Some("{\"a\":1}")),
     ] {
         assert_eq!(json(text).as_ref().map(|version| &*version.text), expected, "{text}");
     }

@@ -80,6 +80,7 @@ fn faults_of_a_service_document_have_place_and_clause() {
         (format!("@{}", service("")), "RFC 5023 8.3.1"),
         (service("@text<app:workspace><title/></app:workspace>"), "RFC 5023 8.3.1"),
         (service("@<app:workspace/>"), "RFC 5023 8.3.2.1"),
+        (service("@<app:workspace><x:a xmlns:x='urn:x'/></app:workspace>"), "RFC 5023 8.3.2.1"),
         (service("<app:workspace>@<app:title>t</app:title></app:workspace>"), "RFC 5023 8.3.2.1"),
         (workspace("@<title>second</title>"), "RFC 5023 8.3.2.1"),
         (workspace("@text"), "RFC 5023 8.3.2"),

@@ -192,6 +192,13 @@ fn faults_of_an_entry_have_place_and_clause() {
         let text = with(&source(&rest.collect::<String>()).replacen('<', "#<", 1));
         assert_only(&text, "warning", "RFC 4287 4.2.11");
     }
+    for (div, words) in [
+        ("<div/>", "the div of content is not in the namespace of XHTML"),
+        ("<p/>", "content of type xhtml holds one div of XHTML"),
+    ] {
+        let found = findings(&with_content(&format!("<content type='xhtml'>{div}</content>")));
+        assert!(found[0].contains(words), "{found:?}");
+    }
     let unknown = with("#<unknown/>");
     assert_only(&unknown, "warning", "RFC 4287 6.2");
     let bad_id = document(&format!("@<id>1</id>{TITLE}{UPDATED}{AUTHOR}{CONTENT}"));

@@ -34,6 +34,13 @@ fn a_namespace_that_is_almost_right_is_a_fault_where_it_is_used() {
     assert!(validate(feed.replace('@', "").as_bytes()).contents.is_err());
     assert_only("@<feed/>", "fault", "RFC 4287 1.2");
     assert_eq!(findings(&clean_rss(ITEM)), [""; 0]);
+    // Each of several namespaces is reported, once.
+    let two = |one: &str, other: &str| {
+        let feed = format!("<rss version='2.0'><a xmlns='{one}'/><b xmlns='{other}'/></rss>");
+        findings(&feed).len()
+    };
+    assert_eq!(two("http://feedsync.org/", "http://feedsync.org/"), 1);
+    assert_eq!(two("http://feedsync.org/", "http://feedsync.org/2"), 2);
 }
 
 #[test]
@@ -44,9 +51,23 @@ fn elements_that_look_like_feedsync_in_an_unknown_namespace_are_a_warning_once()
     let other =
         "<rss version='2.0'><channel><item>@<sync id='i' updates='1'/></item></channel></rss>";
     assert_only(other, "warning", "FeedSync 1.1");
-    let foreign =
-        "<rss version='2.0'><channel><item><x:sync xmlns:x='urn:x'/></item></channel></rss>";
-    assert_eq!(findings(foreign), [""; 0]);
+    let found = findings(&feed.replace('@', ""));
+    assert!(found[0].contains("\"sx:sync\" in the namespace \"urn:x\""), "{found:?}");
+    let of_sse = other.replace("updates", "version");
+    assert_only(&of_sse, "warning", "FeedSync 1.1");
+    for foreign in [
+        "<x:sync/>",
+        "<x:sync id='i'/>",
+        "<x:sync updates='1'/>",
+        "<x:history id='i' updates='1'/>",
+        "<sx:other xmlns:sx='urn:x' id='i' updates='1'/>",
+        "<sx:sync xmlns:sx='urn:feedsync:1' id='i' updates='1'/>",
+    ] {
+        let feed = format!(
+            "<rss version='2.0' xmlns:x='urn:x'><channel><item>{foreign}</item></channel></rss>"
+        );
+        assert_eq!(findings(&feed), [""; 0], "{foreign}");
+    }
 }
 
 #[test]
@@ -94,6 +115,10 @@ fn since_and_until_order_as_texts() {
                until='Sat, 21 May 2005 09:43:33 GMT'/>";
     let feed = rss("http://www.microsoft.com/schemas/rss/sse", sse).replacen('@', "", 1);
     assert_only(&feed, "warning", "SSE 2.1");
+    for until in ["Sun, 22 May 2005 09:43:33 GMT", "Mon, 23 May 2005 09:43:33 GMT"] {
+        let right = feed.replace("Sat, 21 May 2005 09:43:33 GMT", until).replace('@', "");
+        assert_eq!(findings(&right), [""; 0], "{until}");
+    }
 }
 
 #[test]
@@ -155,6 +180,24 @@ fn members_of_json_are_faults_in_feedsyncs_objects_and_warnings_where_names_are_
         "warning",
         "R-P10",
     );
+    let alike = sync.replace('#', "");
+    assert_only(&with(&format!(",@\"sync\":{alike}"), "", ""), "warning", "R-P3");
+    let related = "@\"related\":[{\"link\":\"http://h/\",\"type\":\"complete\"}]";
+    assert_only(&with("", &format!(",{related}"), ""), "warning", "R-P10");
+    for free in [
+        "\"sync\":{\"id\":\"i\"}",
+        "\"sync\":{\"updates\":1}",
+        "\"related\":[{\"link\":\"http://h/\"}]",
+        "\"related\":[{\"type\":\"complete\"}]",
+        "\"conflicts\":[{}]",
+        "\"sharing\":{\"id\":1}",
+    ] {
+        assert_eq!(findings(&with(&format!(",{free}"), "", "")), [""; 0], "{free}");
+    }
+    // Versions in conflict are checked as their item is.
+    let lost = sync.replace('#', ",@\"related\":[]");
+    let conflicts = format!(",\"conflicts\":[{{\"sync\":{lost}}}]");
+    assert_only(&with("", "", &conflicts), "fault", "R-P4");
     assert_only(&with("", "", ",@\"sharing\":{}"), "fault", "R-P4");
     assert_only(&with("", "", ",@\"related\":[]"), "fault", "R-P4");
     assert_only(&with(",\"sharing\":{@\"sync\":{}}", "", ""), "fault", "R-P4");

@@ -14,7 +14,8 @@ const HOSTS: [(&str, &str); 5] = [
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'>[fs history]</fs:history>\
          </fs:sync></entry><entry><fs:sync id='j' updates='1'>\
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'/>\
-         <fs:conflicts>[fs conflicts]<entry>[version]</entry></fs:conflicts></fs:sync></entry>{more}</feed>",
+         <fs:conflicts>[fs conflicts]<entry>[version]</entry></fs:conflicts></fs:sync></entry>{more}\
+         <x:entry xmlns:x='urn:x'>[foreign]</x:entry></feed>",
     ),
     (
         "rss",
@@ -24,7 +25,7 @@ const HOSTS: [(&str, &str); 5] = [
          </fs:sync></item><item><fs:sync id='j' updates='1'>\
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'/>\
          <fs:conflicts>[fs conflicts]<item>[version]</item></fs:conflicts></fs:sync></item>{more}\
-         <item>{sse}</item></channel></rss>",
+         <item>{sse}</item></channel><x>[foreign]<item>[foreign]</item></x></rss>",
     ),
     (
         "opml",
@@ -35,7 +36,9 @@ const HOSTS: [(&str, &str); 5] = [
          </fs:sync></outline><outline text='d'><fs:sync id='j' updates='1'>\
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'/><fs:conflicts>[fs conflicts]\
          <outline text='e'>[version]<outline text='f'>[foreign]</outline></outline></fs:conflicts>\
-         </fs:sync></outline><outline text='g'>{sse}</outline></body></opml>",
+         </fs:sync></outline><outline text='g'>{sse}</outline>\
+         <x:outline xmlns:x='urn:x'>[foreign]</x:outline></body>\
+         <x>[foreign]<outline text='h'>[foreign]</outline></x></opml>",
     ),
     (
         "pox",
@@ -64,7 +67,7 @@ const SSE: &str = "<ss:sync id='k' version='2'>[ss sync]\
      <ss:update when='Sat, 21 May 2005 09:43:33 GMT' by='A'>[ss update]</ss:update></ss:history>\
      <ss:conflicts>[ss conflicts]\
      <ss:conflict version='1' when='Sat, 21 May 2005 09:43:33 GMT' by='A'>[ss conflict]\
-     </ss:conflict></ss:conflicts></ss:sync>";
+     {lost}</ss:conflict></ss:conflicts></ss:sync>";
 
 /// Each element, and the places where the texts put it.
 const ELEMENTS: [(&str, &[&str]); 15] = [
@@ -80,7 +83,7 @@ const ELEMENTS: [(&str, &[&str]); 15] = [
     ("<ss:related link='http://h/' type='complete'/>", &["ss sharing"]),
     (
         "<ss:sync id='n' version='1'><ss:history when='Sat, 21 May 2005 09:43:33 GMT' by='A'/></ss:sync>",
-        &["item"],
+        &["item", "lost"],
     ),
     ("<ss:history when='Sat, 21 May 2005 09:43:33 GMT' by='A'/>", &["ss sync"]),
     ("<ss:update when='Sat, 21 May 2005 09:43:33 GMT' by='A'/>", &["ss history"]),
@@ -95,7 +98,8 @@ const ELEMENTS: [(&str, &[&str]); 15] = [
 fn host(shape: &str, template: &str) -> String {
     let template = template.replace("{ns}", NAMESPACES);
     let template = match shape {
-        "rss" | "opml" => template.replace("{sse}", SSE),
+        "rss" => template.replace("{sse}", &SSE.replace("{lost}", "<item>[lost]</item>")),
+        "opml" => template.replace("{sse}", &SSE.replace("{lost}", "<outline>[lost]</outline>")),
         _ => template,
     };
     let more = match shape {
@@ -236,6 +240,7 @@ fn a_feed_in_content_is_another_document() {
         ("application/atom+xml", Severity::Warning),
         ("xhtml", Severity::Fault),
         ("text", Severity::Fault),
+        (" Text/XML ", Severity::Warning),
     ] {
         let found = validate(feed(kind).as_bytes()).findings;
         let found: Vec<_> = found.iter().map(|it| it.severity).collect();
