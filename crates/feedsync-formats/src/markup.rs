@@ -156,6 +156,7 @@ mod tests {
             ),
             ("a<!-- <b> -->b", "ab"),
             ("a<b", "a<b"),
+            ("a<b>c</b> <i d", "ac <i d"),
             ("<p>Map<String, List<T>> of <i>x</i></p>", "Map<String, List<T>> of x"),
             ("<x-y>a</x-y><o:p>b</o:p>", "ab"),
             ("&aaaaaaaaé;", "&aaaaaaaaé;"),

@@ -2,7 +2,9 @@
 
 use feedsync::{Format, Payload};
 
-use super::{ContentType, Entry, Link, Person, entry};
+use super::{ContentType, Entry, Link, Person, entry, language};
+
+mod media;
 
 fn view(format: Format, text: &str) -> Entry {
     entry(&Payload::new(format, text))
@@ -143,4 +145,64 @@ fn elements_of_other_namespaces_say_nothing_of_an_rss_item() {
     let foreign = names.map(|name| format!("<x:{name}>{date}</x:{name}>")).concat();
     let item = view(Format::Rss, &format!("<item xmlns:x='urn:x'>{foreign}</item>"));
     assert_eq!(item, view(Format::Rss, "<item/>"));
+}
+
+#[test]
+fn the_link_of_an_entry_is_its_first_to_a_page_or_else_its_first() {
+    let link = |links: &[(&str, &str)]| {
+        let links = links.iter().enumerate().map(|(number, (rel, media_type))| Link {
+            media_type: Some((*media_type).to_owned()).filter(|it| !it.is_empty()),
+            ..Link::new(rel, &number.to_string())
+        });
+        let entry = Entry { links: links.collect(), ..Entry::default() };
+        entry.link().map(str::to_owned)
+    };
+    let (alternate, other) = ("alternate", "enclosure");
+    for page in ["", "text/html", "TEXT/HTML; charset=utf-8", "application/xhtml+xml"] {
+        let links = [(other, page), (alternate, "application/json"), (alternate, page)];
+        assert_eq!(link(&links).as_deref(), Some("2"), "{page}");
+    }
+    assert_eq!(link(&[(alternate, "a/b"), (alternate, "a/b")]).as_deref(), Some("0"));
+    assert_eq!(link(&[(other, "")]), None);
+}
+
+#[test]
+fn an_entry_of_atom_without_published_was_published_at_its_other_date() {
+    let entry = |inside: &str| {
+        let text = format!(
+            "<entry xmlns='http://www.w3.org/2005/Atom' xmlns:dc='http://purl.org/dc/elements/1.1/' \
+             xmlns:x='urn:x'>{inside}</entry>"
+        );
+        view(Format::Atom, &text).published.map(|date| date.to_string()[..10].to_owned())
+    };
+    for name in ["dc:date", "pubDate", "created"] {
+        let other = format!("<{name}>2005-05-21</{name}>");
+        assert_eq!(entry(&other).as_deref(), Some("2005-05-21"), "{name}");
+        let first = entry(&format!("{other}<{name}>2005-05-22</{name}>"));
+        assert_eq!(first.as_deref(), Some("2005-05-21"), "{name}");
+        let both = entry(&format!("{other}<published>2005-05-23</published>"));
+        assert_eq!(both.as_deref(), Some("2005-05-23"), "{name}");
+    }
+    for name in ["date", "x:date", "x:pubDate", "x:published", "dc:created"] {
+        assert_eq!(entry(&format!("<{name}>2005-05-21</{name}>")), None, "{name}");
+    }
+}
+
+#[test]
+fn an_item_says_its_language_itself_or_inherits_it() {
+    let of = |attributes: &str, inside: &str| {
+        let text = format!(
+            "<item xmlns:dc='http://purl.org/dc/elements/1.1/' {attributes}>{inside}</item>"
+        );
+        language(&Payload::new(Format::Rss, text))
+    };
+    let said = "<dc:language> de </dc:language>";
+    assert_eq!(of("", said).as_deref(), Some("de"));
+    assert_eq!(of("xml:lang='en'", said).as_deref(), Some("de"));
+    assert_eq!(
+        of("xml:lang='en'", "<language>de</language><dc:date>de</dc:date>").as_deref(),
+        Some("en")
+    );
+    assert_eq!(of("xml:lang=' '", "<dc:language/>"), None);
+    assert_eq!(of("", "<language>de</language>"), None);
 }

@@ -153,7 +153,7 @@ fn mixed(encoding: &'static Encoding, bytes: &[u8]) -> String {
         read += more;
         match result {
             DecoderResult::InputEmpty => return text,
-            DecoderResult::OutputFull => text.reserve(bytes.len() - read + 64),
+            DecoderResult::OutputFull => text.reserve(bytes.len().max(64)),
             DecoderResult::Malformed(length, after) => {
                 let end = read - usize::from(after);
                 let wrong = &bytes[end.saturating_sub(usize::from(length))..end];

@@ -100,7 +100,7 @@ fn decode_other(
         read += more;
         match result {
             DecoderResult::InputEmpty => return Ok(text),
-            DecoderResult::OutputFull => text.reserve(bytes.len() - read + 64),
+            DecoderResult::OutputFull => text.reserve(bytes.len().max(64)),
             DecoderResult::Malformed(length, after) => {
                 let wrong = usize::from(length) + usize::from(after);
                 return Err(ill_encoded(skipped + read.saturating_sub(wrong), encoding.name()));

@@ -168,6 +168,22 @@ fn every_root_is_tried() {
         ["<rss></rss>", "<rss></rss>", "<rss>b</rss>", "<rss>b</rss>", "<feed/>", "<feed/>"]
     );
     assert_eq!(versions("no markup & none").count(), 0);
+    assert_eq!(versions(&"<rss/>".repeat(4)).count(), 8);
+    assert_eq!(versions(&"<rss/>".repeat(6)).count(), 8);
+}
+
+#[test]
+fn names_in_capitals_are_spelt_as_the_formats_do_in_versions_of_their_own() {
+    for (text, spelt) in [
+        ("<RSS><ITEM/></rss>", Some("<rss><item/></rss>")),
+        ("<rss><item></ITEM></rss>", Some("<rss><item></item></rss>")),
+        ("<rss><item/></rss>", None),
+        ("<rss><any/></rss>", None),
+    ] {
+        let all: Vec<_> = versions(text).map(|version| version.text).collect();
+        assert_eq!(all.len(), if spelt.is_some() { 4 } else { 2 }, "{all:?}");
+        assert_eq!(all.get(2).map(String::as_str), spelt);
+    }
 }
 
 #[test]

@@ -133,6 +133,7 @@ fn space_before_a_document_and_characters_that_xml_lacks_go() {
     for (bytes, text) in [
         (&b" \r\n<a> </a> "[..], "<a> </a> "),
         (b"\xef\xbb\xbf\n<a/>", "<a/>"),
+        (b"\xef\xbb\xbf\xef\xbb\xbf<a/>", "<a/>"),
         (b"<a>\x08\x00b</a>", "<a>b</a>"),
         (b"\n<a>\x08b</a>", "<a>b</a>"),
         (b"", ""),

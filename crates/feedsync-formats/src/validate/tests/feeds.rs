@@ -41,6 +41,13 @@ fn a_namespace_that_is_almost_right_is_a_fault_where_it_is_used() {
     };
     assert_eq!(two("http://feedsync.org/", "http://feedsync.org/"), 1);
     assert_eq!(two("http://feedsync.org/", "http://feedsync.org/2"), 2);
+    let many = |namespace: &str, element: &str| {
+        let all = (0..70).map(|number| format!("<{element} xmlns:sx='{namespace}{number}'/>"));
+        let feed = format!("<rss version='2.0'>{}</rss>", all.collect::<String>());
+        findings(&feed).len()
+    };
+    assert_eq!(many("http://feedsync.org/", "a"), 64);
+    assert_eq!(many("urn:x", "sx:sync"), 64);
 }
 
 #[test]

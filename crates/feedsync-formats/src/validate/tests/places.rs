@@ -14,7 +14,7 @@ const HOSTS: [(&str, &str); 5] = [
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'>[fs history]</fs:history>\
          </fs:sync></entry><entry><fs:sync id='j' updates='1'>\
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'/>\
-         <fs:conflicts>[fs conflicts]<entry>[version]</entry></fs:conflicts></fs:sync></entry>{more}\
+         <fs:conflicts>[fs conflicts]<entry>[version]</entry><x:a xmlns:x='urn:x'>[foreign]</x:a></fs:conflicts></fs:sync></entry>{more}\
          <x:entry xmlns:x='urn:x'>[foreign]</x:entry></feed>",
     ),
     (
@@ -24,7 +24,7 @@ const HOSTS: [(&str, &str); 5] = [
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'>[fs history]</fs:history>\
          </fs:sync></item><item><fs:sync id='j' updates='1'>\
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'/>\
-         <fs:conflicts>[fs conflicts]<item>[version]</item></fs:conflicts></fs:sync></item>{more}\
+         <fs:conflicts>[fs conflicts]<item>[version]</item><x>[foreign]</x></fs:conflicts></fs:sync></item>{more}\
          <item>{sse}</item></channel><x>[foreign]<item>[foreign]</item></x></rss>",
     ),
     (
@@ -35,7 +35,7 @@ const HOSTS: [(&str, &str); 5] = [
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'>[fs history]</fs:history>\
          </fs:sync></outline><outline text='d'><fs:sync id='j' updates='1'>\
          <fs:history sequence='1' when='2007-01-01T00:00:00Z' by='a'/><fs:conflicts>[fs conflicts]\
-         <outline text='e'>[version]<outline text='f'>[foreign]</outline></outline></fs:conflicts>\
+         <x>[foreign]</x><outline text='e'>[version]<outline text='f'>[foreign]</outline></outline></fs:conflicts>\
          </fs:sync></outline><outline text='g'>{sse}</outline>\
          <x:outline xmlns:x='urn:x'>[foreign]</x:outline></body>\
          <x>[foreign]<outline text='h'>[foreign]</outline></x></opml>",
@@ -67,7 +67,7 @@ const SSE: &str = "<ss:sync id='k' version='2'>[ss sync]\
      <ss:update when='Sat, 21 May 2005 09:43:33 GMT' by='A'>[ss update]</ss:update></ss:history>\
      <ss:conflicts>[ss conflicts]\
      <ss:conflict version='1' when='Sat, 21 May 2005 09:43:33 GMT' by='A'>[ss conflict]\
-     {lost}</ss:conflict></ss:conflicts></ss:sync>";
+     {lost}<x:a xmlns:x='urn:x'>[foreign]</x:a></ss:conflict></ss:conflicts></ss:sync>";
 
 /// Each element, and the places where the texts put it.
 const ELEMENTS: [(&str, &[&str]); 15] = [
