@@ -298,3 +298,6 @@ impl<'a, 'o> FeedReader<'a, 'o> {
         Parsed { reading, slots, end: self.end }
     }
 }
+
+#[cfg(test)]
+mod tests;

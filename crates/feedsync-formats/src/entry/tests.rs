@@ -167,6 +167,19 @@ fn the_link_of_an_entry_is_its_first_to_a_page_or_else_its_first() {
 }
 
 #[test]
+fn content_of_atom_that_is_elsewhere_is_an_enclosure() {
+    let text = "<entry xmlns='http://www.w3.org/2005/Atom'><content type=' a/b ' src=' c '>x</content>\
+                <link rel='up' href='l' type='a/b' title='t' length='7' hreflang='de'/></entry>";
+    let entry = view(Format::Atom, text);
+    let media_type = Some("a/b".to_owned());
+    let content = Link { media_type: media_type.clone(), ..Link::new("enclosure", "c") };
+    let up =
+        Link { media_type, title: Some("t".to_owned()), length: Some(7), ..Link::new("up", "l") };
+    assert_eq!(entry.links, [content, up]);
+    assert_eq!(entry.content, None);
+}
+
+#[test]
 fn an_entry_of_atom_without_published_was_published_at_its_other_date() {
     let entry = |inside: &str| {
         let text = format!(

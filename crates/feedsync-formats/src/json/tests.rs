@@ -5,9 +5,10 @@ use feedsync::{Format, Item, Payload, RelatedKind, Timestamp};
 use super::{Writer, read};
 use crate::diagnostic::{ReadError, Severity};
 use crate::head::{FeedHead, HeadLink};
-use crate::options::{Limits, ReadOptions};
+use crate::options::ReadOptions;
 use crate::reading::Reading;
 
+mod bounds;
 mod fidelity;
 
 /// The example of 3.1 with straight quotes, as an item of a collection.
@@ -291,29 +292,6 @@ fn an_id_that_occurs_twice_is_a_fault() {
     assert_eq!((reading.feed.items.len(), reading.refused.len()), (1, 1));
     let lenient = tolerant(&text);
     assert_eq!((lenient.feed.items.len(), lenient.diagnostics.len()), (2, 1));
-}
-
-#[test]
-fn only_utf_8_is_read_and_a_byte_order_mark_is_skipped() {
-    let mut bytes = b"\xef\xbb\xbf".to_vec();
-    bytes.extend_from_slice(collection(CREATED).as_bytes());
-    assert_eq!(read(&bytes, &ReadOptions::strict()).unwrap().feed.items.len(), 1);
-    let error = read(b"{\"items\":[\"\xe9\"]}", &ReadOptions::strict()).unwrap_err();
-    assert!(matches!(error, ReadError::Encoding { offset: 11, .. }), "{error:?}");
-}
-
-#[test]
-fn every_bound_is_kept() {
-    let bounded = |limits: Limits| ReadOptions { limits, ..ReadOptions::strict() };
-    let text = collection(&format!("{CREATED},{{}}"));
-    let read = |limits| read(text.as_bytes(), &bounded(limits));
-    let usual = Limits::default();
-    assert_eq!(read(Limits { bytes: 10, ..usual }), Err(ReadError::TooLarge { limit: 10 }));
-    assert!(read(Limits { depth: 6, ..usual }).is_ok());
-    assert!(read(Limits { depth: 5, ..usual }).is_err());
-    assert!(read(Limits { items: 2, ..usual }).is_ok());
-    assert!(read(Limits { items: 1, ..usual }).is_err());
-    assert_eq!(read(Limits { history: 0, ..usual }).unwrap().refused.len(), 1);
 }
 
 #[test]

@@ -35,6 +35,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_oldest_makes_room() {
+        let mut signers = Signers::default();
+        for text in ["a", "b", "c", "d", "a", "e", "f", "g", "h", "i"] {
+            signers.by(text).unwrap();
+        }
+        let known: Vec<_> = signers.known.iter().map(By::as_str).collect();
+        assert_eq!(known, ["i", "f", "g", "h"]);
+    }
+
+    #[test]
     fn each_text_gives_its_own_endpoint_however_many_there_are() {
         let mut signers = Signers::default();
         for round in 0..3 {

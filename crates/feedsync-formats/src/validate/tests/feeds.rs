@@ -113,6 +113,11 @@ fn since_and_until_order_as_texts() {
     {
         assert_eq!(findings(&sharing(since, until).replace('#', "")), [""; 0]);
     }
+    // A part at fault is no part that is absent.
+    for part in ["since='' until='1'", "since='1' until=''"] {
+        let found = findings(&clean_rss(&format!("<sx:sharing {part}/>")));
+        assert!(matches!(&found[..], [one] if !one.contains("both")), "{found:?}");
+    }
     for alone in
         ["<sx:sharing since='1'/>", "<sx:sharing until='1'/>", "<sx:sharing since='2' until='1'/>"]
     {
