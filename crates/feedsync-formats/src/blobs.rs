@@ -57,7 +57,7 @@ pub(crate) fn extension(blobs: &[Blob], format: Format) -> String {
 
 fn in_element(text: &str) -> Vec<Blob> {
     let mentions = |name: &str| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some();
-    if !mentions(OWN) || !mentions(ELEMENT) {
+    if ![OWN, ELEMENT].into_iter().all(mentions) {
         return Vec::new();
     }
     let Ok((tree, _)) = Tree::parse(text, Mode::Tolerant, &Limits::default()) else {

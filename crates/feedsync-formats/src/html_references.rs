@@ -68,7 +68,6 @@ impl<'h> Scan<'h> {
     fn attribute(&mut self) -> Option<bool> {
         self.while_is(|c| c.is_ascii_whitespace() || c == '/');
         if self.rest().starts_with('>') {
-            self.at += 1;
             return Some(false);
         }
         // An equals sign in front belongs to the name.

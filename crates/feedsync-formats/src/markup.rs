@@ -161,6 +161,8 @@ mod tests {
             ("<x-y>a</x-y><o:p>b</o:p>", "ab"),
             ("&aaaaaaaaé;", "&aaaaaaaaé;"),
             ("&éééééé;<é", "&éééééé;<é"),
+            ("&quot;&apos;&lt;&gt;&amp;amp;", "\"'<>&amp;"),
+            ("&#65;&#x42;&#X43;&#0;&#xD800;&#;", "ABC&#0;&#xD800;&#;"),
         ] {
             assert_eq!(plain(html), text, "{html}");
         }

@@ -116,6 +116,7 @@ mod tests {
             ("<a b='it's' c=\"it's\">", "<a b='it&apos;s' c=\"it's\">"),
             ("<a b=\"<i x=\"y\">z</i>\"/>", "<a b=\"&lt;i x=&quot;y&quot;>z&lt;/i>\"/>"),
             ("<a b=\"<p>x</p>\" c=\"<\">", "<a b=\"&lt;p>x&lt;/p>\" c=\"&lt;\">"),
+            ("a &; b &#; &a-b;", "a &amp;; b &#; &amp;a-b;"),
             (
                 "a & b<!-- & \" --><![CDATA[&]]><?x \"&?>",
                 "a &amp; b<!-- & \" --><![CDATA[&]]><?x \"&?>",

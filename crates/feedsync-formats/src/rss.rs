@@ -51,3 +51,68 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
         push_sharing(out, sharing);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::head::HeadLink;
+
+    /// The head of a channel, and whether the head of an Atom feed has the same links.
+    fn begun(
+        self_link: Option<&str>,
+        next: Option<&str>,
+        links: &[HeadLink<'_>],
+        complete: bool,
+    ) -> String {
+        let updated = "2005-05-21T09:43:33Z".parse().unwrap();
+        let (id, title, author) = ("urn:id", "T", "A");
+        let head = FeedHead {
+            id,
+            title,
+            updated,
+            author,
+            self_link,
+            next,
+            links,
+            complete,
+            sharing: None,
+        };
+        let (mut rss, mut atom) = (String::new(), String::new());
+        begin(&mut rss, &head, "");
+        crate::atom::begin(&mut atom, &head, "");
+        let of_rss: Vec<_> = links_of(&rss, "<atom:link").collect();
+        let of_atom: Vec<_> = links_of(&atom, "<link").collect();
+        assert_eq!(of_rss.len(), of_atom.len());
+        for (of_rss, of_atom) in of_rss.into_iter().zip(of_atom) {
+            assert_eq!(of_rss.replace(" type=\"application/rss+xml\"", ""), of_atom);
+        }
+        assert_eq!(rss.contains("fh:complete"), complete);
+        assert_eq!(atom.contains("fh:complete"), complete);
+        rss
+    }
+
+    fn links_of<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+        text.lines().filter_map(move |line| line.strip_prefix(name))
+    }
+
+    #[test]
+    fn a_channel_declares_atom_where_it_has_links_and_names_its_page_first() {
+        let link = |rel, href| HeadLink { rel, href, media_type: None };
+        let (hub, page) = (link("hub", "/hub"), link("alternate", "/page"));
+        for (self_link, next, links, site, count) in [
+            (None, None, &[][..], "urn:id", 0),
+            (Some("/self"), None, &[], "/self", 1),
+            (None, Some("/next"), &[], "urn:id", 1),
+            (None, None, &[hub], "urn:id", 1),
+            (None, None, &[page], "/page", 1),
+            (Some("/self"), Some("/next"), &[hub, page], "/page", 4),
+        ] {
+            for complete in [false, true] {
+                let text = begun(self_link, next, links, complete);
+                assert_eq!(text.contains("xmlns:atom"), count > 0, "{text}");
+                assert_eq!(text.matches("<atom:link ").count(), count, "{text}");
+                assert!(text.contains(&format!("<link>{site}</link>")), "{text}");
+            }
+        }
+    }
+}

@@ -84,3 +84,20 @@ impl Object {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_of_content_is_said_of_content_that_is_not_plain_text() {
+        let says = |content: Option<&str>, content_type: ContentType| {
+            let content = content.map(str::to_owned);
+            text(&Entry { content, content_type, ..Entry::default() }, "").contains("content_type")
+        };
+        assert!(says(Some("c"), ContentType::Html));
+        assert!(!says(Some("c"), ContentType::Text));
+        assert!(!says(None, ContentType::Html));
+        assert!(!says(None, ContentType::Text));
+    }
+}

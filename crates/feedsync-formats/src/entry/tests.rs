@@ -167,6 +167,30 @@ fn the_link_of_an_entry_is_its_first_to_a_page_or_else_its_first() {
 }
 
 #[test]
+fn a_person_has_a_name_an_email_and_an_iri() {
+    let author = |format, text: &str| view(format, text).author;
+    let part = |text: &str| Some(text.to_owned());
+    let person = Some(Person { name: part("N"), email: part("e@h"), uri: part("u") });
+    let parts = "<name> N </name><email>e@h</email><uri>u</uri>";
+    let atom = |parts: &str| {
+        let second = "<author><name>M</name></author>";
+        let text = format!(
+            "<entry xmlns='http://www.w3.org/2005/Atom'><author>{parts}</author>{second}</entry>"
+        );
+        author(Format::Atom, &text)
+    };
+    assert_eq!(atom(parts), person);
+    assert_eq!(atom("<name/>").unwrap().name.as_deref(), Some("M"));
+    let pox = |author_text: &str| {
+        author(Format::Pox, &format!("<item><author>{author_text}</author></item>"))
+    };
+    assert_eq!(pox(parts), person);
+    assert_eq!(pox("N").unwrap(), Person { name: part("N"), ..Person::default() });
+    assert_eq!(pox(" "), None);
+    assert_eq!(pox("<name/>"), None);
+}
+
+#[test]
 fn content_of_atom_that_is_elsewhere_is_an_enclosure() {
     let text = "<entry xmlns='http://www.w3.org/2005/Atom'><content type=' a/b ' src=' c '>x</content>\
                 <link rel='up' href='l' type='a/b' title='t' length='7' hreflang='de'/></entry>";

@@ -64,6 +64,34 @@ fn elements_have_their_roles_at_their_places_in_their_namespaces_only() {
 }
 
 #[test]
+fn new_items_go_before_the_end_tag_or_the_end_of_an_empty_element() {
+    let ns = "xmlns:s='http://feedsync.org/2007/feedsync'";
+    for (format, text, name) in [
+        (Format::Atom, "<feed xmlns='http://www.w3.org/2005/Atom' %@/>", "feed"),
+        (Format::Atom, "<f:feed xmlns:f='http://www.w3.org/2005/Atom' %@/>", "f:feed"),
+        (Format::Atom, "<feed xmlns='http://www.w3.org/2005/Atom' %><id/>@</feed>", ""),
+        (Format::Rss, "<rss %><channel @/></rss>", "channel"),
+        (Format::Rss, "<rss %><channel><title/> @</channel></rss>", ""),
+        (
+            Format::Rss,
+            "<r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#' %><channel/>@</r:RDF>",
+            "",
+        ),
+        (Format::Opml, "<opml %><head/><body@/></opml>", "body"),
+        (Format::Opml, "<opml %><head/><body><outline/>@</body></opml>", ""),
+        (Format::Pox, "<all %@/>", "all"),
+        (Format::Pox, "<all %><a/>@</all>", ""),
+    ] {
+        let text = text.replace('%', ns);
+        let offset = text.find('@').unwrap();
+        let parsed = parse(&text.replace('@', ""), Some(format), &ReadOptions::tolerant()).unwrap();
+        let End { offset: found, empty, prefix, .. } = parsed.end;
+        assert_eq!((found, empty.as_deref().unwrap_or_default()), (offset, name), "{text}");
+        assert_eq!(prefix.as_deref(), Some("s"), "{text}");
+    }
+}
+
+#[test]
 fn items_versions_and_updates_are_as_many_as_the_limits_at_most() {
     let sync = |id: &str, updates: u32, inside: &str| {
         let history: String = (1..=updates)

@@ -50,9 +50,8 @@ impl<'a> Reader<'a> {
         };
         let Some(text) = text else { return Ok(None) };
         let mut parsed = text.parse();
-        let digits = text.trim_start_matches('0');
-        if parsed.is_err() && digits.len() < text.len() && self.options.mode == Mode::Tolerant {
-            parsed = digits.parse();
+        if parsed.is_err() && self.options.mode == Mode::Tolerant {
+            parsed = text.trim_start_matches('0').parse();
             if parsed.is_ok() {
                 self.remarks.warn(bad(member, "R-F2", "has leading zeros"));
             }

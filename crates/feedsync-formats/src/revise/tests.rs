@@ -123,6 +123,18 @@ fn the_type_of_the_content_is_revised_with_it() {
 }
 
 #[test]
+fn text_of_plain_xml_replaces_content_of_another_type() {
+    for kind in ["html", "xhtml", "text", "note", "a/b"] {
+        let before = format!("<item><content type='{kind}'>b</content></item>");
+        let revised =
+            revise(&Payload::new(Format::Pox, before), &change(None, Some("<p>"))).unwrap();
+        let view = entry(&revised);
+        assert_eq!(view.content.as_deref(), Some("<p>"), "{kind}");
+        assert_eq!(view.content_type, ContentType::Text, "{kind}");
+    }
+}
+
+#[test]
 fn what_cannot_be_revised_is_refused() {
     for format in Format::ALL {
         let payload = crate::compose(format, &crate::Entry::default());

@@ -98,3 +98,35 @@ fn without_claims(text: &str) -> String {
     out.push_str(&text[cursor..]);
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use feedsync::Format;
+
+    use super::*;
+
+    #[test]
+    fn an_outline_gets_its_place_and_keeps_all_else() {
+        let place = Place { parent: Some(ItemId::new("p").unwrap()), index: 5 };
+        for text in [
+            "<outline text=\"a\"/>",
+            "<outline xmlns:fs=\"urn:feedsync:1\" fs:x=\"1\" text=\"a\"/>",
+            "<outline xmlns:fs=\"urn:feedsync:1\" fs:parent=\"q\" fs:position=\"3\" text=\"a\"/>",
+            "<outline text=\"a\" position=\"9\" parent=\"r\"/>",
+            "<outline xmlns:fs=\"urn:feedsync:1\" fs:position=\"3\" text=\"a\" position=\"9\"/>",
+        ] {
+            let placed = onto_outline(&Payload::new(Format::Opml, text), &place);
+            assert_eq!(of_outline(&placed).as_ref(), Some(&place), "{}", placed.text);
+            for part in [" text=\"a\"", " position=\"9\"", " parent=\"r\"", " fs:x=\"1\""] {
+                assert_eq!(placed.text.contains(part), text.contains(part), "{}", placed.text);
+            }
+            assert_eq!(onto_outline(&placed, &place), placed);
+        }
+    }
+
+    #[test]
+    fn an_outline_whose_prefix_means_something_else_stays_as_it_is() {
+        let outline = Payload::new(Format::Opml, "<outline xmlns:fs=\"urn:x\" fs:a=\"1\"/>");
+        assert_eq!(onto_outline(&outline, &Place { parent: None, index: 0 }), outline);
+    }
+}

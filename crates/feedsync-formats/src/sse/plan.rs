@@ -243,3 +243,22 @@ impl Places {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_that_changes_nothing_is_none() {
+        let none = SyncEdit::default();
+        assert!(none.is_none());
+        let place = Place { parent: None, index: 0 };
+        for edit in [
+            SyncEdit { flag: true, ..none.clone() },
+            SyncEdit { records: Some(Vec::new()), ..none.clone() },
+            SyncEdit { place: Some(place), ..none.clone() },
+        ] {
+            assert!(!edit.is_none(), "{edit:?}");
+        }
+    }
+}

@@ -318,3 +318,29 @@ fn passes_nothing_on(text: &str) -> bool {
     let tag = &text[..end.unwrap_or(text.len())];
     !tag.contains("xmlns") && !tag.contains("xml:")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::passes_nothing_on;
+
+    #[test]
+    fn only_declarations_and_attributes_of_xml_in_the_start_tag_are_passed_on() {
+        for text in [
+            "<a>",
+            "<a/>",
+            "<a b='\"' c='d'>xmlns</a>",
+            "<a b='>'>xml:lang</a>",
+            "<a b=\"'\">xml:</a>",
+        ] {
+            assert!(passes_nothing_on(text), "{text}");
+        }
+        for text in [
+            "<a xmlns='u'>",
+            "<a xml:lang='e'/>",
+            "<a b='>' xmlns:c='u'>",
+            "<a b=\"'>\" xml:lang='e'>",
+        ] {
+            assert!(!passes_nothing_on(text), "{text}");
+        }
+    }
+}

@@ -304,7 +304,7 @@ impl<'t, 'a> Element<'t, 'a> {
     /// The text directly inside and in elements inside, one after the other.
     pub(crate) fn text(self) -> Cow<'a, str> {
         let tree = self.0.tree;
-        let mut parts = (self.0.index + 1..self.0.record().after as usize)
+        let mut parts = (self.0.index..self.0.record().after as usize)
             .map(|index| Node { tree, index })
             .filter(|node| matches!(node.kind(), NodeKind::Text | NodeKind::CData))
             .map(Node::text);

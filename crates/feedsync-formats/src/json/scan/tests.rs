@@ -114,6 +114,8 @@ fn depth_is_bounded_and_costs_no_stack() {
 #[test]
 fn duplicate_names_are_found_however_they_are_spelt() {
     assert_eq!(check("{\"a\":1,\"\\u0061\":2}", 8), Ok(vec![(7, Flaw::DuplicateName)]));
+    assert!(Flaw::DuplicateName.message().contains("already has a member"));
+    assert!(Flaw::LoneSurrogate.message().contains("surrogate"));
     assert_eq!(
         check("[{\"b\":{\"c\":1,\"c\":1},\"b\":1}]", 8),
         Ok(vec![(13, Flaw::DuplicateName), (20, Flaw::DuplicateName)])

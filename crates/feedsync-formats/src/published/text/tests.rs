@@ -73,6 +73,9 @@ fn the_charset_of_the_header_counts_where_the_document_declares_none() {
     assert_read(japanese, Some("iso-2022-jp"), "<a>\u{3042}</a>", None);
     assert_read(japanese, Some("utf-8"), "<a>$B$\"(B</a>", None);
     assert_read(japanese, None, "<a>$B$\"(B</a>", None);
+    for bytes in [b"<\0a\0/\0>\0", b"\0<\0a\0/\0>"] {
+        assert_read(bytes, Some("iso-2022-jp"), "<a/>", None);
+    }
     // A header cannot make UTF-16 of what is not.
     assert_read(b"<a>x</a>", Some("utf-16le"), "<a>x</a>", None);
     assert_read(b"<a>\xe9</a>", Some(" ISO-8859-1 "), "<a>\u{e9}</a>", None);

@@ -129,6 +129,11 @@ fn a_fault_refuses_its_item_and_leaves_the_others() {
     assert_eq!((ids, document.plain_items()), (vec!["a", "c"], 1));
     let [refused] = document.refused() else { panic!("{:?}", document.refused()) };
     assert_eq!((refused.id.as_deref(), refused.index), (Some("b b"), 1));
+    let bad = item("b b", "B", &["X"]);
+    let document =
+        read(&rss(&format!("<item/><item/>{}{bad}{bad}<item/>{bad}", item("a", "A", &["X"]))));
+    let indexes: Vec<_> = document.refused().iter().map(|refused| refused.index).collect();
+    assert_eq!(indexes, [3, 4, 6]);
 }
 
 #[test]

@@ -113,6 +113,22 @@ fn since_and_until_order_as_texts() {
     {
         assert_eq!(findings(&sharing(since, until).replace('#', "")), [""; 0]);
     }
+    for (part, words) in
+        [("since='2' until='1'", "greater"), ("since='1'", "both"), ("until='1'", "both")]
+    {
+        let found = findings(&clean_rss(&format!("<sx:sharing {part}/>")));
+        assert!(matches!(&found[..], [one] if one.contains(words)), "{found:?}");
+    }
+    for (part, words) in [
+        ("\"since\":\"2\",\"until\":\"1\"", "greater"),
+        ("\"since\":\"1\"", "only one"),
+        ("\"until\":\"1\",\"since\":null", "only one"),
+    ] {
+        let found = findings(&format!("{{\"sharing\":{{{part}}},\"items\":[]}}"));
+        assert!(found.iter().any(|one| one.contains(words)), "{found:?}");
+    }
+    let null = findings("{\"sharing\":null,\"items\":[]}");
+    assert!(matches!(&null[..], [one] if one.contains("is null")), "{null:?}");
     // A part at fault is no part that is absent.
     for part in ["since='' until='1'", "since='1' until=''"] {
         let found = findings(&clean_rss(&format!("<sx:sharing {part}/>")));

@@ -250,6 +250,23 @@ fn a_feed_in_content_is_another_document() {
 }
 
 #[test]
+fn a_misplaced_element_and_its_parent_are_named_with_their_vocabularies_where_these_differ() {
+    let sse = "http://www.microsoft.com/schemas/rss/sse";
+    let found = |inside: &str| {
+        let text = format!(
+            "<rss xmlns:f='http://feedsync.org/2007/feedsync' xmlns:s='{sse}'><channel><item>\
+             <s:sync id='a' version='1'>{inside}<s:history by='a' when='21 May 2005 09:43:33 GMT'/>\
+             </s:sync></item></channel></rss>"
+        );
+        super::faults(&text).into_iter().find(|it| it.contains(" stands in ")).unwrap()
+    };
+    let foreign = found("<f:sharing/>");
+    assert!(foreign.contains("f:sharing of FeedSync stands in s:sync of SSE"), "{foreign}");
+    let own = found("<s:sharing version='0.91'/>");
+    assert!(own.contains("s:sharing stands in s:sync, where"), "{own}");
+}
+
+#[test]
 fn a_misplaced_element_names_its_item_and_costs_one_fault_with_all_in_it() {
     let text = "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:sx='http://feedsync.org/2007/feedsync'>\
          <entry>\n<sx:conflicts><entry><sx:sync id='i' updates='1'>\
@@ -260,6 +277,9 @@ fn a_misplaced_element_names_its_item_and_costs_one_fault_with_all_in_it() {
     let expected = "2:1: fault: item \"i\": sx:conflicts stands in entry, where it has no effect; \
                     its place is sx:sync (FeedSync 2.6)";
     assert_eq!(found, [expected]);
+    let other_order =
+        text.replace("id='i' updates='1'", "updates='1' x:id='z' xmlns:x='urn:x' id='i'");
+    assert_eq!(super::findings(&other_order), [expected]);
     // Readers pass it over, strict ones too.
     let options = crate::ReadOptions::strict();
     let reading = crate::read(text.as_bytes(), None, &options).unwrap();
