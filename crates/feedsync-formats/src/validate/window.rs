@@ -174,6 +174,9 @@ mod tests {
             ("2006-05-02T09:10:33Z", "2007-05-02T09:10:33Z"),
             ("abc", "abd"),
             ("abc9", "xyz10"),
+            // One of them is a flaw already.
+            ("2 May 2006 09:10:33", "2006-05-02T09:10:33Z"),
+            ("2006-05-02T09:10:33Z", "2 May 2006 09:10:33"),
         ] {
             assert_eq!(difference(since, until), None, "{since} {until}");
         }

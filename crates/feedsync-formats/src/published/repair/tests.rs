@@ -66,6 +66,10 @@ fn missing_prefixes_are_declared_at_the_root_alone() {
             "<rss xmlns:foo=\"urn:undeclared:foo\"><a foo:x=\"1\"/></rss>",
         ),
         (
+            "<rss xmlns:a=\"\" xmlns:xml=\"x\" xmlns:xmlns=\"y\" xmlns:b=\"u\" xmlns=\"\"><b:c/></rss>",
+            "<rss xmlns:b=\"u\" xmlns=\"\"><b:c/></rss>",
+        ),
+        (
             "<rss xmlns:dc=\"d\"><a xmlns:b='i&quot;'/><b:c/><dc:d/></rss>",
             "<rss xmlns:b=\"i&quot;\" xmlns:dc=\"d\"><a xmlns:b=\"i&quot;\"/><b:c/><dc:d/></rss>",
         ),

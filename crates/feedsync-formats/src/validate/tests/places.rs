@@ -247,6 +247,18 @@ fn a_feed_in_content_is_another_document() {
         // The history is where it belongs, in its sx:sync.
         assert_eq!(found, [severity], "{kind}");
     }
+    // Other elements of such a type hold no document.
+    let content = format!("<content type='{}'>", "application/atom+xml");
+    for other in ["<link href='l' type='a/xml'>", "<x:content xmlns:x='urn:x' type='a/xml'>"] {
+        let name = other[1..].split(' ').next().unwrap_or_default();
+        let text = feed("application/atom+xml")
+            .replace(&content, other)
+            .replace("</content>", &format!("</{name}>"));
+        let found = validate(text.as_bytes()).findings;
+        let found: Vec<_> =
+            found.into_iter().filter(|it| it.message.contains(" stands in ")).collect();
+        assert!(matches!(&found[..], [one] if one.severity == Severity::Fault), "{found:#?}");
+    }
 }
 
 #[test]
