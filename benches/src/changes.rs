@@ -221,6 +221,7 @@ fn written(page: &ChangePage) -> usize {
         title: "",
         updated: page.collection.edited.timestamp().expect("a date"),
         author: "",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

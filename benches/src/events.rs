@@ -143,6 +143,7 @@ fn document(item: &feedsync::Item<feedsync::Payload>) -> String {
         title: "",
         updated: "2026-11-20T10:00:00Z".parse().expect("a date"),
         author: "phone",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -83,6 +83,7 @@ fn feed() -> String {
         title: "To Do List",
         updated,
         author: "Ray Ozzie",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -112,6 +112,7 @@ impl FeedFile<'_> {
             title: &collection.title,
             updated: updated.ok_or_else(|| Failure::store("a wrong date"))?,
             author,
+            details: None,
             self_link: self.url,
             next: None,
             links: &[],

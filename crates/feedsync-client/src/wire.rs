@@ -85,6 +85,7 @@ pub(crate) fn offer(
         title: &collection.title,
         updated,
         author,
+        details: None,
         self_link: None,
         next: None,
         links: &[],

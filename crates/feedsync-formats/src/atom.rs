@@ -1,8 +1,11 @@
 //! Atom 1.0: `feed` holds `entry`.
 
+use feedsync::Format;
+
+use crate::details::{author_element, push_markup, push_texts};
 use crate::feed::{Place, Role};
 use crate::head::FeedHead;
-use crate::payload::push_attribute;
+use crate::payload::{Default, push_attribute};
 use crate::sync::push_sharing;
 use crate::xml::{Namespace, escape_text};
 
@@ -36,10 +39,10 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     element("id", head.id);
     element("title", head.title);
     element("updated", &head.updated.to_string());
-    out.push_str("<author><name>");
-    escape_text(out, head.author);
-    out.push_str("</name></author>\n");
+    push_texts(out, head, "");
+    author_element(out, head, "<author><name>", "</name></author>");
     push_links(out, head, "link", None);
+    push_markup(out, head, Format::Atom, &Default::of(Some(ATOM)));
     push_complete(out, head);
     if let Some(sharing) = head.sharing {
         push_sharing(out, sharing);

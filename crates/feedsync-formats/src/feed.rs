@@ -6,6 +6,7 @@
 use feedsync::Format;
 
 use crate::context::Context;
+use crate::details::{HeadReader, is_head};
 use crate::diagnostic::ReadError;
 use crate::items::{Extras, Items, Slot};
 use crate::opml;
@@ -13,7 +14,9 @@ use crate::options::{Mode, ReadOptions};
 use crate::reading::Reading;
 use crate::remarks::{Fault, Places};
 use crate::sync::{is_self_contained, read_sharing};
-use crate::xml::{Attribute, Namespace, Reader, StartTag, Token, Tree, XmlError, collapse};
+use crate::xml::{
+    Attribute, Element, Namespace, Reader, StartTag, Token, Tree, XmlError, collapse,
+};
 use crate::{atom, pox, rss};
 
 /// What an element is to the reader.
@@ -109,6 +112,14 @@ fn root(reader: &mut Reader<'_>, attributes: &mut Vec<Attribute>) -> Result<Star
     }
 }
 
+/// Whether an element may be a detail of the feed: neither an item nor anything else that is known.
+fn is_detail(role: Role, element: Element<'_, '_>) -> bool {
+    match role {
+        Role::Candidate => element.child(Namespace::FEEDSYNC, "sync").is_none(),
+        role => role == Role::Other,
+    }
+}
+
 /// The format that a root element tells; POX only where FeedSync is named somewhere. Tolerant reading
 /// takes a feed of Atom in any namespace, as old ones have none or another.
 pub(crate) fn format_of(text: &str, root: &StartTag, mode: Mode) -> Option<Format> {
@@ -133,6 +144,7 @@ struct FeedReader<'a, 'o> {
     items: Items<'o>,
     tree: Tree<'a>,
     title: Option<String>,
+    head: HeadReader,
     sharing_seen: bool,
     end: End,
 }
@@ -149,6 +161,7 @@ impl<'a, 'o> FeedReader<'a, 'o> {
             items: Items::new(format, options),
             tree: Tree::default(),
             title: None,
+            head: HeadReader::new(format, Namespace::NONE, false),
             sharing_seen: false,
             end: End::default(),
         }
@@ -174,6 +187,8 @@ impl<'a, 'o> FeedReader<'a, 'o> {
     ) -> Result<(), XmlError> {
         self.items.self_contained = is_self_contained(self.text, attributes);
         self.end.self_contained = self.items.self_contained;
+        self.head = HeadReader::new(self.items.format, root.namespace, self.items.self_contained);
+        self.head.root(self.text, attributes);
         if self.items.format == Format::Pox {
             self.title = pox::title(self.text, attributes);
         }
@@ -213,6 +228,9 @@ impl<'a, 'o> FeedReader<'a, 'o> {
                         let mut tree = std::mem::take(&mut self.tree);
                         tree.fill(reader, tag, &attributes)?;
                         self.element(&tree, role, context)?;
+                        if is_detail(role, tree.root()) && is_head(self.items.format, &path) {
+                            self.head.element(tree.root(), reader.namespaces(), context);
+                        }
                         self.tree = tree;
                     }
                 }
@@ -294,7 +312,8 @@ impl<'a, 'o> FeedReader<'a, 'o> {
         let refused = self.items.take_refused(&mut places);
         let Items { format, feed, remarks, slots, .. } = self.items;
         let diagnostics = remarks.into_diagnostics(&mut places);
-        let reading = Reading { format, feed, title: self.title, diagnostics, refused };
+        let details = self.head.finish(self.title.as_deref());
+        let reading = Reading { format, feed, title: self.title, details, diagnostics, refused };
         Parsed { reading, slots, end: self.end }
     }
 }

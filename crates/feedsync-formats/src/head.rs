@@ -2,6 +2,8 @@
 
 use feedsync::{Sharing, Timestamp};
 
+use crate::details::FeedDetails;
+
 /// What a publisher says of its feed. Every format writes what it has a place for.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedHead<'a> {
@@ -11,8 +13,11 @@ pub struct FeedHead<'a> {
     pub title: &'a str,
     /// When the feed last changed.
     pub updated: Timestamp,
-    /// Who publishes it, for items that name no author. RSS and POX have no place for it.
+    /// Stands in for an author where the details name none and the format wants one. It is marked, so that
+    /// nobody takes it for a detail of the feed. RSS and POX do not have it.
     pub author: &'a str,
+    /// Details beside the title, if there are any.
+    pub details: Option<&'a FeedDetails>,
     /// The address of this very document.
     pub self_link: Option<&'a str>,
     /// The address of the next part, if the answer is limited.

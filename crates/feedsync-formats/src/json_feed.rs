@@ -42,7 +42,12 @@ impl JsonFeedWriter {
         push_address(out, "home_page_url", linked("alternate").map(|link| link.href));
         push_address(out, "feed_url", head.self_link);
         push_address(out, "next_url", head.next.filter(|next| Some(*next) != head.self_link));
-        let publisher = Person { name: Some(head.author.to_owned()), ..Person::default() };
+        let details = head.details;
+        if let Some(subtitle) = details.and_then(|details| details.subtitle.as_deref()) {
+            push_text(out, "description", subtitle);
+        }
+        let author = details.and_then(|details| details.author.as_deref()).unwrap_or(head.author);
+        let publisher = Person { name: Some(author.to_owned()), ..Person::default() };
         push_authors(out, &publisher);
         push_name(out, "_feedsync");
         out.push('{');

@@ -12,6 +12,7 @@ mod compose;
 mod context;
 mod control;
 mod date;
+mod details;
 mod diagnostic;
 mod document;
 mod entry;
@@ -69,6 +70,9 @@ pub use charset::{charset, with_charset};
 pub use compose::{compose, is_iri};
 pub use control::is_draft;
 pub use date::to_rfc822 as http_date;
+pub use details::{
+    FeedDetails, HeadMarkup, HeadMarkupError, MAX_HEAD_MARKUP, MAX_HEAD_TEXT, head_line,
+};
 pub use diagnostic::{Diagnostic, Position, ReadError, Severity};
 pub use document::Document;
 pub use entry::{Category, ContentType, Entry, Link, Person, entry};

@@ -10,12 +10,14 @@ use std::collections::HashMap;
 
 use feedsync::{Format, Item, ItemId, Payload};
 
+use crate::atom::ATOM;
 use crate::context::Context;
 use crate::date::to_rfc822;
+use crate::details::{author_element, push_markup, push_texts};
 use crate::feed::{End, Place, Role};
 use crate::head::FeedHead;
 use crate::items::{Extras, Items};
-use crate::payload::{OWN, PayloadTag};
+use crate::payload::{Default, OWN, PayloadTag};
 use crate::sync::{Surroundings, push_item, push_sharing};
 use crate::xml::{Element, Namespace, XmlError, escape_text, unescape};
 
@@ -23,7 +25,7 @@ pub(crate) fn role(place: Place<'_>) -> Role {
     match (place.path, place.local) {
         ([], _) | ([_], "head") => Role::Container,
         ([_], "body") => Role::Outlines,
-        ([_, "head"], "title") => Role::Title,
+        ([_, "head"], "title") if place.namespace == place.root => Role::Title,
         _ => Role::Other,
     }
 }
@@ -117,13 +119,14 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     out.push_str(declarations);
     out.push_str("><head>\n");
     let modified = to_rfc822(head.updated);
-    for (name, text) in
-        [("title", head.title), ("dateModified", &modified), ("ownerName", head.author)]
-    {
+    for (name, text) in [("title", head.title), ("dateModified", &modified)] {
         out.push_str(&format!("<{name}>"));
         escape_text(out, text);
         out.push_str(&format!("</{name}>\n"));
     }
+    author_element(out, head, "<ownerName>", "</ownerName>");
+    push_texts(out, head, &format!(" xmlns=\"{ATOM}\""));
+    push_markup(out, head, Format::Opml, &Default::None);
     if let Some(sharing) = head.sharing {
         push_sharing(out, sharing);
     }

@@ -6,12 +6,14 @@ use std::collections::HashSet;
 use feedsync::{Format, Payload};
 
 use crate::context::Context;
+use crate::details::FeedDetails;
 use crate::diagnostic::{Position, ReadError};
 use crate::feed::{self, Parsed};
 use crate::json;
 use crate::options::ReadOptions;
 use crate::payload::{Extraction, extract};
 use crate::read::{check_is_xml, looks_like_json};
+use crate::reading::Reading;
 use crate::xml::{Element, Namespace, Tree, XmlError, decode, define_references};
 
 /// The items of a document that have no `sx:sync`, of FeedSync or of SSE.
@@ -21,6 +23,8 @@ pub struct Plain {
     pub format: Format,
     /// The document's own title.
     pub title: Option<String>,
+    /// Details of the feed beside its title.
+    pub details: FeedDetails,
     /// The items in document order, each self-contained.
     pub payloads: Vec<Payload>,
 }
@@ -36,7 +40,8 @@ pub fn read_plain(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Plain, Read
             .filter(|item| is_object(*item) && !takes_part(*item))
             .map(|item| Payload::new(Format::Json, json::without(item, "sync")))
             .collect();
-        return Ok(Plain { format: Format::Json, title: reading.title, payloads });
+        let Reading { title, details, .. } = reading;
+        return Ok(Plain { format: Format::Json, title, details, payloads });
     }
     let (text, _) = decode(bytes, options)?;
     check_is_xml(&text)?;
@@ -50,7 +55,8 @@ pub fn read_plain(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Plain, Read
     let outside = Context::outside(options);
     items.visit(tree.root(), &outside);
     outside.check(tree.root().span().start).map_err(|error| error.into_read_error(&text))?;
-    Ok(Plain { format: reading.format, title: reading.title, payloads: items.payloads })
+    let Reading { format, title, details, .. } = reading;
+    Ok(Plain { format, title, details, payloads: items.payloads })
 }
 
 /// Reads one item: an Atom entry, an RSS item, an outline, a JSON object or another XML element that

@@ -1,9 +1,12 @@
 //! Plain old XML: the root, of any name, is the collection; a child of it that has an `sx:sync` is an
 //! item, of any name (R-P1, R-P2).
 
+use feedsync::Format;
+
+use crate::details::{push_markup, push_pox_attributes};
 use crate::feed::{Place, Role};
 use crate::head::FeedHead;
-use crate::payload::push_attribute;
+use crate::payload::{Default, push_attribute};
 use crate::remarks::{Fault, Remarks};
 use crate::sync::push_sharing;
 use crate::xml::{Attribute, Element, Namespace};
@@ -38,7 +41,9 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     out.push_str("<items");
     out.push_str(declarations);
     push_attribute(out, "title", head.title);
+    push_pox_attributes(out, head);
     out.push_str(">\n");
+    push_markup(out, head, Format::Pox, &Default::None);
     if let Some(sharing) = head.sharing {
         push_sharing(out, sharing);
     }

@@ -2,6 +2,7 @@
 
 use feedsync::{Feed, Format};
 
+use crate::details::FeedDetails;
 use crate::diagnostic::Diagnostic;
 
 /// A document that was read.
@@ -13,6 +14,8 @@ pub struct Reading {
     pub feed: Feed,
     /// The document's own title.
     pub title: Option<String>,
+    /// Details of the feed beside its title.
+    pub details: FeedDetails,
     /// Remarks, in document order; reasons for refusals are in [`Reading::refused`].
     pub diagnostics: Vec<Diagnostic>,
     /// Items that could not be read; the others are in the feed.

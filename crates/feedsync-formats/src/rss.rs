@@ -5,9 +5,11 @@ use feedsync::Format;
 
 use crate::compose::push_plain;
 use crate::date::to_rfc822;
+use crate::details::{push_markup, push_rss};
 use crate::feed::{Place, Role};
 use crate::head::FeedHead;
 use crate::names::media_type;
+use crate::payload::Default;
 use crate::sync::push_sharing;
 
 pub(crate) fn role(place: Place<'_>) -> Role {
@@ -36,16 +38,17 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     for (name, text) in [
         ("title", head.title),
         ("link", alternate.or(head.self_link).unwrap_or(head.id)),
-        ("description", head.title),
         ("lastBuildDate", &to_rfc822(head.updated)),
     ] {
         out.push_str(&format!("<{name}>"));
         push_plain(out, text);
         out.push_str(&format!("</{name}>\n"));
     }
+    push_rss(out, head);
     if links {
         crate::atom::push_links(out, head, "atom:link", Some(media_type(Format::Rss)));
     }
+    push_markup(out, head, Format::Rss, &Default::None);
     crate::atom::push_complete(out, head);
     if let Some(sharing) = head.sharing {
         push_sharing(out, sharing);

@@ -171,6 +171,7 @@ mod tests {
                 title: "t",
                 updated: "2026-01-01T00:00:00Z".parse().unwrap(),
                 author: "a",
+                details: None,
                 self_link: None,
                 next: None,
                 links: &[],

@@ -250,6 +250,7 @@ impl Document {
             title: &self.collection.title,
             updated: self.collection.edited.timestamp().ok_or_else(Problem::internal)?,
             author: &self.author,
+            details: None,
             self_link: Some(&own),
             next: pages.next.as_deref(),
             links: &links,

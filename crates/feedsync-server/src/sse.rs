@@ -98,6 +98,7 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
         title: &collection.title,
         updated: collection.edited.timestamp().ok_or_else(Problem::internal)?,
         author: &author,
+        details: None,
         self_link: Some(&address),
         next: None,
         links: &links,

@@ -164,6 +164,7 @@ fn write(format: Format, items: &[Item<Payload>], sharing: Option<&Sharing>) -> 
         title: "A \"feed\" & more",
         updated: Timestamp::from_unix_seconds(0).unwrap_or_else(|| unreachable!("1970")),
         author: "nobody",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -79,6 +79,7 @@ fn f123_an_item_without_conflicts_is_written_without_their_element() {
             title: "",
             updated: Timestamp::from_unix_seconds(0).unwrap(),
             author: "me",
+            details: None,
             self_link: None,
             next: None,
             links: &[],

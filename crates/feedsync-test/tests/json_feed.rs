@@ -30,6 +30,7 @@ fn written(payloads: &[Payload], title: &str, links: &[Link]) -> String {
         title,
         updated: "2026-01-02T03:04:05Z".parse().unwrap(),
         author: title,
+        details: None,
         self_link: Some("http://h/f.feed.json"),
         next: Some("http://h/f.feed.json?before=1"),
         links: &[],

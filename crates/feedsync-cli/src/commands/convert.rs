@@ -137,6 +137,7 @@ fn written(
         title,
         updated,
         author: title,
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -75,6 +75,7 @@ pub(crate) fn shared(sharing: Option<&Sharing>, items: &[Item<Payload>]) -> Stri
         title: "A feed",
         updated: "2026-01-02T03:04:05Z".parse().unwrap(),
         author: "somebody",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

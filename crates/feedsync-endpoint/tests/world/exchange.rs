@@ -261,6 +261,7 @@ fn through_a_feed(items: Vec<Item<Payload>>, format: Format) -> Vec<Item<Payload
         title: "List",
         updated,
         author: "somebody",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

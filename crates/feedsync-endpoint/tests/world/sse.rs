@@ -160,6 +160,7 @@ impl World {
             title: "T",
             updated: Timestamp::parse("2023-01-01T00:00:00Z").unwrap(),
             author: "A",
+            details: None,
             self_link: None,
             next: None,
             links: &[],

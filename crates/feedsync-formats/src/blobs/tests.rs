@@ -178,6 +178,7 @@ fn a_feed_of_another_format_names_the_blobs_of_its_items() {
                 title: "t",
                 updated: "2026-01-02T03:04:05Z".parse().unwrap(),
                 author: "a",
+                details: None,
                 self_link: None,
                 next: None,
                 links: &[],

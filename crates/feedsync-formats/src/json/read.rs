@@ -10,6 +10,7 @@ use feedsync::{
 use super::node::{Kind, Member, Node};
 use super::payload::{SYNC, without};
 use super::scan::{self, Flaw};
+use crate::details::read_json;
 use crate::diagnostic::{ReadError, Severity};
 use crate::mapping;
 use crate::options::{Mode, ReadOptions};
@@ -105,6 +106,7 @@ impl<'a> Reader<'a> {
             format: Format::Json,
             feed,
             title: title.map(std::borrow::Cow::into_owned),
+            details: read_json(root),
             diagnostics: Vec::new(),
             refused: Vec::new(),
         };

@@ -4,6 +4,7 @@ use feedsync::{Format, Item, ItemId, Payload, RelatedKind, Sharing, Version};
 
 use super::payload::{SYNC, push_with};
 use super::string;
+use crate::details::push_json;
 use crate::head::FeedHead;
 use crate::mapping;
 
@@ -26,11 +27,7 @@ impl Writer {
         push_text(out, "id", head.id);
         push_text(out, "title", head.title);
         push_text(out, "updated", &head.updated.to_string());
-        if !head.author.is_empty() {
-            out.push_str("\"author\":{");
-            push_text(out, "name", head.author);
-            close(out, "},");
-        }
+        push_json(out, head);
         out.push_str("\"links\":[");
         let own = [("self", head.self_link), ("next", head.next)];
         let own = own.into_iter().filter_map(|(rel, href)| Some((rel, href?, None)));

@@ -46,6 +46,7 @@ fn a_feed_is_written_with_what_readers_know_it_by() {
         title: "a \"feed\"",
         updated: "2026-01-02T03:04:05Z".parse().unwrap(),
         author: "hub",
+        details: None,
         self_link: Some("http://h/f"),
         next: Some("http://h/f?page=2"),
         links: &[link(CHANGES_RELATION, "http://h/changes"), link("alternate", "http://h/")],

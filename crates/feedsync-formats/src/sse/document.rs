@@ -5,6 +5,7 @@ use feedsync::{Format, ItemId, Payload};
 
 use super::claim;
 use super::read::{Parsed, parse};
+use crate::details::FeedDetails;
 use crate::diagnostic::{Diagnostic, ReadError};
 use crate::mapping::restore;
 use crate::options::ReadOptions;
@@ -42,6 +43,11 @@ impl Document {
     /// The document's own title.
     pub fn title(&self) -> Option<&str> {
         self.parsed.title.as_deref()
+    }
+
+    /// Details of the feed beside its title.
+    pub fn details(&self) -> &FeedDetails {
+        &self.parsed.details
     }
 
     /// What takes part, in document order.

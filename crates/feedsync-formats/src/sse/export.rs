@@ -10,6 +10,8 @@ use feedsync::{Format, ItemId, Payload, RelatedKind};
 
 use super::claim;
 use super::sync_text::{push_conflict, push_stamp};
+use crate::atom::ATOM;
+use crate::details::{push_markup, push_rss, push_texts};
 use crate::head::FeedHead;
 use crate::mapping::project;
 use crate::payload::{Default, OWN, PayloadTag, push_attribute, push_declaration, write};
@@ -94,8 +96,9 @@ impl Export {
         push_element(out, "title", head.title);
         let link = head.links.iter().find(|link| link.rel == "alternate").map(|link| link.href);
         push_element(out, "link", link.or(head.self_link).unwrap_or(head.id));
-        push_element(out, "description", head.title);
+        push_rss(out, head);
         push_element(out, "lastBuildDate", &Date::from(head.updated).to_string());
+        push_markup(out, head, Format::Rss, &Default::None);
         push_sharing(out, head, dates);
         for id in self.children(None) {
             self.item(out, id, None);
@@ -108,6 +111,11 @@ impl Export {
         out.push_str("<head>\n");
         push_element(out, "title", head.title);
         push_element(out, "dateModified", &Date::from(head.updated).to_string());
+        if let Some(author) = head.details.and_then(|details| details.author.as_deref()) {
+            push_element(out, "ownerName", author);
+        }
+        push_texts(out, head, &format!(" xmlns=\"{ATOM}\""));
+        push_markup(out, head, Format::Opml, &Default::None);
         push_sharing(out, head, dates);
         out.push_str("</head>\n<body>\n");
         let mut roots: VecDeque<&ItemId> = self.children(None).iter().collect();

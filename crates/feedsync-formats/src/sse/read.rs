@@ -13,6 +13,7 @@ use super::sync::{
     Kind, SyncSource, furniture_of, is_inner, is_sse, payload_of, read_sync, sync_of,
 };
 use crate::context::Context;
+use crate::details::{FeedDetails, HeadReader};
 use crate::diagnostic::{Diagnostic, ReadError, Severity};
 use crate::options::{Mode, ReadOptions};
 use crate::reading::Refused;
@@ -25,6 +26,7 @@ pub(super) struct Parsed {
     pub(super) kind: Kind,
     pub(super) sharing: Option<Sharing>,
     pub(super) title: Option<String>,
+    pub(super) details: FeedDetails,
     /// The first is the root of all: `channel` or `body`.
     pub(super) nodes: Vec<Node>,
     pub(super) entries: Vec<Entry>,
@@ -67,7 +69,7 @@ pub(super) struct Entry {
 
 /// Reads the text of a document.
 pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, ReadError> {
-    let (tree, _) = Tree::parse(text, options.mode, &options.limits)
+    let (tree, namespaces) = Tree::parse(text, options.mode, &options.limits)
         .map_err(|error| error.into_read_error(text))?;
     let root = tree.root();
     let (kind, container, head) = match root.local() {
@@ -124,6 +126,20 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
         reading.remarks.remark(Fault::new(offset, "SSE 1.1", message));
     }
     let title = head.and_then(|head| head.child(head.namespace(), "title"));
+    let title = title.map(|title| title.text().into_owned());
+    let mut details = HeadReader::new(kind.format, root.namespace(), reading.self_contained);
+    if let Some(head) = head {
+        let around = Context::outside(options);
+        let around = around.enter(text, root.attributes());
+        let around = around.enter(text, head.attributes());
+        let is_other = |child: &Element<'_, '_>| {
+            !kind.is(*child) && !is_sse(*child, "sharing") && !child.is(head.namespace(), "title")
+        };
+        head.children()
+            .filter(is_other)
+            .for_each(|child| details.element(child, &namespaces, &around));
+    }
+    let details = details.finish(title.as_deref());
     let mut places = Places::new(text);
     let mut refused = Vec::with_capacity(reading.refused.len());
     for (index, fault, id) in reading.refused {
@@ -133,7 +149,8 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
     Ok(Parsed {
         kind,
         sharing,
-        title: title.map(|title| title.text().into_owned()),
+        title,
+        details,
         nodes: reading.nodes,
         entries: reading.entries,
         declared: context

@@ -30,6 +30,7 @@ pub fn read_as_feed(bytes: &[u8], options: &ReadOptions<'_>) -> Result<SseReadin
             plain_items: document.plain_items(),
         },
         title: document.title().map(str::to_owned),
+        details: document.details().clone(),
         diagnostics: document.diagnostics().to_vec(),
         refused: document.refused().to_vec(),
     };

@@ -23,6 +23,7 @@ fn written(mut writer: FeedWriter) -> String {
         title: "T",
         updated: "2005-05-21T11:43:33Z".parse().unwrap(),
         author: "A",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -60,6 +60,7 @@ fn plain_items_stay_plain_in_every_format() {
         title: "T",
         updated: "2005-05-21T11:43:33Z".parse().unwrap(),
         author: "A",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -225,9 +225,9 @@ fn a_feed_of_ours_says_its_title_in_every_format() {
 #[test]
 fn a_feed_of_ours_names_its_publisher_where_the_format_has_a_place() {
     for (format, place) in [
-        (Format::Atom, "<author><name>Ray &lt;Ozzie&gt;</name></author>"),
-        (Format::Opml, "<ownerName>Ray &lt;Ozzie&gt;</ownerName>"),
-        (Format::Json, "\"author\":{\"name\":\"Ray <Ozzie>\"}"),
+        (Format::Atom, "<author fs:stand-in=\"true\"><name>Ray &lt;Ozzie&gt;</name></author>"),
+        (Format::Opml, "<ownerName fs:stand-in=\"true\">Ray &lt;Ozzie&gt;</ownerName>"),
+        (Format::Json, "\"author\":{\"name\":\"Ray <Ozzie>\",\"fs:stand-in\":\"true\"}"),
     ] {
         let text = written(format, &[], None);
         assert!(text.contains(place), "{text}");

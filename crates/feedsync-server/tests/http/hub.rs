@@ -151,6 +151,7 @@ pub(crate) fn feed(format: Format, items: &[Item<Payload>]) -> String {
         title: "client",
         updated: "2026-11-20T10:00:00Z".parse().unwrap(),
         author: "client",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

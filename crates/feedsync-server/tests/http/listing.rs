@@ -101,7 +101,7 @@ async fn a_listing_is_a_whole_atom_feed_and_names_the_collection_that_takes_entr
         format!("<id>{}</id>", collection.feed_id),
         "<title>The notes &amp; more</title>".to_owned(),
         format!("<updated>{edited}</updated>"),
-        "<author><name>hub</name></author>".to_owned(),
+        "<author fs:stand-in=\"true\"><name>hub</name></author>".to_owned(),
         format!("<link rel=\"self\" href=\"{own}\"/>"),
         "<link rel=\"service\" href=\"http://localhost:4287/service\" \
          type=\"application/atomsvc+xml\"/>"

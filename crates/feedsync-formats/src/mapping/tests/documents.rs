@@ -19,6 +19,7 @@ fn document(format: Format, items: &[Item<Payload>]) -> String {
         title: "a feed",
         updated: "2026-01-02T03:04:05Z".parse().unwrap(),
         author: "me",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -43,6 +43,7 @@ fn exported(format: Format, items: &[Item<Payload>]) -> Exported {
         title: "T & T",
         updated: Timestamp::parse("2005-05-21T09:43:33Z").unwrap(),
         author: "A",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -72,6 +72,7 @@ fn every_format_of_the_examples_that_we_write_is_without_findings() {
                 title: "A & B",
                 updated: "2005-05-21T11:43:33Z".parse().unwrap(),
                 author: "Ray",
+                details: None,
                 self_link: Some("http://example.com/a?b&c"),
                 next: None,
                 links: &[],

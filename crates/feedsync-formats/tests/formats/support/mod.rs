@@ -14,6 +14,7 @@ pub(crate) fn written(
         title: "A & B",
         updated: "2005-05-21T11:43:33Z".parse().unwrap(),
         author: "Ray <Ozzie>",
+        details: None,
         self_link: Some("http://example.com/a?b&c"),
         next: Some("http://example.com/next"),
         links: &[HeadLink {

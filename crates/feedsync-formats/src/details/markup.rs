@@ -1,0 +1,261 @@
+//! Markup at the head of a feed that its format does not define, as pieces that each stand alone.
+
+use feedsync::Format;
+
+use crate::context::Context;
+use crate::entry::DUBLIN_CORE;
+use crate::json::{self, Node};
+use crate::options::{Limits, Mode};
+use crate::payload::{Extraction, extract};
+use crate::xml::{Element, Namespace, Namespaces, Tree};
+
+/// Maximum size of all pieces together, in bytes.
+pub const MAX_HEAD_MARKUP: usize = 64 << 10;
+
+/// Maximum number of pieces.
+const MAX_PIECES: usize = 1_000;
+
+/// Bounds of a piece. They leave room for what a document around it nests and declares.
+const LIMITS: Limits =
+    Limits { bytes: MAX_HEAD_MARKUP, depth: 64, attributes: 128, items: 0, history: 0 };
+
+/// The namespace of feed paging and archiving (RFC 5005), which is about documents, not about feeds.
+const FEED_HISTORY: &str = "http://purl.org/syndication/history/1.0";
+
+/// Elements of Atom that describe a feed and have no place in [`FeedDetails`](super::FeedDetails).
+pub(super) const OF_ATOM: [&str; 4] = ["category", "contributor", "icon", "logo"];
+
+/// The same of RSS.
+pub(super) const OF_RSS: [&str; 4] = ["category", "image", "language", "rating"];
+
+/// Local names of elements that hold a feed or an item. Programs know them in any namespace.
+const CONTAINERS: [&str; 6] = ["channel", "entry", "feed", "item", "items", "outline"];
+
+/// Members of the head that our JSON and JSON Feed define.
+const OF_JSON: [&str; 17] = [
+    "author",
+    "authors",
+    "description",
+    "expired",
+    "feed_url",
+    "home_page_url",
+    "hubs",
+    "id",
+    "items",
+    "links",
+    "next_url",
+    "rights",
+    "sharing",
+    "subtitle",
+    "title",
+    "updated",
+    "version",
+];
+
+/// Markup at the head of a feed that its format does not define: elements of XML, or members of a JSON object.
+///
+/// Each piece stands alone: an element declares its namespaces itself. So it can be put into any document, and does
+/// not change what is around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadMarkup {
+    format: Format,
+    pieces: Vec<String>,
+    /// Size of all pieces.
+    bytes: usize,
+}
+
+/// A reason why text is no markup that can stand at the head of a feed. Pieces are counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HeadMarkupError {
+    /// The piece is not well-formed on its own.
+    #[error("piece {piece} is not {} that stands alone", if *.json { "one member of a JSON object" } else { "one element of XML" })]
+    NotAlone {
+        /// Its number.
+        piece: usize,
+        /// Whether it should be JSON.
+        json: bool,
+    },
+    /// The piece means something else at the head of a feed.
+    #[error("piece {piece}, {name:?}, cannot stand at the head of a feed")]
+    Misplaced {
+        /// Its number.
+        piece: usize,
+        /// Its name.
+        name: String,
+    },
+    /// A JSON object cannot have two members of one name.
+    #[error("piece {piece}, {name:?}, has the name of another one")]
+    Repeated {
+        /// Its number.
+        piece: usize,
+        /// Its name.
+        name: String,
+    },
+    /// There is too much of it.
+    #[error(
+        "markup at the head of a feed has at most {MAX_HEAD_MARKUP} bytes and {MAX_PIECES} pieces"
+    )]
+    TooLarge,
+    /// There is nothing.
+    #[error("there is no piece of markup")]
+    Empty,
+}
+
+/// A reason why one piece is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    NotAlone,
+    Misplaced(String),
+    Repeated(String),
+    TooLarge,
+}
+
+impl HeadMarkup {
+    /// Markup that came in a feed of that format. Pieces come out as reading would give them.
+    pub fn new<'p>(
+        format: Format,
+        pieces: impl IntoIterator<Item = &'p str>,
+    ) -> Result<Self, HeadMarkupError> {
+        let mut markup = Self::none(format);
+        for (index, text) in pieces.into_iter().enumerate() {
+            let piece = index + 1;
+            markup.push(text).map_err(|unfit| match unfit {
+                Unfit::NotAlone => {
+                    HeadMarkupError::NotAlone { piece, json: format == Format::Json }
+                }
+                Unfit::Misplaced(name) => HeadMarkupError::Misplaced { piece, name },
+                Unfit::Repeated(name) => HeadMarkupError::Repeated { piece, name },
+                Unfit::TooLarge => HeadMarkupError::TooLarge,
+            })?;
+        }
+        markup.some().ok_or(HeadMarkupError::Empty)
+    }
+
+    pub(super) fn none(format: Format) -> Self {
+        Self { format, pieces: Vec::new(), bytes: 0 }
+    }
+
+    pub(super) fn some(self) -> Option<Self> {
+        (!self.pieces.is_empty()).then_some(self)
+    }
+
+    /// The format of the feed that it came in.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The pieces, in document order.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+
+    /// The pieces that the head of a feed of that format can hold: all of them in the format that they came in.
+    /// Elements without a namespace are RSS's own.
+    pub fn pieces_for(&self, to: Format) -> impl Iterator<Item = &str> {
+        let is_json = |format| format == Format::Json;
+        let is_family = is_json(self.format) == is_json(to);
+        let is_own = self.format == to;
+        let pieces = self.pieces.iter().map(String::as_str);
+        pieces.filter(move |piece| is_family && (is_own || is_json(to) || !is_of_rss(piece)))
+    }
+
+    /// Adds a piece, if it fits.
+    pub(super) fn push(&mut self, text: &str) -> Result<(), Unfit> {
+        if text.len() > self.space() || self.pieces.len() >= MAX_PIECES {
+            return Err(Unfit::TooLarge);
+        }
+        let piece = match self.format {
+            Format::Json => self.member(text)?,
+            _ => element(self.format, text)?,
+        };
+        // A canonical text may be longer than what it was made of.
+        if piece.len() > self.space() {
+            return Err(Unfit::TooLarge);
+        }
+        self.bytes += piece.len();
+        self.pieces.push(piece);
+        Ok(())
+    }
+
+    /// Number of bytes that further pieces may have.
+    pub(super) fn space(&self) -> usize {
+        MAX_HEAD_MARKUP - self.bytes
+    }
+
+    fn member(&self, text: &str) -> Result<String, Unfit> {
+        let object = format!("{{{text}}}");
+        let is_sound = json::check(&object, LIMITS.depth).is_ok_and(|flaws| flaws.is_empty());
+        let root = Node::of_checked(&object);
+        let mut members = root.members();
+        let (first, second) = (members.next(), members.next());
+        let member = first.filter(|member| is_sound && second.is_none() && member.raw() == text);
+        let member = member.ok_or(Unfit::NotAlone)?;
+        if is_defined(&member.name) {
+            return Err(Unfit::Misplaced(member.name.into_owned()));
+        }
+        let is_repeated = self
+            .pieces
+            .iter()
+            .any(|known| Node::of_checked(&format!("{{{known}}}")).member(&member.name).is_some());
+        match is_repeated {
+            true => Err(Unfit::Repeated(member.name.into_owned())),
+            false => Ok(text.to_owned()),
+        }
+    }
+}
+
+/// Whether our JSON or JSON Feed defines the member of the head.
+pub(super) fn is_defined(name: &str) -> bool {
+    name.starts_with("fs:") || name.starts_with("_feedsync") || OF_JSON.contains(&name)
+}
+
+/// The canonical text of an element that stands alone.
+fn element(format: Format, text: &str) -> Result<String, Unfit> {
+    let (tree, namespaces) =
+        Tree::parse(text, Mode::Strict, &LIMITS).map_err(|_| Unfit::NotAlone)?;
+    let root = tree.root();
+    if root.span() != (0..text.len()) {
+        return Err(Unfit::NotAlone);
+    }
+    if !is_foreign(format, root, &namespaces) {
+        return Err(Unfit::Misplaced(root.name().to_owned()));
+    }
+    let mut canonical = String::with_capacity(text.len());
+    let extraction = Extraction { self_contained: true, ..Extraction::default() };
+    extract(&mut canonical, root, &Context::default(), extraction);
+    Ok(canonical)
+}
+
+/// Whether an element at the head of a feed is neither the format's own nor ours, nor taken for an item by anybody.
+fn is_foreign(format: Format, root: Element<'_, '_>, namespaces: &Namespaces<'_>) -> bool {
+    let local = root.local();
+    let is_protocol = |element: Element<'_, '_>| {
+        let namespace = element.namespace();
+        matches!(namespace, Namespace::FEEDSYNC | Namespace::OWN) || namespace.is_sse()
+    };
+    let is_itself = match root.namespace() {
+        Namespace::NONE => format == Format::Rss && OF_RSS.contains(&local),
+        Namespace::ATOM => OF_ATOM.contains(&local),
+        Namespace::APP
+        | Namespace::ATOM03
+        | Namespace::RDF
+        | Namespace::RSS1
+        | Namespace::RSS090
+        | Namespace::RSS2 => false,
+        other => match namespaces.iri(other) {
+            FEED_HISTORY => false,
+            // It is how RSS names an author.
+            DUBLIN_CORE => local != "creator",
+            _ => !CONTAINERS.contains(&local),
+        },
+    };
+    is_itself && !is_protocol(root) && !root.descendants().any(is_protocol)
+}
+
+/// Whether a piece is an element without a namespace, which has neither a prefix nor a default namespace.
+fn is_of_rss(piece: &str) -> bool {
+    let name = piece[1..].split([' ', '\t', '\r', '\n', '/', '>']).next().unwrap_or_default();
+    OF_RSS.contains(&name)
+        && Tree::parse(piece, Mode::Strict, &LIMITS)
+            .is_ok_and(|(tree, _)| tree.root().namespace() == Namespace::NONE)
+}
