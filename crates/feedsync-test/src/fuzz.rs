@@ -13,7 +13,8 @@ use std::str::FromStr;
 
 use feedsync::{By, Format, Item, ItemId, Payload, Sharing, Timestamp, sse};
 use feedsync_formats::{
-    Document, FeedHead, FeedWriter, ReadOptions, Reading, entry, read, sse as sse_documents,
+    Document, FeedDetails, FeedHead, FeedWriter, ReadOptions, Reading, entry, read,
+    sse as sse_documents,
 };
 
 pub use couch::{couch, parts};
@@ -119,7 +120,8 @@ fn check_whole(bytes: &[u8], reading: &Reading, options: &ReadOptions<'_>) {
     assert_eq!(read(bytes, None, options).as_ref(), Ok(reading));
     let format = reading.format;
     let feed = &reading.feed;
-    let written = write(format, &feed.items, feed.sharing.as_ref());
+    let details = FeedDetails { left_out: 0, ..reading.details.clone() };
+    let written = write(format, &feed.items, feed.sharing.as_ref(), Some(&details));
     let again = read(written.as_bytes(), Some(format), options)
         .unwrap_or_else(|error| panic!("{format}: {error}: {written}"));
     let (mut left, mut right) = (again.feed.items, feed.items.clone());
@@ -130,6 +132,7 @@ fn check_whole(bytes: &[u8], reading: &Reading, options: &ReadOptions<'_>) {
     }
     assert_eq!(left, right, "{format}: {written}");
     assert_eq!(again.feed.sharing, feed.sharing, "{format}: {written}");
+    assert_eq!(again.details, details, "{format}: {written}");
 }
 
 /// An item written in its own format is the same item; in another it is one item of the same id and
@@ -140,7 +143,7 @@ fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
     }
     let native = item.winner.payload.format;
     for format in Format::ALL {
-        let written = write(format, std::slice::from_ref(item), None);
+        let written = write(format, std::slice::from_ref(item), None, None);
         let reading = read(written.as_bytes(), Some(format), options)
             .unwrap_or_else(|error| panic!("{format}: {error}: {written}"));
         let [again] = &reading.feed.items[..] else {
@@ -158,13 +161,18 @@ fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
     }
 }
 
-fn write(format: Format, items: &[Item<Payload>], sharing: Option<&Sharing>) -> String {
+fn write(
+    format: Format,
+    items: &[Item<Payload>],
+    sharing: Option<&Sharing>,
+    details: Option<&FeedDetails>,
+) -> String {
     let head = FeedHead {
         id: "urn:feed",
         title: "A \"feed\" & more",
         updated: Timestamp::from_unix_seconds(0).unwrap_or_else(|| unreachable!("1970")),
         author: "nobody",
-        details: None,
+        details,
         self_link: None,
         next: None,
         links: &[],

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use feedsync::Format;
-use feedsync_formats::{Document, Mode, ReadError, ReadOptions, read, read_published};
+use feedsync_formats::{
+    Document, FeedDetails, FeedHead, FeedWriter, HeadMarkup, Mode, ReadError, ReadOptions, read,
+    read_published,
+};
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -122,4 +125,46 @@ fn what_is_published_is_shown_or_refused_with_the_reason() {
     }
     eprintln!("{shown} shown, {mended} of them mended, {refused} refused");
     assert!(shown > refused);
+}
+
+/// A feed without items.
+fn head_in(format: Format, details: &FeedDetails) -> String {
+    let head = FeedHead {
+        id: "urn:x:feed",
+        title: "Some title that no feed has",
+        updated: "2026-01-02T03:04:05Z".parse().unwrap(),
+        author: "nobody",
+        details: Some(details),
+        self_link: None,
+        next: None,
+        links: &[],
+        complete: false,
+        sharing: None,
+    };
+    let (mut writer, mut out) = (FeedWriter::new(format), String::new());
+    writer.begin(&mut out, &head);
+    writer.end(&mut out);
+    out
+}
+
+#[test]
+fn details_of_every_document_come_back_in_every_format() {
+    let (mut with_texts, mut with_markup) = (0, 0);
+    for (path, bytes) in corpus() {
+        let Ok(reading) = read(&bytes, None, &ReadOptions::tolerant()) else { continue };
+        let details = FeedDetails { left_out: 0, ..reading.details };
+        with_markup += usize::from(details.markup.is_some());
+        with_texts += usize::from(!FeedDetails { markup: None, ..details.clone() }.is_empty());
+        for format in Format::ALL {
+            let text = head_in(format, &details);
+            let again = read(text.as_bytes(), Some(format), &ReadOptions::strict())
+                .unwrap_or_else(|error| panic!("{}: {error}: {text}", path.display()));
+            let pieces = details.markup.iter().flat_map(|markup| markup.pieces_for(format));
+            let markup = HeadMarkup::new(format, pieces).ok();
+            let expected = FeedDetails { markup, ..details.clone() };
+            assert_eq!(again.details, expected, "{}: {text}", path.display());
+        }
+    }
+    eprintln!("{with_texts} documents with texts, {with_markup} with markup");
+    assert!(std::env::var_os("FEEDSYNC_CORPORA").is_none() || with_texts.min(with_markup) > 0);
 }
