@@ -112,7 +112,7 @@ impl FeedFile<'_> {
             title: &collection.title,
             updated: updated.ok_or_else(|| Failure::store("a wrong date"))?,
             author,
-            details: None,
+            details: Some(&self.publication.details),
             self_link: self.url,
             next: None,
             links: &[],

@@ -2,7 +2,7 @@
 
 use feedsync::{Item, Payload};
 use feedsync_endpoint::{Counts, ItemOutcome, ItemReport, Source};
-use feedsync_formats::Reading;
+use feedsync_formats::{FeedDetails, Reading};
 use feedsync_store::RemoteState;
 
 use crate::error::SyncError;
@@ -43,6 +43,16 @@ impl Run<'_> {
             }
             items = rest;
         }
+    }
+
+    /// Has the collection take up the details of a remote's feed if it has none, the first time that the remote is read.
+    /// So what a person takes back later stays so.
+    pub(crate) async fn take_up(&mut self, details: &FeedDetails) -> Result<(), SyncError> {
+        let is_first = self.state.until.is_none() && self.state.succeeded.is_none();
+        if is_first && !self.dry_run {
+            self.endpoint.take_up_details(&self.remote.collection, details).await?;
+        }
+        Ok(())
     }
 
     async fn store_batch(

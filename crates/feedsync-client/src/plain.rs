@@ -36,6 +36,7 @@ impl Run<'_> {
         if self.dry_run {
             return Ok(());
         }
+        self.take_up(&plain.details).await?;
         let imported = self.endpoint.import(&self.remote.collection, entries, false).await?;
         self.took(imported.counts, imported.items);
         if !imported.left_out.is_empty() {

@@ -112,6 +112,7 @@ impl Run<'_> {
 
     /// Does with a page what 4.1 says.
     async fn take(&mut self, page: Page, hub: Option<&Url>) -> Result<Onward, SyncError> {
+        self.take_up(&page.reading.details).await?;
         let sharing = self.sharing(&page);
         let Judgement { step, reason } = self.judge(sharing.as_ref(), &page.url);
         if let Some(hub) = hub {

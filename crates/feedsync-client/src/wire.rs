@@ -72,8 +72,8 @@ pub(crate) async fn decode(body: ResponseBody, origin: Origin) -> Result<Decoded
     }
 }
 
-/// The document that offers these items to a hub, in the collection's format. What a publisher says
-/// of a feed to one consumer (`sx:sharing`, 2.2) has no place in it.
+/// The document that offers these items to a hub, in the collection's format. What a publisher says of a feed to one
+/// consumer (`sx:sharing`, 2.2) has no place in it, and a hub takes no details of a feed from an offer.
 pub(crate) fn offer(
     collection: &Collection,
     author: &str,

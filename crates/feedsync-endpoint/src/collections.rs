@@ -1,7 +1,9 @@
 //! Making, changing and removing collections, recorded with who did it.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use feedsync_formats::FeedDetails;
 use feedsync_store::{
     Act, Alteration, Altered, Collection, CollectionChange, CollectionName, Founding,
     NewCollection, StoreError, StoreExt as _,
@@ -11,7 +13,7 @@ use crate::actor::Actor;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::readings::{Reader, is_reserved, may_be_named, private};
-use crate::settings::is_database;
+use crate::settings::{Settings, is_database};
 
 impl Endpoint {
     /// Creates a collection. The user on whose behalf this is done owns it, and gets no name that is reserved for
@@ -105,6 +107,34 @@ impl Endpoint {
             Err(Refused::Decision(error)) => Ok(Err(error)),
             Err(Refused::DatabaseTaken) => Err(EndpointError::DatabaseTaken(after.clone())),
         }
+    }
+
+    /// Takes up the details of a feed whose items come into a collection, if the collection has none yet. What
+    /// somebody has set is never overwritten. Returns whether they were taken up.
+    pub async fn take_up_details(
+        &self,
+        name: &CollectionName,
+        details: &FeedDetails,
+    ) -> Result<bool, EndpointError> {
+        let has_any = |collection: &Collection| {
+            Settings::DETAILS.iter().any(|name| collection.settings.contains_key(*name))
+        };
+        if details.is_empty() || has_any(&self.collection(name).await?) {
+            return Ok(false);
+        }
+        let mut taken = BTreeMap::new();
+        let mut settings = Settings::default();
+        settings.set_details(details);
+        settings.write(&mut taken);
+        let decide = move |found: &Collection| {
+            if has_any(found) {
+                return Err(());
+            }
+            let settings = Some(found.settings.clone().into_iter().chain(taken).collect());
+            let change = CollectionChange { settings, ..CollectionChange::default() };
+            Ok(Alteration::Change(change))
+        };
+        Ok(self.alter_collection(name, decide).await?.is_ok())
     }
 
     /// Removes a collection with all that it holds.

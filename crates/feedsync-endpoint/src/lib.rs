@@ -51,7 +51,7 @@ pub use purge::Retention;
 pub use readings::{Reader, is_reserved, may_be_named, reading_collection};
 pub use retain::Retained;
 pub use settings::{
-    Categories, CategoriesError, Category, Keep, MediaRange, MediaRangeError, Partial, Period,
-    PeriodError, SettingError, Settings, is_database,
+    Categories, CategoriesError, Category, HeadText, HeadTextError, Keep, Markup, MarkupError,
+    MediaRange, MediaRangeError, Partial, Period, PeriodError, SettingError, Settings, is_database,
 };
 pub use sse::SsePublication;

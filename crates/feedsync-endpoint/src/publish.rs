@@ -2,6 +2,7 @@
 
 use feedsync::window::answer;
 use feedsync::{Timestamp, Window};
+use feedsync_formats::FeedDetails;
 use feedsync_store::{
     ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Recent, Until,
 };
@@ -24,6 +25,8 @@ pub struct Publication {
     pub after: Number,
     /// And at or before this.
     pub up_to: Number,
+    /// Details of the feed beside its title.
+    pub details: FeedDetails,
 }
 
 impl Endpoint {
@@ -71,7 +74,8 @@ impl Endpoint {
         };
         let expires = settings.expires.and_then(|period| expires(self.environment.now(), period));
         let up_to = collection.last;
-        Publication { collection, window, expires, after, up_to }
+        let details = settings.details();
+        Publication { collection, window, expires, after, up_to, details }
     }
 
     /// Finds the last change that the partial feed leaves out (4.2.4).

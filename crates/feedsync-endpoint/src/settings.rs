@@ -5,6 +5,7 @@
 //! has its default is not stored.
 
 mod categories;
+mod head;
 mod media_range;
 mod period;
 
@@ -17,6 +18,7 @@ use crate::nearest::did_you_mean;
 use crate::policy::ConflictPolicy;
 
 pub use categories::{Categories, CategoriesError, Category};
+pub use head::{HeadText, HeadTextError, Markup, MarkupError};
 pub use media_range::{MediaRange, MediaRangeError};
 pub use period::{Period, PeriodError};
 
@@ -60,6 +62,14 @@ pub struct Settings {
     pub public: bool,
     /// Whether it is a database of the same name, too (`docs/couchdb.md`).
     pub documents: bool,
+    /// The sentence that describes the collection in its feeds.
+    pub subtitle: Option<HeadText>,
+    /// Rights that people have in its feeds.
+    pub rights: Option<HeadText>,
+    /// The author of items that name none.
+    pub author: Option<HeadText>,
+    /// Markup at the head of its feeds that their formats do not define.
+    pub markup: Option<Markup>,
 }
 
 impl Default for Settings {
@@ -77,6 +87,10 @@ impl Default for Settings {
             expires: None,
             public: false,
             documents: false,
+            subtitle: None,
+            rights: None,
+            author: None,
+            markup: None,
         }
     }
 }
@@ -150,6 +164,7 @@ impl SettingError {
             }
             "conflicts" => format!("it is one of {}", ConflictPolicy::NAMES.join(", ")),
             "keep.count" | "partial.count" => "it is a whole number".to_owned(),
+            "subtitle" | "rights" | "author" if !value.is_string() => "it is a text".to_owned(),
             _ if Settings::is_group(name) => {
                 format!("it has parts: {}", Settings::parts(name).collect::<Vec<_>>().join(", "))
             }
@@ -159,16 +174,19 @@ impl SettingError {
     }
 }
 
+/// Maximum length of a text that an error repeats, in bytes.
+const MAX_SHOWN: usize = 200;
+
 /// A value as users write it; what has parts is not repeated.
 fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("{text:?}"),
+        Value::String(text) if text.len() <= MAX_SHOWN => format!("{text:?}"),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::Array(values) if values.iter().all(Value::is_string) => {
             let texts: Vec<_> = values.iter().filter_map(Value::as_str).collect();
             format!("{:?}", texts.join(","))
         }
-        Value::Null | Value::Array(_) | Value::Object(_) => "what was given".to_owned(),
+        _ => "what was given".to_owned(),
     }
 }
 
@@ -183,13 +201,16 @@ impl Settings {
     /// The settings of a collection. Names that are not settings are passed over: a newer program
     /// may have written them.
     pub fn read(stored: &BTreeMap<String, String>) -> Result<Self, SettingError> {
-        let mut settings = Self::default();
-        for (name, value) in stored {
-            if Self::NAMES.contains(&&**name) {
-                settings.set(name, value)?;
-            }
-        }
-        Ok(settings)
+        let known = || stored.iter().filter(|(name, _)| Self::NAMES.contains(&&***name));
+        // All at once: settings are read for each request, and markup is checked each time.
+        let values = known().map(|(name, value)| Ok((name.clone(), serde_json::from_str(value)?)));
+        let values: Result<serde_json::Map<_, _>, serde_json::Error> = values.collect();
+        values.and_then(|values| serde_json::from_value(Value::Object(values))).or_else(|_| {
+            // One by one, so that the error names the setting at fault.
+            let mut settings = Self::default();
+            known().try_for_each(|(name, value)| settings.set(name, value))?;
+            Ok(settings)
+        })
     }
 
     /// Enters the settings into what a store keeps; other names stay.
@@ -205,7 +226,7 @@ impl Settings {
     }
 
     /// The names of all settings as users write them.
-    pub const USER_NAMES: [&'static str; 14] = [
+    pub const USER_NAMES: [&'static str; 18] = [
         "accept",
         "categories",
         "drafts",
@@ -220,10 +241,14 @@ impl Settings {
         "expires",
         "public",
         "documents",
+        "subtitle",
+        "rights",
+        "author",
+        "markup",
     ];
 
     /// The names of all settings as they are stored.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 15] = [
         "accept",
         "categories",
         "drafts",
@@ -235,6 +260,10 @@ impl Settings {
         "expires",
         "public",
         "documents",
+        "subtitle",
+        "rights",
+        "author",
+        "markup",
     ];
 
     /// Names of the parts of a setting, as users write them; none if it is no group.
@@ -283,7 +312,9 @@ mod tests {
                 "categories": {"fixed": true, "scheme": "urn:s", "list": [{"term": "a"}]},
                 "drafts": true, "preconditions": true, "keep_stale_edits": true,
                 "keep": {"age": "90d", "count": 5, "tombstones": "36h"},
-                "partial": {"age": "7d", "count": 50}, "expires": "15m", "public": true, "documents": true}"#,
+                "partial": {"age": "7d", "count": 50}, "expires": "15m", "public": true, "documents": true,
+                "subtitle": "a", "rights": "b", "author": "c",
+                "markup": {"format": "json", "pieces": ["\"a\":1"]}}"#,
         )
         .unwrap();
         let members = settings.members();
@@ -291,7 +322,7 @@ mod tests {
         assert!(Settings::NAMES.iter().all(|name| members.contains_key(*name)));
         let mut stored = BTreeMap::from([("colour".to_owned(), "blue".to_owned())]);
         settings.write(&mut stored);
-        assert_eq!(stored.len(), 11, "{stored:?}");
+        assert_eq!(stored.len(), 15, "{stored:?}");
         assert_eq!(Settings::read(&stored).unwrap(), settings);
         Settings::default().write(&mut stored);
         assert_eq!(stored.len(), 1, "defaults are not stored, other names stay");

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use feedsync::sse::Date;
+use feedsync_formats::FeedDetails;
 use feedsync_formats::sse::Dates;
 use feedsync_store::{Collection, CollectionName, Moment, Number, PageLimit, Recent};
 
@@ -26,6 +27,8 @@ pub struct SsePublication {
     pub up_to: Number,
     /// How long it takes until the document can say where it ends, if it cannot yet.
     pub settles_in: Option<Duration>,
+    /// Details of the feed beside its title.
+    pub details: FeedDetails,
 }
 
 impl Endpoint {
@@ -56,7 +59,8 @@ impl Endpoint {
         let days = settings.partial.age.map(|age| age.duration().as_secs() / 86_400);
         let dates =
             Dates { since, until: until.and_then(date), window: days.filter(|days| *days > 0) };
-        Ok(SsePublication { collection, dates, after, up_to, settles_in })
+        let details = settings.details();
+        Ok(SsePublication { collection, dates, after, up_to, settles_in, details })
     }
 
     /// The change after which the document begins that would leave out all up to one, and the second of its first change.

@@ -216,6 +216,7 @@ impl Document {
         let mut writer = Writer::new(self.shown);
         let page = collection_page(self.base.path(), &self.collection.name);
         let page = format!("{}{page}", self.base.origin());
+        let details = self.settings.details();
         if self.view == View::Listing {
             self.announce();
             links.push(link("alternate", &page, Some("text/html")));
@@ -250,7 +251,7 @@ impl Document {
             title: &self.collection.title,
             updated: self.collection.edited.timestamp().ok_or_else(Problem::internal)?,
             author: &self.author,
-            details: None,
+            details: Some(&details),
             self_link: Some(&own),
             next: pages.next.as_deref(),
             links: &links,

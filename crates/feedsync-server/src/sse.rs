@@ -68,6 +68,7 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
         &collection.until(collection.last).to_string(),
         &collection.until(collection.horizon).to_string(),
         &format!("{:?} {}", publication.dates, publication.after.get()),
+        &format!("{:?}", publication.details),
         feedsync_endpoint::aggregated_text(collection),
     ]);
     let mut headers = HeaderMap::new();
@@ -98,7 +99,7 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
         title: &collection.title,
         updated: collection.edited.timestamp().ok_or_else(Problem::internal)?,
         author: &author,
-        details: None,
+        details: Some(&publication.details),
         self_link: Some(&address),
         next: None,
         links: &links,

@@ -4,6 +4,7 @@ mod blobs;
 mod crashes;
 mod credentials;
 mod databases;
+mod details;
 mod feeds;
 mod fetch;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod deletion;
+mod details;
 mod killed;
 mod origins;
 mod parts;

@@ -14,6 +14,7 @@ mod conditional;
 mod conflicts;
 mod couch;
 mod creating;
+mod details;
 mod edge;
 mod events;
 #[cfg(target_os = "linux")]

@@ -76,10 +76,11 @@ impl SseFeed {
             tokio::time::sleep(time).await;
             publication = home.endpoint.publish_sse(name, is_complete).await?;
         }
-        let SsePublication { collection, dates, after, up_to, settles_in: _ } = publication;
+        let SsePublication { collection, dates, after, up_to, settles_in: _, details } =
+            publication;
         let complete = home.endpoint.publish_complete(name).await?;
         // SSE has dates instead of the window.
-        let publication = Publication { collection, after, up_to, ..complete };
+        let publication = Publication { collection, after, up_to, details, ..complete };
         Ok(Self { publication, dates })
     }
 }

@@ -1,0 +1,182 @@
+//! Details of the head of a collection's feeds, as settings (FeedSync 2.1 rule 7).
+
+use feedsync::Format;
+use feedsync_formats::{FeedDetails, HeadMarkup, HeadMarkupError, MAX_HEAD_TEXT, head_line};
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+
+/// One line of plain text at the head of a feed. White space becomes one space, and characters that XML cannot hold are
+/// left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HeadText(String);
+
+/// A text that cannot stand at the head of a feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeadTextError {
+    /// It has no character that is shown.
+    #[error("it is empty")]
+    Empty,
+    /// It is too long.
+    #[error("it has more than {MAX_HEAD_TEXT} bytes")]
+    TooLong,
+}
+
+impl HeadText {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for HeadText {
+    type Error = HeadTextError;
+    fn try_from(text: String) -> Result<Self, HeadTextError> {
+        let line = head_line(&text);
+        match line.len() {
+            0 => Err(HeadTextError::Empty),
+            length if length > MAX_HEAD_TEXT => Err(HeadTextError::TooLong),
+            _ => Ok(Self(line)),
+        }
+    }
+}
+
+impl From<HeadText> for String {
+    fn from(text: HeadText) -> Self {
+        text.0
+    }
+}
+
+/// Markup at the head of a feed as a setting: an object of JSON with the format that it came in and its pieces.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Shape", into = "Shape")]
+pub struct Markup(pub HeadMarkup);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shape {
+    format: String,
+    pieces: Vec<String>,
+}
+
+/// Markup that cannot stand at the head of a feed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MarkupError {
+    /// There is no such format.
+    #[error("there is no format {0:?}")]
+    Format(String),
+    /// A piece is refused, or there are too many.
+    #[error(transparent)]
+    Pieces(#[from] HeadMarkupError),
+}
+
+impl TryFrom<Shape> for Markup {
+    type Error = MarkupError;
+    fn try_from(Shape { format, pieces }: Shape) -> Result<Self, MarkupError> {
+        let known: Format = format.parse().map_err(|_| MarkupError::Format(format))?;
+        Ok(Self(HeadMarkup::new(known, pieces.iter().map(String::as_str))?))
+    }
+}
+
+impl From<Markup> for Shape {
+    fn from(Markup(markup): Markup) -> Self {
+        Self { format: markup.format().name().to_owned(), pieces: markup.pieces().to_vec() }
+    }
+}
+
+impl Settings {
+    /// Names of the settings that are details of the head, as they are stored.
+    pub const DETAILS: [&'static str; 4] = ["subtitle", "rights", "author", "markup"];
+
+    /// Details of the head of the collection's feeds.
+    pub fn details(&self) -> FeedDetails {
+        let text = |text: &Option<HeadText>| text.clone().map(String::from);
+        FeedDetails {
+            subtitle: text(&self.subtitle),
+            rights: text(&self.rights),
+            author: text(&self.author),
+            markup: self.markup.clone().map(|Markup(markup)| markup),
+            left_out: 0,
+        }
+    }
+
+    /// Sets all four details to those of a feed.
+    pub fn set_details(&mut self, details: &FeedDetails) {
+        let FeedDetails { subtitle, rights, author, markup, left_out: _ } = details;
+        // A text that a format has read is within the bounds.
+        let text = |text: &Option<String>| HeadText::try_from(text.clone()?).ok();
+        self.subtitle = text(subtitle);
+        self.rights = text(rights);
+        self.author = text(author);
+        self.markup = markup.clone().map(Markup);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    const PIECE: &str = "<m:x xmlns:m='urn:m'/>";
+
+    #[test]
+    fn details_of_a_feed_come_back_from_what_is_stored() {
+        let details = FeedDetails {
+            subtitle: Some("a \"b\" <c>".to_owned()),
+            rights: Some("r".to_owned()),
+            author: None,
+            markup: Some(HeadMarkup::new(Format::Rss, [PIECE, "<rating>x</rating>"]).unwrap()),
+            left_out: 3,
+        };
+        let mut settings = Settings { drafts: true, ..Settings::default() };
+        settings.set_details(&details);
+        let mut stored = BTreeMap::new();
+        settings.write(&mut stored);
+        let names: Vec<_> = stored.keys().map(String::as_str).collect();
+        assert_eq!(names, ["drafts", "markup", "rights", "subtitle"]);
+        let again = Settings::read(&stored).unwrap();
+        assert_eq!(again.details(), FeedDetails { left_out: 0, ..details });
+        let mut empty = again;
+        empty.set_details(&FeedDetails::default());
+        assert_eq!(empty, Settings { drafts: true, ..Settings::default() });
+    }
+
+    #[test]
+    fn texts_are_one_line_and_bounded() {
+        let mut settings = Settings::default();
+        settings.set("rights", "\" a\\n\\u0001b\\t\"").unwrap();
+        assert_eq!(settings.rights.as_ref().map(HeadText::as_str), Some("a b"));
+        for (value, said) in [
+            ("\" \\n\"", "it is empty"),
+            (&*format!("\"{}\"", "x".repeat(MAX_HEAD_TEXT + 1)), "it has more than 4096 bytes"),
+            ("3", "it is a text"),
+        ] {
+            let error = settings.set("rights", value).unwrap_err().to_string();
+            assert!(error.starts_with("the setting rights cannot be "), "{error}");
+            assert!(error.ends_with(said), "{error}");
+        }
+        assert_eq!(settings.rights.as_ref().map(HeadText::as_str), Some("a b"));
+    }
+
+    #[test]
+    fn markup_that_cannot_stand_at_a_head_is_refused_with_the_piece_at_fault() {
+        let mut settings = Settings::default();
+        for (value, said) in [
+            (r#"{"format": "html", "pieces": ["<x/>"]}"#, "there is no format \"html\""),
+            (r#"{"format": "atom", "pieces": []}"#, "there is no piece of markup"),
+            (
+                r#"{"format": "atom", "pieces": ["<m:x xmlns:m='urn:m'/>", "</feed>"]}"#,
+                "piece 2 is not one element of XML that stands alone",
+            ),
+            (r#"{"format": "json", "pieces": ["\"id\":1"]}"#, "cannot stand at the head of a feed"),
+            (r#"{"pieces": []}"#, "missing field `format`"),
+        ] {
+            let error = settings.set("markup", value).unwrap_err().to_string();
+            assert!(error.starts_with("the setting markup cannot be what was given: "), "{error}");
+            assert!(error.contains(said), "{error}");
+        }
+        assert_eq!(settings, Settings::default());
+    }
+}
