@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use feedsync::sse as sse_rules;
 use feedsync::{Format, Item, Payload, Related, Sharing, Timestamp};
-use feedsync_formats::{FeedHead, FeedWriter, ReadOptions, entry, read, read_plain, sse};
+use feedsync_formats::{
+    FeedDetails, FeedHead, FeedWriter, ReadOptions, entry, read, read_plain, sse,
+};
 use feedsync_store::Digest;
 
 use crate::arguments;
-use crate::commands::import::{Upgraded, upgraded};
+use crate::commands::import::{Upgraded, upgraded, warn_of_details};
 use crate::failure::{Failure, warn};
 use crate::output::text;
 use crate::source::{self, Source, Way};
@@ -42,29 +44,37 @@ impl Convert {
     pub(crate) async fn run(self, way: &Way) -> Result<(), Failure> {
         let source = Source::load(&self.file, way).await?;
         let options = ReadOptions::tolerant();
-        let Feed { title, items, sharing, refused } = if sse::uses_sse(&source.bytes, &options) {
-            let document = sse::Document::read(&source.bytes, &options)
-                .map_err(|error| Failure::document(&source.name, &error))?;
-            let Upgraded { items, refused, .. } = upgraded(&source)?;
-            let sharing = document.sharing().filter(|it| it.since.is_some() || it.until.is_some());
-            if sharing.is_some() {
-                warn("since and until are left out: SSE has dates where FeedSync has numbers");
-            }
-            let related = document.sharing().map(related);
-            Feed { title: document.title().map(str::to_owned), items, sharing: related, refused }
-        } else {
-            let reading = read(&source.bytes, None, &options)
-                .map_err(|error| Failure::document(&source.name, &error))?;
-            if reading.format == self.to {
-                return source::write(self.output.as_deref(), &source.bytes);
-            }
-            for refused in &reading.refused {
-                warn(&format!("{}:{}", source.name, refused.reason));
-            }
-            let refused = reading.refused.len() as u64;
-            let feedsync::Feed { items, sharing, .. } = reading.feed;
-            Feed { title: reading.title, items, sharing, refused }
-        };
+        let Feed { title, details, items, sharing, refused } =
+            if sse::uses_sse(&source.bytes, &options) {
+                let document = sse::Document::read(&source.bytes, &options)
+                    .map_err(|error| Failure::document(&source.name, &error))?;
+                let Upgraded { items, refused, .. } = upgraded(&source)?;
+                let sharing =
+                    document.sharing().filter(|it| it.since.is_some() || it.until.is_some());
+                if sharing.is_some() {
+                    warn("since and until are left out: SSE has dates where FeedSync has numbers");
+                }
+                let related = document.sharing().map(related);
+                Feed {
+                    title: document.title().map(str::to_owned),
+                    details: document.details().clone(),
+                    items,
+                    sharing: related,
+                    refused,
+                }
+            } else {
+                let reading = read(&source.bytes, None, &options)
+                    .map_err(|error| Failure::document(&source.name, &error))?;
+                if reading.format == self.to {
+                    return source::write(self.output.as_deref(), &source.bytes);
+                }
+                for refused in &reading.refused {
+                    warn(&format!("{}:{}", source.name, refused.reason));
+                }
+                let refused = reading.refused.len() as u64;
+                let feedsync::Feed { items, sharing, .. } = reading.feed;
+                Feed { title: reading.title, details: reading.details, items, sharing, refused }
+            };
         let plain = read_plain(&source.bytes, &source.plain())
             .map_err(|error| Failure::document(&source.name, &error))?
             .payloads;
@@ -72,7 +82,8 @@ impl Convert {
             let items = text::count(plain.len() as u64, "item");
             warn(&format!("{items} without sync information: kept, and not shared"));
         }
-        let said = Said { title: title.as_deref(), sharing: sharing.as_ref() };
+        let said = Said { title: title.as_deref(), details: &details, sharing: sharing.as_ref() };
+        warn_of_details(&details);
         let document = written(&source, &said, &items, &plain, self.to)?;
         source::write(self.output.as_deref(), document.as_bytes())?;
         if refused > 0 { Err(Failure::Faults) } else { Ok(()) }
@@ -82,6 +93,7 @@ impl Convert {
 /// What is converted.
 struct Feed {
     title: Option<String>,
+    details: FeedDetails,
     items: Vec<Item<Payload>>,
     /// Window and related feeds, which are those of the copy too.
     sharing: Option<Sharing>,
@@ -89,9 +101,10 @@ struct Feed {
     refused: u64,
 }
 
-/// Title and sharing of a document.
+/// Title, details and sharing of a document.
 struct Said<'a> {
     title: Option<&'a str>,
+    details: &'a FeedDetails,
     sharing: Option<&'a Sharing>,
 }
 
@@ -137,7 +150,7 @@ fn written(
         title,
         updated,
         author: title,
-        details: None,
+        details: Some(said.details),
         self_link: None,
         next: None,
         links: &[],

@@ -3,7 +3,7 @@
 use clap::Args;
 use feedsync::{Item, Payload};
 use feedsync_endpoint::{Counts, Imported, ItemOutcome, ItemReport, PlainItem, Source as Origin};
-use feedsync_formats::{ReadOptions, read, read_plain, sse};
+use feedsync_formats::{FeedDetails, ReadOptions, read, read_plain, sse};
 use feedsync_store::CollectionName;
 use serde_json::{Value, json};
 
@@ -52,8 +52,9 @@ impl Import {
         let progress = Progress::spinner("importing");
         let outcome = if sse::uses_sse(&source.bytes, &tolerant) {
             self.no_mirror()?;
-            let Upgraded { items, refused, plain_items } = upgraded(&source)?;
+            let Upgraded { items, details, refused, plain_items } = upgraded(&source)?;
             let left_out = warn_of_plain(plain_items);
+            take_up(&home, &collection, &details).await?;
             let mut outcome = incorporate(&home, &collection, items, true).await?;
             outcome.counts.refused += refused;
             outcome.left_out = left_out;
@@ -64,6 +65,7 @@ impl Import {
             for refused in &reading.refused {
                 warn(&format!("{}:{}", source.name, refused.reason));
             }
+            take_up(&home, &collection, &reading.details).await?;
             if reading.feed.items.is_empty() && reading.refused.is_empty() {
                 import_plain(&home, &collection, &source, self.mirror).await?
             } else {
@@ -93,6 +95,27 @@ impl Import {
             return Err(Failure::usage(message).hint("leave out --mirror"));
         }
         Ok(())
+    }
+}
+
+/// Takes up the details of a feed, if the collection has none yet.
+async fn take_up(
+    home: &Home,
+    collection: &CollectionName,
+    details: &FeedDetails,
+) -> Result<(), Failure> {
+    warn_of_details(details);
+    home.endpoint.take_up_details(collection, details).await?;
+    Ok(())
+}
+
+/// Says how much of the head of a feed is left out.
+pub(crate) fn warn_of_details(details: &FeedDetails) {
+    if details.left_out > 0 {
+        let parts = text::count(details.left_out as u64, "part");
+        warn(&format!(
+            "{parts} of the head of the feed left out: too long, or not sound on its own"
+        ));
     }
 }
 
@@ -198,6 +221,8 @@ async fn incorporate(
 /// The items of an SSE document as FeedSync has them.
 pub(crate) struct Upgraded {
     pub(crate) items: Vec<Item<Payload>>,
+    /// Details of the feed beside its title.
+    pub(crate) details: FeedDetails,
     /// How many are not among them; each was said.
     pub(crate) refused: u64,
     /// Number of items without sync information, which are not among them.
@@ -227,7 +252,8 @@ pub(crate) fn upgraded(source: &Source) -> Result<Upgraded, Failure> {
             }
         }
     }
-    Ok(Upgraded { items, refused, plain_items: document.plain_items() })
+    let details = document.details().clone();
+    Ok(Upgraded { items, details, refused, plain_items: document.plain_items() })
 }
 
 /// `{"added":...}`

@@ -68,7 +68,7 @@ impl Merge {
                 )));
             }
             (false, true) => {
-                let Upgraded { items, refused, plain_items } = upgraded(&incoming)?;
+                let Upgraded { items, refused, plain_items, .. } = upgraded(&incoming)?;
                 let left_out = warn_of_plain(plain_items);
                 let refused = refused + left_out;
                 (merge(&local, items)?, refused)

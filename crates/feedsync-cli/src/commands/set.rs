@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use feedsync_endpoint::{SettingError, Settings};
+use feedsync_formats::{ReadOptions, read, sse};
 use feedsync_store::{Alteration, Collection, CollectionChange, CollectionName};
 use serde_json::{Value, json};
 
+use crate::commands::import::warn_of_details;
 use crate::commands::settings;
 use crate::context::{Context, command};
 use crate::failure::Failure;
@@ -37,7 +39,12 @@ Settings:
   expires           subscribers have to ask again within so long
   public            true lets everybody read it without signing in
   documents         true makes it a database of the same name, too (docs/couchdb.md)
+  subtitle          a sentence at the head of its feeds that describes it
+  rights            rights that people have in its feeds
+  author            the author of items that name none
+  markup            a file or an address of a feed: its foreign markup is published, too
 A period is a whole number and s, m, h or d. NAME=default takes a setting back.
+A collection with none of the last four gets those of the first feed that it takes in.
 ";
 
 /// Change settings of a collection
@@ -151,11 +158,32 @@ pub(crate) async fn assign(
         ("accept", None) if value == "none" => json!([]),
         ("accept", None) => value.split(',').map(str::trim).collect(),
         ("categories", None) => categories(value, way).await?,
-        ("expires", None) => value.into(),
+        ("expires" | "subtitle" | "rights" | "author", None) => value.into(),
+        ("markup", None) => markup(value, way).await?,
         // Whatever else there is, is true or false; what is not, is refused by its name.
         _ => serde_json::from_str(value).unwrap_or_else(|_| value.into()),
     };
     Ok(settings.set(whole, &json.to_string())?)
+}
+
+/// Reads the markup at the head of a feed.
+async fn markup(file: &str, way: &Way) -> Result<Value, Failure> {
+    let source = Source::load(file, way).await?;
+    let options = ReadOptions::tolerant();
+    let details = match sse::uses_sse(&source.bytes, &options) {
+        true => sse::read_as_feed(&source.bytes, &options).map(|found| found.reading.details),
+        false => read(&source.bytes, None, &options).map(|reading| reading.details),
+    };
+    let details = details.map_err(|error| Failure::document(&source.name, &error))?;
+    warn_of_details(&details);
+    let mut settings = Settings::default();
+    settings.set_details(&details);
+    if settings.markup.is_none() {
+        let message =
+            format!("{}: there is no markup of other namespaces at its head", source.name);
+        return Err(Failure::refused(message));
+    }
+    Ok(settings.members().remove("markup").unwrap_or_default())
 }
 
 fn unknown(name: &str) -> Failure {

@@ -1,7 +1,7 @@
 //! `feedsync settings`
 
 use clap::Args;
-use feedsync_endpoint::Settings as Meaning;
+use feedsync_endpoint::{HeadText, Markup, Settings as Meaning};
 use feedsync_store::CollectionName;
 use serde_json::Value;
 
@@ -44,6 +44,11 @@ pub(crate) fn print(context: &Context, settings: &Meaning) -> Result<(), Failure
     let accept: Vec<_> = settings.accept.iter().map(ToString::to_string).collect();
     let accept = if accept.is_empty() { "none".to_owned() } else { accept.join(",") };
     let (keep, partial) = (settings.keep, settings.partial);
+    let line = |head: &Option<HeadText>| or(head.as_ref().map(|head| text::line(head.as_str())));
+    let markup = settings.markup.as_ref().map(|Markup(markup)| {
+        let pieces = text::count(markup.pieces().len() as u64, "piece");
+        format!("{pieces} of {}", markup.format())
+    });
     let rows = [
         ("accept", accept),
         ("categories", or(categories)),
@@ -59,6 +64,10 @@ pub(crate) fn print(context: &Context, settings: &Meaning) -> Result<(), Failure
         ("expires", or(settings.expires.map(|period| period.to_string()))),
         ("public", settings.public.to_string()),
         ("documents", settings.documents.to_string()),
+        ("subtitle", line(&settings.subtitle)),
+        ("rights", line(&settings.rights)),
+        ("author", line(&settings.author)),
+        ("markup", or(markup)),
     ];
     let rows = rows.map(|(name, value)| [name.to_owned(), value]);
     output::print(&table::table(["SETTING", "VALUE"], &rows))

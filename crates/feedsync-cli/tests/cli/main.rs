@@ -6,6 +6,7 @@ mod support;
 mod advice;
 mod collections;
 mod conflicts;
+mod details;
 mod doctor;
 mod documents;
 mod feeds;

@@ -68,6 +68,9 @@ fn settings_are_changed_all_or_none() {
         "expires=15m",
         "public=true",
         "documents=true",
+        "subtitle=Notes, and more",
+        "rights=Nobody's",
+        "author=Ann",
     ];
     let shown = desk.ok(&[&["set", "notes"][..], &all].concat());
     for (name, value) in [("keep.tombstones", "36h"), ("accept", "image/*,text/plain")] {
@@ -126,6 +129,10 @@ fn settings_are_changed_all_or_none() {
         "public",
         "documents",
         "categories",
+        "subtitle",
+        "rights",
+        "author",
+        "markup",
     ];
     let taken_back: Vec<_> = names.iter().map(|name| format!("{name}=default")).collect();
     let mut arguments = vec!["set", "notes"];
