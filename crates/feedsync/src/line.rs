@@ -24,14 +24,39 @@ pub const IMPORTS: &str = "import.";
 /// Separates the name of an endpoint from the hash of an entry that it imported again.
 pub const IMPORTED_AGAIN: &str = ".import-";
 
+/// Separates the name of an author from the digest of an edit that they made in a file.
+const IN_FILE: &str = ".file-";
+
+/// Number of hexadecimal digits of the digest of an edit in a file.
+const IN_FILE_DIGITS: usize = 24;
+
 /// Prefix of the `by` of versions that reading states derive from each other, followed by a hash.
 const READING: &str = "reader.";
 
-/// Whether the line has one update by its nature: a revision, an import, or a derived reading state.
+/// Whether the line has one update by its nature: a revision, an import, an edit in a file, or a derived reading state.
 pub fn has_one_update(by: &By) -> bool {
-    let by = by.as_str();
-    [REVISIONS, IMPORTS, READING].iter().any(|prefix| by.starts_with(prefix))
-        || by.contains(IMPORTED_AGAIN)
+    let text = by.as_str();
+    [REVISIONS, IMPORTS, READING].iter().any(|prefix| text.starts_with(prefix))
+        || text.contains(IMPORTED_AGAIN)
+        || is_in_file(by)
+}
+
+/// The line of one edit that somebody made in a file: their name and a digest of the edit, in hexadecimal digits.
+///
+/// A file has no ledger, and copies of it are edited independently, also by one person. So no edit extends the line of
+/// another one. Two edits share a line only if they are the same edit: of one version, with one result, by one name and
+/// at one time. `None` if the name is too long.
+pub fn in_file(name: &By, digest: &str) -> Option<By> {
+    let digest = digest.get(..IN_FILE_DIGITS).unwrap_or(digest);
+    By::new(&format!("{name}{IN_FILE}{digest}")).ok()
+}
+
+/// Whether a line is one of [`in_file`].
+fn is_in_file(by: &By) -> bool {
+    let digest = by.as_str().rsplit_once(IN_FILE).map(|(_, digest)| digest);
+    digest.is_some_and(|digest| {
+        digest.len() == IN_FILE_DIGITS && digest.bytes().all(|it| it.is_ascii_hexdigit())
+    })
 }
 
 /// Separates an incarnation from the number of a branch. An incarnation ends with letters and digits.

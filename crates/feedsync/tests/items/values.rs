@@ -140,12 +140,41 @@ fn losses_of_either_way_are_told_in_different_words() {
 
 #[test]
 fn lines_that_have_one_update_are_told_by_their_names() {
-    for by in ["couch.3-ab", "import.ab", "reader.ab", "ann.x1.import-ab"] {
+    let in_file = "ann.file-0123456789abcdef01234567";
+    for by in ["couch.3-ab", "import.ab", "reader.ab", "ann.x1.import-ab", in_file] {
         assert!(line::has_one_update(&By::new(by).unwrap()), "{by}");
     }
-    for by in ["ann", "ann.x1", "ann.x1-2", "a.couch.3-ab", "ann.import.x", "couch", "readers.a"] {
+    // Endpoints may have names with dots: the last two are incarnations of `ann.file-x` and `ann.file-1`.
+    for by in [
+        "ann",
+        "ann.x1",
+        "ann.x1-2",
+        "a.couch.3-ab",
+        "ann.import.x",
+        "couch",
+        "readers.a",
+        "ann.file-0123",
+        "ann.file-x.0123456789ab",
+        "ann.file-1.0123456789ab-1",
+    ] {
         assert!(!line::has_one_update(&By::new(by).unwrap()), "{by}");
     }
+}
+
+#[test]
+fn an_edit_in_a_file_has_a_line_of_its_own_that_no_endpoint_extends() {
+    let ann = By::new("ann").unwrap();
+    let (one, two) = ("0".repeat(64), format!("{}1{}", "0".repeat(23), "0".repeat(40)));
+    let lines = [&one, &two].map(|digest| line::in_file(&ann, digest).unwrap());
+    assert_eq!(lines[0].as_str(), format!("ann.file-{}", "0".repeat(24)));
+    assert_ne!(lines[0], lines[1]);
+    for line in &lines {
+        // Neither the name alone nor an incarnation of an endpoint of that name has it.
+        for incarnation in ["ann", "ann.0123456789ab", "ann.file"] {
+            assert!(!line::is_of(line, &By::new(incarnation).unwrap()), "{incarnation}");
+        }
+    }
+    assert_eq!(line::in_file(&By::new(&"a".repeat(1024)).unwrap(), &one), None);
 }
 
 #[test]
