@@ -74,6 +74,7 @@ enum Command {
     Add(commands::add::Add),
     Edit(commands::edit::Edit),
     Copy(commands::copy::Copy),
+    Move(commands::r#move::Move),
     Rm(commands::rm::Rm),
     Undelete(commands::undelete::Undelete),
     Show(commands::show::Show),
@@ -115,6 +116,8 @@ enum Command {
     Log(commands::log::Log),
     #[command(subcommand)]
     Reader(commands::reader::Reader),
+    #[command(subcommand)]
+    File(commands::file::FileCommand),
     Merge(commands::merge::Merge),
     Validate(commands::validate::Validate),
     Convert(commands::convert::Convert),
@@ -151,6 +154,7 @@ impl Cli {
             Command::Add(command) => command.run(&context()?).await,
             Command::Edit(command) => command.run(&context()?).await,
             Command::Copy(command) => command.run(&context()?).await,
+            Command::Move(command) => command.run(&context()?).await,
             Command::Rm(command) => command.run(&context()?).await,
             Command::Undelete(command) => command.run(&context()?).await,
             Command::Show(command) => command.run(&context()?).await,
@@ -190,6 +194,7 @@ impl Cli {
             Command::Log(command) => command.run(&context()?).await,
             Command::Reader(command) => command.run(&context()?).await,
             Command::Gateway(command) => command.run(&context()?).await,
+            Command::File(command) => command.run(json, &way).await,
             Command::Merge(command) => command.run(json, &way).await,
             Command::Validate(command) => command.run(json, &way).await,
             Command::Convert(command) => command.run(&way).await,

@@ -188,13 +188,7 @@ impl Home {
         collection: &CollectionName,
         id: &str,
     ) -> Result<StoredItem, Failure> {
-        // An unfinished escape (`%4`) is no identifier, but it may begin one.
-        let typed = ItemId::new(id).or_else(|_| {
-            let whole = id.rsplit_once('%').map_or("", |(whole, _)| whole);
-            ItemId::new(whole)
-        });
-        let typed =
-            typed.map_err(|error| Failure::usage(format!("{id:?} is no item id: {error}")))?;
+        let typed = typed_id(id)?;
         if typed.as_str() == id
             && let Some(stored) = self.store.item(collection, &typed).await?
         {
@@ -229,6 +223,14 @@ impl Home {
     }
 }
 
+/// The id, or what one may begin with, that somebody typed. An unfinished escape (`%4`) is no identifier, but it may
+/// begin one: of that, what is before it.
+pub(crate) fn typed_id(id: &str) -> Result<ItemId, Failure> {
+    let whole = || ItemId::new(id.rsplit_once('%').map_or("", |(whole, _)| whole));
+    let typed = ItemId::new(id).or_else(|_| whole());
+    typed.map_err(|error| Failure::usage(format!("{id:?} is no item id: {error}")))
+}
+
 /// How the program was called: its name, and the options that say where data and store are.
 static CALL: OnceLock<String> = OnceLock::new();
 
@@ -258,7 +260,7 @@ pub(crate) fn command_at(data: &str, arguments: &str) -> String {
 }
 
 /// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-:@%=+,~\\".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -313,7 +315,7 @@ fn default_directory() -> Option<PathBuf> {
 
 /// The first label of the host's name, never the person's: it is part of every `by` and so goes to
 /// whoever reads the feeds.
-fn default_name() -> EndpointName {
+pub(crate) fn default_name() -> EndpointName {
     let host = std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname"))
         .ok()
         .or_else(|| std::env::var(if cfg!(windows) { "COMPUTERNAME" } else { "HOSTNAME" }).ok())

@@ -6,6 +6,7 @@ mod commands;
 mod confirm;
 mod context;
 mod dropped;
+mod edited_file;
 mod explanation;
 mod failure;
 mod feed_file;

@@ -144,6 +144,15 @@ impl Target {
 
     /// The document is complete.
     pub(crate) fn finish(self) -> Result<(), Failure> {
+        self.finish_as(Existing::Replaced)
+    }
+
+    /// The same of a document that is new. An error if there is a file of that name by now.
+    pub(crate) fn finish_new(self) -> Result<(), Failure> {
+        self.finish_as(Existing::Kept)
+    }
+
+    fn finish_as(self, existing: Existing) -> Result<(), Failure> {
         let Self::File { path, whole } = self else { return Ok(()) };
         #[cfg(unix)]
         {
@@ -155,8 +164,19 @@ impl Target {
         }
         // Otherwise a power cut could leave an empty file under the name.
         whole.as_file().sync_all().map_err(|error| failed(&path, &error))?;
-        whole.persist(&path).map(drop).map_err(|error| failed(&path, &error.error))
+        let persisted = match existing {
+            Existing::Replaced => whole.persist(&path),
+            Existing::Kept => whole.persist_noclobber(&path),
+        };
+        persisted.map(drop).map_err(|error| failed(&path, &error.error))
     }
+}
+
+/// Treatment of a file that has the name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    Replaced,
+    Kept,
 }
 
 impl Target {

@@ -11,22 +11,36 @@ use serde_json::{Map, Value, json};
 
 /// A stored item: what `ls --json` has of it.
 pub(crate) fn item(stored: &StoredItem) -> Value {
+    with_change(item_of_file(&stored.item), stored)
+}
+
+/// The same of an item in a file, where changes have no numbers.
+pub(crate) fn item_of_file(item: &Item<Payload>) -> Value {
     let mut object = Map::new();
-    object.insert("id".into(), stored.item.id.as_str().into());
-    version_members(&mut object, &stored.item.winner);
-    object.insert("noconflicts".into(), stored.item.noconflicts().into());
-    object.insert("conflicts".into(), stored.item.conflicts.len().into());
-    object.insert("change".into(), stored.number.get().into());
-    object.insert("changed".into(), moment(stored.edited));
+    object.insert("id".into(), item.id.as_str().into());
+    version_members(&mut object, &item.winner);
+    object.insert("noconflicts".into(), item.noconflicts().into());
+    object.insert("conflicts".into(), item.conflicts.len().into());
     Value::Object(object)
 }
 
 /// An item with its versions and their histories: what `show --json` and `history --json` have of it.
 pub(crate) fn whole_item(stored: &StoredItem) -> Value {
-    let mut value = item(stored);
-    value["history"] = history(&stored.item.winner);
-    value["payload"] = (*stored.item.winner.payload.text).into();
-    value["conflicts"] = conflicts(&stored.item);
+    with_change(whole_item_of_file(&stored.item), stored)
+}
+
+/// The same of an item in a file.
+pub(crate) fn whole_item_of_file(item: &Item<Payload>) -> Value {
+    let mut value = item_of_file(item);
+    value["history"] = history(&item.winner);
+    value["payload"] = (*item.winner.payload.text).into();
+    value["conflicts"] = conflicts(item);
+    value
+}
+
+fn with_change(mut value: Value, stored: &StoredItem) -> Value {
+    value["change"] = stored.number.get().into();
+    value["changed"] = moment(stored.edited);
     value
 }
 

@@ -1,4 +1,4 @@
-//! What a person types, as the payload of an item: dated by this endpoint's clock.
+//! Payloads of items from typed text, dated by a clock.
 
 use feedsync::{Format, ItemId, Payload, Timestamp};
 use feedsync_formats::{Entry, ReviseError, Revision, compose, revise};
@@ -14,28 +14,47 @@ impl Endpoint {
         title: Option<String>,
         content: Option<String>,
     ) -> Payload {
-        let now = self.second();
-        let entry = Entry {
-            id: Some(format!("urn:uuid:{id}")),
-            title,
-            content,
-            updated: now,
-            published: now,
-            ..Entry::default()
-        };
-        compose(format, &entry)
+        compose_dated(format, id, title, content, self.second())
     }
 
     /// The payload revised and dated; the same if the revision changes nothing but the date.
     pub fn revise(&self, payload: &Payload, revision: &Revision) -> Result<Payload, ReviseError> {
-        let undated = Revision { updated: None, ..revision.clone() };
-        if revise(payload, &undated)? == *payload {
-            return Ok(payload.clone());
-        }
-        revise(payload, &Revision { updated: self.second(), ..undated })
+        revise_dated(payload, revision, self.second())
     }
 
     fn second(&self) -> Option<Timestamp> {
         self.environment.now().timestamp()
     }
+}
+
+/// The payload of a new item with a title and a content in plain text, created at that time.
+pub fn compose_dated(
+    format: Format,
+    id: &ItemId,
+    title: Option<String>,
+    content: Option<String>,
+    now: Option<Timestamp>,
+) -> Payload {
+    let entry = Entry {
+        id: Some(format!("urn:uuid:{id}")),
+        title,
+        content,
+        updated: now,
+        published: now,
+        ..Entry::default()
+    };
+    compose(format, &entry)
+}
+
+/// The payload revised at that time; the same if the revision changes nothing but the date.
+pub fn revise_dated(
+    payload: &Payload,
+    revision: &Revision,
+    now: Option<Timestamp>,
+) -> Result<Payload, ReviseError> {
+    let undated = Revision { updated: None, ..revision.clone() };
+    if revise(payload, &undated)? == *payload {
+        return Ok(payload.clone());
+    }
+    revise(payload, &Revision { updated: now, ..undated })
 }

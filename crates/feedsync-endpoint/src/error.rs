@@ -1,6 +1,7 @@
 //! What can go wrong in an endpoint, by culprit.
 
 use feedsync::{EditError, ItemId, Refusal, ResolveError};
+use feedsync_formats::MoveError;
 use feedsync_store::{CollectionName, StoreError};
 
 use crate::settings::SettingError;
@@ -89,6 +90,9 @@ pub enum EditFailure {
     /// It would leave too many conflicts.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The outline cannot be moved.
+    #[error(transparent)]
+    Move(#[from] MoveError),
     /// There is nothing to do: the item is as it should become.
     #[error("nothing to do: {0}")]
     Nothing(&'static str),

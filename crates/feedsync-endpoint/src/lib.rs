@@ -13,11 +13,13 @@ pub mod doors;
 mod edit;
 mod endpoint;
 mod error;
+mod feed_document;
 mod import;
 mod incorporate;
 mod logs;
 mod member;
 mod nearest;
+mod outlines;
 mod people;
 mod policy;
 mod publish;
@@ -32,10 +34,12 @@ mod sse;
 
 pub use actor::Actor;
 pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
+pub use compose::{compose_dated, revise_dated};
 pub use discard::Seen;
 pub use edit::Edited;
 pub use endpoint::{Endpoint, MAX_ITEM_BYTES};
 pub use error::{EditFailure, EndpointError};
+pub use feed_document::{FeedDocument, FileAuthor, FileEditError};
 pub use import::{Imported, PlainItem};
 pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Source};
 pub use member::{

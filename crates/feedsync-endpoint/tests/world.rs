@@ -9,6 +9,7 @@
 mod world {
     pub(crate) mod clock;
     pub(crate) mod exchange;
+    pub(crate) mod files;
     pub(crate) mod peer;
     pub(crate) mod schedule;
     pub(crate) mod sse;
@@ -16,6 +17,7 @@ mod world {
     pub(crate) mod truth;
 }
 
+use world::files::{Files, Names};
 use world::schedule::{Kind, World};
 
 /// How many schedules there are in all; feeds in five formats take longer, so there are fewer of those.
@@ -93,4 +95,16 @@ fn no_edit_that_a_hub_has_seen_is_lost_among_peers_of_sse() {
     let mut conflicts = 0;
     each("Sse", 100, |seed| conflicts += u64::from(world::sse::World::new(seed).run()));
     assert!(conflicts > 0 || std::env::var_os("FEEDSYNC_SEED").is_some(), "nobody was in conflict");
+}
+
+/// Copies of a file in any format, edited by people without an endpoint, and merged.
+#[test]
+fn no_edit_is_lost_that_is_made_in_copies_of_a_file() {
+    each("Files", 5, |seed| Files::new(seed, Names::Different).run());
+}
+
+/// The same by people who sign with one name, mostly within one second.
+#[test]
+fn no_edit_is_lost_that_is_made_in_copies_of_a_file_under_one_name() {
+    each("Files of one name", 5, |seed| Files::new(seed, Names::Same).run());
 }

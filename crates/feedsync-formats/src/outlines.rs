@@ -13,14 +13,18 @@ use feedsync::{Item, ItemId, Payload};
 use crate::opml::claim;
 
 /// Outlines are nested at most this deep when written; deeper ones show at the root.
-const DEEPEST: usize = 100;
+pub(crate) const DEEPEST: usize = 100;
+
+/// Order of an outline that claims no position: after all that are counted from 0, and before those that were moved
+/// behind it.
+pub(crate) const UNCLAIMED: u64 = 1 << 32;
 
 /// What of an item decides where its outline shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlinePlace {
     id: ItemId,
     parent: Option<ItemId>,
-    /// The last among its siblings, if it claims none.
+    /// Absent if it claims none: see [`UNCLAIMED`].
     position: Option<u64>,
     deleted: bool,
 }
@@ -38,6 +42,19 @@ impl OutlinePlace {
     /// Whose place it is.
     pub fn id(&self) -> &ItemId {
         &self.id
+    }
+
+    pub(crate) fn parent(&self) -> Option<&ItemId> {
+        self.parent.as_ref()
+    }
+
+    /// Order among its siblings.
+    pub(crate) fn order(&self) -> u64 {
+        self.position.unwrap_or(UNCLAIMED)
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.deleted
     }
 }
 
@@ -66,7 +83,7 @@ pub fn nest(places: &[OutlinePlace]) -> Vec<Nested> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     // Backwards, for a stack.
     order.sort_unstable_by_key(|&index| {
-        std::cmp::Reverse((places[index].position.unwrap_or(u64::MAX), &places[index].id))
+        std::cmp::Reverse((places[index].order(), &places[index].id))
     });
     let mut children = vec![Vec::new(); places.len()];
     let mut waiting = Vec::new();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync::{Creation, ItemId};
-use feedsync_store::CollectionName;
+use feedsync_store::{CollectionName, Environment as _, SystemEnvironment};
 use serde_json::json;
 
 use crate::commands::content::Content;
@@ -26,7 +26,14 @@ pub(crate) struct Add {
     /// The collection
     collection: CollectionName,
     #[command(flatten)]
-    content: Content,
+    new: NewItem,
+}
+
+/// An item that is created.
+#[derive(Debug, Args)]
+pub(crate) struct NewItem {
+    #[command(flatten)]
+    pub(crate) content: Content,
     /// Let the latest edit win without keeping conflicts, for the item's whole life
     #[arg(long)]
     noconflicts: bool,
@@ -38,25 +45,53 @@ pub(crate) struct Add {
     deleted: bool,
 }
 
+impl NewItem {
+    /// Checks that it says something.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self.content.is_empty() {
+            true => Err(Failure::usage("nothing to add: give --title, --content or --file")),
+            false => Ok(()),
+        }
+    }
+
+    /// Its id, or a new one.
+    pub(crate) fn id(&self) -> ItemId {
+        let new = || {
+            ItemId::new(&SystemEnvironment.uuid())
+                .unwrap_or_else(|_| unreachable!("a UUID is an identifier"))
+        };
+        self.id.clone().unwrap_or_else(new)
+    }
+
+    /// How it begins.
+    pub(crate) fn creation(&self) -> Creation {
+        Creation { noconflicts: self.noconflicts.then_some(true), deleted: self.deleted }
+    }
+}
+
+/// Prints the id of an item that was created.
+pub(crate) fn report_id(json: bool, id: &ItemId) -> Result<(), Failure> {
+    if json {
+        return output::json(&json!({ "id": id.as_str() }));
+    }
+    output::line(id.as_str())
+}
+
 fn item_id(text: &str) -> Result<ItemId, String> {
     ItemId::new(text).map_err(|error| error.to_string())
 }
 
 impl Add {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        if self.content.is_empty() {
-            return Err(Failure::usage("nothing to add: give --title, --content or --file"));
-        }
+        self.new.check()?;
         let endpoint = context.open().await?.endpoint;
         let format = endpoint.collection(&self.collection).await?.format;
-        let id = self.id.unwrap_or_else(|| endpoint.new_id());
-        let payload = self.content.compose(&context.way(), &endpoint, &id, format).await?;
-        let noconflicts = self.noconflicts.then_some(true);
-        let creation = Creation { noconflicts, deleted: self.deleted };
+        let (id, creation) = (self.new.id(), self.new.creation());
+        let payload = match self.new.content.entry(&context.way()).await? {
+            Some(entry) => entry,
+            None => self.new.content.compose(&id, format),
+        };
         endpoint.add(&self.collection, id.clone(), creation, payload).await?;
-        if context.json {
-            return output::json(&json!({ "id": id.as_str() }));
-        }
-        output::line(id.as_str())
+        report_id(context.json, &id)
     }
 }

@@ -48,21 +48,25 @@ impl Conflicts {
                 break;
             }
         }
-        match (context.json, any) {
-            (true, _) => array.end(),
-            (false, true) => {
-                let resolve = format!("resolve {} ITEM", self.collection);
-                let resolve = context.command(&resolve);
-                output::line(format!(
-                    "{DIM}{resolve} --keep-winner | --take N | --content C{DIM:#}"
-                ))
-            }
-            (false, false) => output::line("no conflicts"),
+        if context.json {
+            return array.end();
         }
+        end(any, &context.command(&format!("resolve {} ITEM", self.collection)))
     }
 }
 
-fn shown(item: &Item<Payload>) -> String {
+/// The line after the conflicts; `resolve` is the command that resolves one.
+pub(crate) fn end(any: bool, resolve: &str) -> Result<(), Failure> {
+    match any {
+        true => {
+            output::line(format!("{DIM}{resolve} --keep-winner | --take N | --content C{DIM:#}"))
+        }
+        false => output::line("no conflicts"),
+    }
+}
+
+/// An item with its conflicts, to read.
+pub(crate) fn shown(item: &Item<Payload>) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}\n", item.id);
     let winner = ("winner".to_owned(), &item.winner);
     let numbered = item.ranked_conflicts().into_iter().enumerate();

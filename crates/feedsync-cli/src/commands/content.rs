@@ -2,8 +2,9 @@
 
 use clap::Args;
 use feedsync::{Format, ItemId, Payload};
-use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::{compose_dated, revise_dated};
 use feedsync_formats::{ContentType, Revision, entry};
+use feedsync_store::{Environment as _, SystemEnvironment};
 
 use crate::failure::Failure;
 use crate::source::{Source, Way};
@@ -29,29 +30,24 @@ impl Content {
         self.title.is_none() && self.content.is_none() && self.file.is_none()
     }
 
-    /// The payload of a new item of this id.
-    pub(crate) async fn compose(
-        self,
-        way: &Way,
-        endpoint: &Endpoint,
-        id: &ItemId,
-        format: Format,
-    ) -> Result<Payload, Failure> {
-        if let Some(file) = &self.file {
-            return Source::load(file, way).await?.entry();
+    /// The payload that ENTRY holds, if it was named.
+    pub(crate) async fn entry(&self, way: &Way) -> Result<Option<Payload>, Failure> {
+        match &self.file {
+            Some(file) => Source::load(file, way).await?.entry().map(Some),
+            None => Ok(None),
         }
-        Ok(endpoint.compose(format, id, self.title, self.content))
+    }
+
+    /// The payload of a new item of this id, from title and content.
+    pub(crate) fn compose(self, id: &ItemId, format: Format) -> Payload {
+        let now = SystemEnvironment.now().timestamp();
+        compose_dated(format, id, self.title, self.content, now)
     }
 
     /// The payload with the new content in place of the old; all else stays byte for byte.
-    pub(crate) async fn revise(
-        self,
-        way: &Way,
-        endpoint: &Endpoint,
-        payload: &Payload,
-    ) -> Result<Payload, Failure> {
-        if let Some(file) = &self.file {
-            return Source::load(file, way).await?.entry();
+    pub(crate) async fn revise(self, way: &Way, payload: &Payload) -> Result<Payload, Failure> {
+        if let Some(entry) = self.entry(way).await? {
+            return Ok(entry);
         }
         let revision = Revision {
             title: self.title,
@@ -59,17 +55,16 @@ impl Content {
             content_type: ContentType::Text,
             updated: None,
         };
-        Ok(endpoint.revise(payload, &revision)?)
+        revised(payload, &revision)
     }
 }
 
 /// The payload with another text as its content, of the type it has.
-pub(crate) fn with_text(
-    endpoint: &Endpoint,
-    payload: &Payload,
-    content: String,
-) -> Result<Payload, Failure> {
+pub(crate) fn with_text(payload: &Payload, content: String) -> Result<Payload, Failure> {
     let content_type = entry(payload).content_type;
-    let revision = Revision { title: None, content: Some(content), content_type, updated: None };
-    Ok(endpoint.revise(payload, &revision)?)
+    revised(payload, &Revision { title: None, content: Some(content), content_type, updated: None })
+}
+
+fn revised(payload: &Payload, revision: &Revision) -> Result<Payload, Failure> {
+    Ok(revise_dated(payload, revision, SystemEnvironment.now().timestamp())?)
 }

@@ -2,11 +2,10 @@
 
 use clap::Args;
 use feedsync_store::CollectionName;
-use serde_json::json;
 
+use crate::commands::add::report_id;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,9 +31,6 @@ impl Copy {
         let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
         let copy = home.endpoint.copy(&self.collection, &seen.id).await?;
-        if context.json {
-            return output::json(&json!({ "id": copy.item.id.as_str() }));
-        }
-        output::line(copy.item.id.as_str())
+        report_id(context.json, &copy.item.id)
     }
 }

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::failure::{Failure, warn};
 use crate::output;
 use crate::output::text;
+use crate::source::Way;
 use crate::view;
 
 const EXAMPLES: &str = "\
@@ -42,24 +43,33 @@ impl Edit {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
-        let old = &seen.winner.payload;
-        let payload = if self.content.is_empty() {
-            with_text(&home.endpoint, old, edited(old)?)?
-        } else {
-            self.content.revise(&context.way(), &home.endpoint, old).await?
-        };
-        if payload == *old {
-            return Err(Failure::refused("nothing changed"));
-        }
+        let payload = edited(self.content, &context.way(), &seen.winner.payload).await?;
         let base = Some(Base::from(&seen.winner));
         let change = Change::from(payload);
         let edited = home.endpoint.edit(&self.collection, &seen.id, base, change).await?;
         report(context, &self.collection, &edited.item)?;
-        if edited.item.winner.deleted {
-            let undelete = context.command(&format!("undelete {} {}", self.collection, seen.id));
-            warn(&format!("the item is deleted; bring it back: {undelete}"));
-        }
+        let undelete = format!("undelete {} {}", self.collection, seen.id);
+        warn_if_deleted(&edited.item, &context.command(&undelete));
         Ok(())
+    }
+}
+
+/// The payload of an item after an edit: by options, or else in the person's editor. Refused if it is the same.
+pub(crate) async fn edited(content: Content, way: &Way, old: &Payload) -> Result<Payload, Failure> {
+    let payload = match content.is_empty() {
+        true => with_text(old, typed(old)?)?,
+        false => content.revise(way, old).await?,
+    };
+    match payload == *old {
+        true => Err(Failure::refused("nothing changed")),
+        false => Ok(payload),
+    }
+}
+
+/// Warns of an edit that nobody sees, since the item is deleted; `undelete` is the command that brings it back.
+pub(crate) fn warn_if_deleted(item: &Item<Payload>, undelete: &str) {
+    if item.winner.deleted {
+        warn(&format!("the item is deleted; bring it back: {undelete}"));
     }
 }
 
@@ -69,20 +79,29 @@ pub(crate) fn report(
     collection: &CollectionName,
     item: &Item<Payload>,
 ) -> Result<(), Failure> {
-    if context.json {
+    let conflicts = context.command(&format!("conflicts {collection}"));
+    report_item(context.json, &conflicts, item)
+}
+
+/// The same; `conflicts` is the command that shows conflicts.
+pub(crate) fn report_item(
+    json: bool,
+    conflicts: &str,
+    item: &Item<Payload>,
+) -> Result<(), Failure> {
+    if json {
         return output::json(&view::conflict(item));
     }
     let count = item.conflicts.len() as u64;
     output::line(format!("{}  update {}", item.id, item.winner.updates.get()))?;
     if count > 0 {
-        let see = context.command(&format!("conflicts {collection}"));
-        warn(&format!("the item has {}; see {see}", text::count(count, "conflict")));
+        warn(&format!("the item has {}; see {conflicts}", text::count(count, "conflict")));
     }
     Ok(())
 }
 
 /// The content after the person's editor has had it.
-fn edited(payload: &Payload) -> Result<String, Failure> {
+fn typed(payload: &Payload) -> Result<String, Failure> {
     let named = |name| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
         Failure::usage("nothing to change: give --title, --content or --file, or set EDITOR")

@@ -1,6 +1,7 @@
 //! `feedsync history`
 
 use clap::Args;
+use feedsync::{Item, Payload};
 use feedsync_store::CollectionName;
 
 use crate::context::Context;
@@ -33,30 +34,34 @@ impl History {
         if context.json {
             return output::json(&view::conflict(&stored.item));
         }
-        let item = &stored.item;
-        let numbered = item.ranked_conflicts();
-        let histories: Vec<_> = std::iter::once(&item.winner)
-            .chain(numbered.iter().map(|(_, conflict)| *conflict))
-            .map(|version| (&version.history, version.deleted))
-            .collect();
-        let only: Vec<_> = histories.iter().map(|(history, _)| *history).collect();
-        let mut out = String::new();
-        for graph::Row { drawing, update, version } in graph::rows(&only) {
-            let Some(update) = update else {
-                out.push_str(&format!("{}\n", drawing.trim_end()));
-                continue;
-            };
-            let sequence = update.sequence().get();
-            let mut line = format!("{drawing} {sequence:>3}  {}", view::signed(update));
-            if let Some(version) = version {
-                let deleted = if histories[version].1 { ", deleted" } else { "" };
-                line.push_str(&match version {
-                    0 => format!("  winner{deleted}"),
-                    n => format!("  {CONFLICT}conflict {n}{CONFLICT:#}{deleted}"),
-                });
-            }
-            out.push_str(&format!("{line}\n"));
-        }
-        output::print(&out)
+        output::print(&drawn(&stored.item))
     }
+}
+
+/// The histories of an item as a graph.
+pub(crate) fn drawn(item: &Item<Payload>) -> String {
+    let numbered = item.ranked_conflicts();
+    let histories: Vec<_> = std::iter::once(&item.winner)
+        .chain(numbered.iter().map(|(_, conflict)| *conflict))
+        .map(|version| (&version.history, version.deleted))
+        .collect();
+    let only: Vec<_> = histories.iter().map(|(history, _)| *history).collect();
+    let mut out = String::new();
+    for graph::Row { drawing, update, version } in graph::rows(&only) {
+        let Some(update) = update else {
+            out.push_str(&format!("{}\n", drawing.trim_end()));
+            continue;
+        };
+        let sequence = update.sequence().get();
+        let mut line = format!("{drawing} {sequence:>3}  {}", view::signed(update));
+        if let Some(version) = version {
+            let deleted = if histories[version].1 { ", deleted" } else { "" };
+            line.push_str(&match version {
+                0 => format!("  winner{deleted}"),
+                n => format!("  {CONFLICT}conflict {n}{CONFLICT:#}{deleted}"),
+            });
+        }
+        out.push_str(&format!("{line}\n"));
+    }
+    out
 }

@@ -1,6 +1,7 @@
 //! `feedsync ls`
 
 use clap::Args;
+use feedsync::{Item, Payload};
 use feedsync_store::{CollectionName, PageLimit, Selection};
 
 use crate::context::{Context, Home};
@@ -52,18 +53,7 @@ impl Ls {
                     array.push(&view::item(stored))?;
                     continue;
                 }
-                let winner = &stored.item.winner;
-                let title = text::short(&view::title(&winner.payload), 72);
-                lines.push_str(&format!("{DIM}{}{DIM:#}  {title}", stored.item.id));
-                if winner.deleted {
-                    lines.push_str(&format!("  {DIM}deleted{DIM:#}"));
-                }
-                let conflicts = stored.item.conflicts.len() as u64;
-                if conflicts > 0 {
-                    let count = text::count(conflicts, "conflict");
-                    lines.push_str(&format!("  {CONFLICT}{count}{CONFLICT:#}"));
-                }
-                lines.push('\n');
+                lines.push_str(&row(&stored.item));
             }
             output::print(&lines)?;
             selection.before = page.items.last().map(|stored| stored.number);
@@ -73,6 +63,22 @@ impl Ls {
         }
         if context.json { array.end() } else { Ok(()) }
     }
+}
+
+/// A line of the list.
+pub(crate) fn row(item: &Item<Payload>) -> String {
+    let title = text::short(&view::title(&item.winner.payload), 72);
+    let mut line = format!("{DIM}{}{DIM:#}  {title}", item.id);
+    if item.winner.deleted {
+        line.push_str(&format!("  {DIM}deleted{DIM:#}"));
+    }
+    let conflicts = item.conflicts.len() as u64;
+    if conflicts > 0 {
+        let count = text::count(conflicts, "conflict");
+        line.push_str(&format!("  {CONFLICT}{count}{CONFLICT:#}"));
+    }
+    line.push('\n');
+    line
 }
 
 async fn list_discarded(

@@ -1,11 +1,10 @@
 //! `feedsync merge`
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use feedsync::{Incorporation, Item, ItemId, Outcome, Payload, incorporate_unbounded};
-use feedsync_endpoint::{Counts, ItemOutcome, ItemReport};
+use feedsync::{Item, Outcome, Payload};
+use feedsync_endpoint::{Counts, FeedDocument, ItemOutcome, ItemReport};
 use feedsync_formats::{Document, ReadOptions, Refused, sse};
 use serde_json::json;
 
@@ -113,44 +112,10 @@ fn warn_of(source: &Source, refused: &[Refused], plain: usize) {
 }
 
 fn merge(local: &Source, incoming: Vec<Item<Payload>>) -> Result<Merged, Failure> {
-    let document = read(local)?;
-    let mut places: HashMap<ItemId, usize> = HashMap::new();
-    let mut items: Vec<Item<Payload>> = Vec::new();
-    // An id that occurs twice in a document is one item with the versions of both.
-    for item in &document.feed().items {
-        take(&mut places, &mut items, item.clone());
-    }
-    let mut reports = Vec::with_capacity(incoming.len());
-    for item in incoming {
-        let id = item.id.clone();
-        let outcome = take(&mut places, &mut items, item);
-        reports.push(ItemReport { id, outcome });
-    }
-    Ok((document.to_bytes_with(&items), reports))
-}
-
-fn take(
-    places: &mut HashMap<ItemId, usize>,
-    items: &mut Vec<Item<Payload>>,
-    item: Item<Payload>,
-) -> ItemOutcome {
-    let place = places.get(&item.id).copied();
-    let id = item.id.clone();
-    let (outcome, result) = match incorporate_unbounded(place.map(|place| &items[place]), item) {
-        Incorporation::Unchanged => return ItemOutcome::Unchanged,
-        Incorporation::Refused(refusal) => return ItemOutcome::Refused(refusal),
-        Incorporation::Added(item) => (ItemOutcome::Added, item),
-        Incorporation::Updated(item) => (ItemOutcome::Updated, item),
-        Incorporation::Conflict(item) => (ItemOutcome::Conflict, item),
-    };
-    match place {
-        Some(place) => items[place] = result,
-        None => {
-            places.insert(id, items.len());
-            items.push(result);
-        }
-    }
-    outcome
+    let mut feed =
+        FeedDocument::read(&local.bytes).map_err(|error| Failure::document(&local.name, &error))?;
+    let reports = feed.merge(incoming);
+    Ok((feed.to_bytes(), reports))
 }
 
 fn merge_sse(local: &Source, incoming: &Source) -> Result<(Merged, u64), Failure> {

@@ -1,12 +1,11 @@
 //! `feedsync resolve`
 
 use clap::{ArgGroup, Args};
-use feedsync::{Item, Keep, Payload, Resolution, Resolved};
 use feedsync_endpoint::ConflictPolicy;
 use feedsync_store::CollectionName;
 use serde_json::json;
 
-use crate::commands::content::Content;
+use crate::commands::choice::Choice;
 use crate::commands::edit::report;
 use crate::confirm::confirm;
 use crate::context::Context;
@@ -45,19 +44,8 @@ pub(crate) struct Resolve {
     /// Give up what the rule does not take without asking
     #[arg(long, requires = "all", conflicts_with = "item")]
     yes: bool,
-    /// Keep the winner as it is
-    #[arg(long, conflicts_with_all = ["take", "title", "content", "file"])]
-    keep_winner: bool,
-    /// Take conflict N, as `conflicts` numbers them from 1
-    #[arg(long, value_name = "N", conflicts_with_all = ["title", "content", "file"],
-        value_parser = clap::value_parser!(u16).range(1..))]
-    take: Option<u16>,
-    /// Resolve these conflicts alone, as `conflicts` numbers them from 1; the others stay open
-    #[arg(long, value_name = "N", value_delimiter = ',',
-        value_parser = clap::value_parser!(u16).range(1..))]
-    only: Vec<u16>,
     #[command(flatten)]
-    content: Content,
+    choice: Choice,
 }
 
 impl Resolve {
@@ -68,28 +56,7 @@ impl Resolve {
         let home = context.open().await?;
         let item = self.item.as_deref().unwrap_or_default();
         let seen = home.item(&self.collection, item).await?.item;
-        if seen.conflicts.is_empty() {
-            return Err(Failure::refused(format!("{} has no conflicts", seen.id)));
-        }
-        let resolved = match self.only.is_empty() {
-            true => Resolved::All,
-            false => {
-                let places = self.only.iter().map(|number| place(&seen, *number));
-                Resolved::Some(places.collect::<Result<_, _>>()?)
-            }
-        };
-        let keep = match self.take {
-            Some(number) => Keep::Conflict(place(&seen, number)?),
-            None if self.keep_winner => Keep::Winner,
-            None => {
-                let payload = {
-                    let way = context.way();
-                    self.content.revise(&way, &home.endpoint, &seen.winner.payload).await?
-                };
-                Keep::Content { payload, deleted: None }
-            }
-        };
-        let resolution = Resolution { resolved, keep };
+        let resolution = self.choice.resolution(&context.way(), &seen).await?;
         let edited = home.endpoint.resolve(&self.collection, &seen, resolution).await?;
         report(context, &self.collection, &edited.item)
     }
@@ -132,14 +99,4 @@ async fn all(
         warn(&format!("{items} still {have} conflicts; see {see}"));
     }
     Ok(())
-}
-
-/// Index in the item of the conflict with this number.
-fn place(item: &Item<Payload>, number: u16) -> Result<usize, Failure> {
-    let ranked = item.ranked_conflicts();
-    let found = ranked.get(usize::from(number) - 1).map(|(place, _)| *place);
-    found.ok_or_else(|| {
-        let last = ranked.len();
-        Failure::not_found(format!("{} has no conflict {number}, the last is {last}", item.id))
-    })
 }

@@ -1,7 +1,7 @@
 //! `feedsync rm`
 
 use clap::Args;
-use feedsync::{Base, Edit};
+use feedsync::{Base, Edit, Item, Payload};
 use feedsync_store::CollectionName;
 
 use crate::commands::edit::report;
@@ -24,21 +24,34 @@ pub(crate) struct Rm {
     collection: CollectionName,
     /// The item's id, or what it begins with
     item: String,
+    #[command(flatten)]
+    deletion: Deletion,
+}
+
+/// How an item is deleted.
+#[derive(Debug, Args)]
+pub(crate) struct Deletion {
     /// Drop the content too: the tombstone keeps the item's name and history only
     ///
     /// Not while conflicts are open. `undelete` then needs new content.
     #[arg(long)]
-    truncate: bool,
+    pub(crate) truncate: bool,
+}
+
+/// Refuses to delete an item that is deleted.
+pub(crate) fn check_not_deleted(item: &Item<Payload>) -> Result<(), Failure> {
+    match item.winner.deleted {
+        true => Err(Failure::refused(format!("{} is deleted already", item.id))),
+        false => Ok(()),
+    }
 }
 
 impl Rm {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
-        if seen.winner.deleted {
-            return Err(Failure::refused(format!("{} is deleted already", seen.id)));
-        }
-        let edited = if self.truncate {
+        check_not_deleted(&seen)?;
+        let edited = if self.deletion.truncate {
             home.endpoint.delete_truncated(&self.collection, &seen.id).await?
         } else {
             let base = Some(Base::from(&seen.winner));

@@ -1,6 +1,7 @@
 //! `feedsync show`
 
 use clap::Args;
+use feedsync::{Item, Payload};
 use feedsync_formats::entry;
 use feedsync_store::CollectionName;
 
@@ -31,25 +32,30 @@ impl Show {
         if context.json {
             return output::json(&view::whole_item(&stored));
         }
-        let (item, winner) = (&stored.item, &stored.item.winner);
-        let entry = entry(&winner.payload);
-        let mut out = format!("{BOLD}{}{BOLD:#}\n", text::line(&view::title(&winner.payload)));
-        out.push_str(&format!("{DIM}{}  {}{DIM:#}\n", item.id, winner.payload.format));
-        let signed = view::signed(winner.dot());
-        let state = if winner.deleted { "deleted, update" } else { "update" };
-        out.push_str(&format!("{DIM}{state} {}  {signed}{DIM:#}\n", winner.updates.get()));
-        for link in &entry.links {
-            out.push_str(&format!("{DIM}{}{DIM:#}  {}\n", link.rel, text::line(&link.href)));
-        }
-        let content = entry.plain_content().or(entry.content).or(entry.summary);
-        if let Some(content) = content {
-            out.push_str(&format!("\n{}\n", text::lines(content.trim_end())));
-        }
-        if !item.conflicts.is_empty() {
-            let count = text::count(item.conflicts.len() as u64, "conflict");
-            let see = context.command(&format!("conflicts {}", self.collection));
-            out.push_str(&format!("\n{CONFLICT}{count}{CONFLICT:#}: {see}\n"));
-        }
-        output::print(&out)
+        let conflicts = context.command(&format!("conflicts {}", self.collection));
+        output::print(&shown(&stored.item, &conflicts))
     }
+}
+
+/// An item to read; `conflicts` is the command that shows its conflicts.
+pub(crate) fn shown(item: &Item<Payload>, conflicts: &str) -> String {
+    let winner = &item.winner;
+    let entry = entry(&winner.payload);
+    let mut out = format!("{BOLD}{}{BOLD:#}\n", text::line(&view::title(&winner.payload)));
+    out.push_str(&format!("{DIM}{}  {}{DIM:#}\n", item.id, winner.payload.format));
+    let signed = view::signed(winner.dot());
+    let state = if winner.deleted { "deleted, update" } else { "update" };
+    out.push_str(&format!("{DIM}{state} {}  {signed}{DIM:#}\n", winner.updates.get()));
+    for link in &entry.links {
+        out.push_str(&format!("{DIM}{}{DIM:#}  {}\n", link.rel, text::line(&link.href)));
+    }
+    let content = entry.plain_content().or(entry.content).or(entry.summary);
+    if let Some(content) = content {
+        out.push_str(&format!("\n{}\n", text::lines(content.trim_end())));
+    }
+    if !item.conflicts.is_empty() {
+        let count = text::count(item.conflicts.len() as u64, "conflict");
+        out.push_str(&format!("\n{CONFLICT}{count}{CONFLICT:#}: {conflicts}\n"));
+    }
+    out
 }

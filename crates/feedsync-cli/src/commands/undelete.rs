@@ -1,7 +1,7 @@
 //! `feedsync undelete`
 
 use clap::Args;
-use feedsync::{Base, Edit};
+use feedsync::{Base, Edit, Item, Payload};
 use feedsync_formats::entry;
 use feedsync_store::CollectionName;
 
@@ -9,6 +9,7 @@ use crate::commands::content::Content;
 use crate::commands::edit::report;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::source::Way;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,20 +36,29 @@ impl Undelete {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
-        if !seen.winner.deleted {
-            return Err(Failure::refused(format!("{} is not deleted", seen.id)));
-        }
-        let mut edit = Edit::undelete();
-        if !self.content.is_empty() {
-            let payload = &seen.winner.payload;
-            let way = context.way();
-            edit.payload = Some(self.content.revise(&way, &home.endpoint, payload).await?);
-        } else if entry(&seen.winner.payload).is_blank() {
-            return Err(Failure::usage(format!("{} was deleted with its content", seen.id))
-                .hint("say what it is to be: --title, --content or --file"));
-        }
+        let edit = undeletion(self.content, &context.way(), &seen).await?;
         let base = Some(Base::from(&seen.winner));
         let edited = home.endpoint.edit(&self.collection, &seen.id, base, edit).await?;
         report(context, &self.collection, &edited.item)
+    }
+}
+
+/// The edit that brings an item back. It needs new content if the old one was deleted with the item.
+pub(crate) async fn undeletion(
+    content: Content,
+    way: &Way,
+    seen: &Item<Payload>,
+) -> Result<Edit<Payload>, Failure> {
+    if !seen.winner.deleted {
+        return Err(Failure::refused(format!("{} is not deleted", seen.id)));
+    }
+    if !content.is_empty() {
+        let payload = Some(content.revise(way, &seen.winner.payload).await?);
+        return Ok(Edit { payload, ..Edit::undelete() });
+    }
+    match entry(&seen.winner.payload).is_blank() {
+        false => Ok(Edit::undelete()),
+        true => Err(Failure::usage(format!("{} was deleted with its content", seen.id))
+            .hint("say what it is to be: --title, --content or --file")),
     }
 }

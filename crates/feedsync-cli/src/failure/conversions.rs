@@ -3,7 +3,7 @@
 use feedsync_client::fetch::{FetchError, address};
 use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError, ReaderJoinError};
 use feedsync_endpoint::documents::DocumentsError;
-use feedsync_endpoint::{EditFailure, EndpointError, PeopleError, SettingError};
+use feedsync_endpoint::{EditFailure, EndpointError, FileEditError, PeopleError, SettingError};
 use feedsync_formats::ReviseError;
 use feedsync_log::Stop;
 use feedsync_store::StoreError;
@@ -112,6 +112,16 @@ impl From<LoginFileError> for Failure {
 impl From<EditFailure> for Failure {
     fn from(failure: EditFailure) -> Self {
         Self::refused(failure)
+    }
+}
+
+impl From<FileEditError> for Failure {
+    fn from(error: FileEditError) -> Self {
+        match error {
+            FileEditError::NoItem(_) => Self::not_found(error),
+            FileEditError::ItemExists(_) => Self::refused(error),
+            FileEditError::Edit(failure) => failure.into(),
+        }
     }
 }
 

@@ -50,6 +50,7 @@ impl Place {
             .env_remove("FEEDSYNC_DATA")
             .env_remove("FEEDSYNC_CONFIG")
             .env_remove("FEEDSYNC_STORE")
+            .env_remove("FEEDSYNC_BY")
             .env_remove("PGPASSWORD")
             .env_remove("PGPASSFILE")
             .env("FEEDSYNC_LOG_LEVEL", "warn")

@@ -3,6 +3,7 @@
 mod bounds;
 mod deletion;
 mod details;
+mod feed_documents;
 mod killed;
 mod origins;
 mod parts;

@@ -205,7 +205,7 @@ impl Peer {
 }
 
 /// Content that tells which edit wrote it.
-fn content(format: Format, edit: EditNumber) -> Payload {
+pub(crate) fn content(format: Format, edit: EditNumber) -> Payload {
     let entry = Entry { title: Some(format!("edit {edit}")), ..Entry::default() };
     compose(format, &entry)
 }

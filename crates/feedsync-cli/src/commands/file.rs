@@ -1,0 +1,87 @@
+//! `feedsync file`
+
+mod add;
+mod conflicts;
+mod edit;
+mod history;
+mod ls;
+mod r#move;
+mod resolve;
+mod rm;
+mod show;
+mod undelete;
+
+use clap::{Args, Subcommand};
+use feedsync::{Item, Payload};
+use feedsync_endpoint::FileAuthor;
+use feedsync_store::{EndpointName, Environment as _, SystemEnvironment};
+
+use crate::commands::edit::report_item;
+use crate::context::default_name;
+use crate::edited_file::file_command;
+use crate::failure::Failure;
+use crate::source::Way;
+
+/// Edit the FeedSync feed in a file in place, without any endpoint
+///
+/// People who have nothing but files take part so: each edits a copy, and `merge` brings copies together. Every edit
+/// is kept, also if copies are edited under one name. The file keeps its format and whatever an edit does not change.
+/// It is replaced whole or not at all, and not if another program has written to it meanwhile.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FileCommand {
+    Add(add::Add),
+    Edit(edit::Edit),
+    Rm(rm::Rm),
+    Undelete(undelete::Undelete),
+    Move(r#move::Move),
+    Resolve(resolve::Resolve),
+    Ls(ls::Ls),
+    Show(show::Show),
+    Conflicts(conflicts::Conflicts),
+    History(history::History),
+}
+
+impl FileCommand {
+    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+        match self {
+            Self::Add(command) => command.run(json, way).await,
+            Self::Edit(command) => command.run(json, way).await,
+            Self::Rm(command) => command.run(json),
+            Self::Undelete(command) => command.run(json, way).await,
+            Self::Move(command) => command.run(json),
+            Self::Resolve(command) => command.run(json, way).await,
+            Self::Ls(command) => command.run(json, way).await,
+            Self::Show(command) => command.run(json, way).await,
+            Self::Conflicts(command) => command.run(json, way).await,
+            Self::History(command) => command.run(json, way).await,
+        }
+    }
+}
+
+/// The file that a command edits, and who edits it.
+#[derive(Debug, Args)]
+struct Edited {
+    /// The file
+    #[arg(value_name = "FILE")]
+    path: String,
+    /// Sign the edit with NAME, which everybody who reads the feed sees [default: FEEDSYNC_BY, or the first label of
+    /// the host's name]
+    #[arg(long, value_name = "NAME", env = "FEEDSYNC_BY", hide_env = true)]
+    by: Option<EndpointName>,
+}
+
+impl Edited {
+    /// The author of an edit that is made now.
+    fn author(&self) -> Result<FileAuthor, Failure> {
+        let now = SystemEnvironment.now().timestamp().ok_or_else(|| {
+            Failure::refused("the clock shows a time that cannot be written")
+                .hint("check the date of this machine")
+        })?;
+        Ok(FileAuthor { name: self.by.clone().unwrap_or_else(default_name), now })
+    }
+
+    /// Says what an edit left behind.
+    fn report(&self, json: bool, item: &Item<Payload>) -> Result<(), Failure> {
+        report_item(json, &file_command("conflicts", &self.path, ""), item)
+    }
+}

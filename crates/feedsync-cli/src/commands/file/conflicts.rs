@@ -1,0 +1,47 @@
+//! `feedsync file conflicts`
+
+use clap::Args;
+
+use crate::commands::conflicts::{end, shown};
+use crate::edited_file::{self, file_command};
+use crate::failure::Failure;
+use crate::output::{self, JsonArray};
+use crate::source::Way;
+use crate::view;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync file conflicts notes.atom
+  feedsync file resolve notes.atom 4f2a --take 1
+";
+
+/// Show the conflicts of the feed in a file
+///
+/// Two edits made without knowing of each other are both kept. The winner is what everybody sees for now,
+/// the same everywhere; the others are numbered from 1, for `file resolve --take`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Conflicts {
+    /// The feed: a file, '-' for standard input, or an address
+    #[arg(value_name = "FILE|URL")]
+    file: String,
+}
+
+impl Conflicts {
+    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+        let (name, feed) = edited_file::read(&self.file, way).await?;
+        let mut items = feed.items().iter().filter(|item| !item.conflicts.is_empty()).peekable();
+        if json {
+            let mut array = JsonArray::default();
+            for item in items {
+                array.push(&view::conflict(item))?;
+            }
+            return array.end();
+        }
+        let any = items.peek().is_some();
+        for item in items {
+            output::print(&shown(item))?;
+        }
+        end(any, &file_command("resolve", &name, "ITEM"))
+    }
+}

@@ -1,0 +1,44 @@
+//! `feedsync file move`
+
+use clap::Args;
+
+use super::Edited;
+use crate::commands::r#move::Destination;
+use crate::edited_file;
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync file move feeds.opml 4f2a --under 77b0
+  feedsync file move feeds.opml 4f2a --top
+";
+
+/// Move an outline of the feed in a file under another one, or to the top
+///
+/// It becomes the last there, with the outlines inside it. Where an outline stands is part of it, so a move is an edit
+/// like any other.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Move {
+    #[command(flatten)]
+    edited: Edited,
+    /// The outline's id, or what it begins with
+    item: String,
+    #[command(flatten)]
+    destination: Destination,
+}
+
+impl Move {
+    pub(crate) fn run(self, json: bool) -> Result<(), Failure> {
+        let file = &self.edited.path;
+        let author = self.edited.author()?;
+        let item = edited_file::edit(file, None, |feed| {
+            let find = |named: &str| edited_file::find(feed, file, named);
+            let seen = find(&self.item)?.id.clone();
+            let under = self.destination.under.as_deref().map(find).transpose()?;
+            let under = under.map(|item| item.id.clone());
+            Ok(feed.move_outline(&author, &seen, under.as_ref())?.clone())
+        })?;
+        self.edited.report(json, &item)
+    }
+}

@@ -1,0 +1,47 @@
+//! `feedsync file rm`
+
+use clap::Args;
+use feedsync::Edit;
+
+use super::Edited;
+use crate::commands::rm::{Deletion, check_not_deleted};
+use crate::edited_file;
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync file rm notes.atom 4f2a
+  feedsync file rm notes.atom 4f2a --truncate
+";
+
+/// Delete an item of the feed in a file
+///
+/// A tombstone stays, so that everybody else learns of it; `file undelete` brings the item back.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Rm {
+    #[command(flatten)]
+    edited: Edited,
+    /// The item's id, or what it begins with
+    item: String,
+    #[command(flatten)]
+    deletion: Deletion,
+}
+
+impl Rm {
+    pub(crate) fn run(self, json: bool) -> Result<(), Failure> {
+        let file = &self.edited.path;
+        let author = self.edited.author()?;
+        let item = edited_file::edit(file, None, |feed| {
+            let seen = edited_file::find(feed, file, &self.item)?;
+            check_not_deleted(seen)?;
+            let id = seen.id.clone();
+            let deleted = match self.deletion.truncate {
+                true => feed.delete_truncated(&author, &id)?,
+                false => feed.edit(&author, &id, None, Edit::delete())?,
+            };
+            Ok(deleted.clone())
+        })?;
+        self.edited.report(json, &item)
+    }
+}

@@ -1,0 +1,368 @@
+//! The feed in a document, edited without a store: by people who take part with nothing but files.
+//!
+//! Copies of a file are edited independently, also by one person, and no copy has a ledger. So each edit has an
+//! authoring line of its own ([`line::in_file`]), and merging copies loses none.
+
+use std::collections::HashMap;
+
+use feedsync::{
+    Base, By, Creation, Edit, EditError, Format, History, Incorporation, Item, ItemId, Keep,
+    Payload, Resolution, Stamp, Timestamp, incorporate_unbounded, line,
+};
+use feedsync_formats::{
+    Document, FeedHead, FeedWriter, OutlinePlace, ReadError, ReadOptions, Refused, move_outline,
+    placed_last, truncate,
+};
+use feedsync_store::{Digest, EndpointName};
+
+use crate::endpoint::{bounded, cleaned};
+use crate::error::EditFailure;
+use crate::incorporate::{ItemOutcome, ItemReport};
+
+/// The author and the time of an edit in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAuthor {
+    /// The name that begins the `by` of each edit, for everybody to see.
+    pub name: EndpointName,
+    /// The time of the edit.
+    pub now: Timestamp,
+}
+
+/// Why a feed in a file cannot be edited; nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileEditError {
+    /// The feed has no item of that id.
+    #[error("the feed has no item {0}")]
+    NoItem(ItemId),
+    /// The feed has an item of that id.
+    #[error("there is already an item {0}")]
+    ItemExists(ItemId),
+    /// The edit is not possible.
+    #[error(transparent)]
+    Edit(#[from] EditFailure),
+}
+
+/// A feed as a document holds it, and what becomes of its items.
+pub struct FeedDocument {
+    document: Document,
+    items: Vec<Item<Payload>>,
+    positions: HashMap<ItemId, usize>,
+}
+
+impl FeedDocument {
+    /// Reads a document. An id that occurs twice is one item with the versions of both.
+    pub fn read(bytes: &[u8]) -> Result<Self, ReadError> {
+        let document = Document::read(bytes, &ReadOptions::tolerant())?;
+        let read = document.feed().items.clone();
+        let mut feed = Self { document, items: Vec::new(), positions: HashMap::new() };
+        for item in read {
+            feed.take(item);
+        }
+        Ok(feed)
+    }
+
+    /// An empty feed: its id, an absolute IRI, and its title.
+    pub fn empty(
+        format: Format,
+        id: &str,
+        title: &str,
+        author: &FileAuthor,
+    ) -> Result<Self, ReadError> {
+        let head = FeedHead {
+            id,
+            title,
+            updated: author.now,
+            author: author.name.as_str(),
+            self_link: None,
+            next: None,
+            links: &[],
+            complete: false,
+            sharing: None,
+        };
+        let (mut writer, mut text) = (FeedWriter::new(format), String::new());
+        writer.begin(&mut text, &head);
+        writer.end(&mut text);
+        Self::read(text.as_bytes())
+    }
+
+    /// The format of the document.
+    pub fn format(&self) -> Format {
+        self.document.format()
+    }
+
+    /// The items that take part in sharing, in the order of the document, new ones at the end.
+    pub fn items(&self) -> &[Item<Payload>] {
+        &self.items
+    }
+
+    /// An item.
+    pub fn item(&self, id: &ItemId) -> Option<&Item<Payload>> {
+        self.positions.get(id).map(|position| &self.items[*position])
+    }
+
+    /// Items that cannot be read. They keep their place and bytes.
+    pub fn refused(&self) -> &[Refused] {
+        self.document.refused()
+    }
+
+    /// Number of items without sync information.
+    pub fn plain_items(&self) -> usize {
+        self.document.feed().plain_items
+    }
+
+    /// Whether the document has items and nothing of FeedSync.
+    pub fn is_plain(&self) -> bool {
+        let feed = self.document.feed();
+        let takes_part = !self.items.is_empty() || !self.refused().is_empty();
+        !takes_part && feed.sharing.is_none() && feed.plain_items > 0
+    }
+
+    /// The document with its items as they are now. What was not changed keeps its bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.document.to_bytes_with(&self.items)
+    }
+
+    /// Merges items of another feed (3.3), of any size.
+    pub fn merge(&mut self, incoming: impl IntoIterator<Item = Item<Payload>>) -> Vec<ItemReport> {
+        let merge =
+            |item: Item<Payload>| ItemReport { id: item.id.clone(), outcome: self.take(item) };
+        incoming.into_iter().map(merge).collect()
+    }
+
+    fn take(&mut self, item: Item<Payload>) -> ItemOutcome {
+        match incorporate_unbounded(self.item(&item.id), item) {
+            Incorporation::Unchanged => ItemOutcome::Unchanged,
+            Incorporation::Refused(refusal) => ItemOutcome::Refused(refusal),
+            Incorporation::Added(item) => {
+                self.put(item);
+                ItemOutcome::Added
+            }
+            Incorporation::Updated(item) => {
+                self.put(item);
+                ItemOutcome::Updated
+            }
+            Incorporation::Conflict(item) => {
+                self.put(item);
+                ItemOutcome::Conflict
+            }
+        }
+    }
+
+    /// Adds an item (3.1). A new outline is the last at the top, unless it claims another place.
+    pub fn add(
+        &mut self,
+        author: &FileAuthor,
+        id: ItemId,
+        creation: Creation,
+        payload: Payload,
+    ) -> Result<&Item<Payload>, FileEditError> {
+        let is_refused = |refused: &Refused| refused.id.as_deref() == Some(id.as_str());
+        if self.item(&id).is_some() || self.refused().iter().any(is_refused) {
+            return Err(FileEditError::ItemExists(id));
+        }
+        let payload = match self.format() {
+            Format::Opml => placed_last(&self.places(), &id, cleaned(payload)),
+            _ => cleaned(payload),
+        };
+        let mut text = Text::of(author, &id);
+        text.flag(creation.noconflicts);
+        text.content(&payload, creation.deleted);
+        let stamp = author.stamp(text)?;
+        let item = Item::create(id, creation, &stamp, payload).map_err(EditFailure::from)?;
+        Ok(self.put(bounded(item, None).map_err(EditFailure::from)?))
+    }
+
+    /// Updates, deletes or un-deletes an item (3.2), starting from the version that the editor had seen. If that is no
+    /// longer the winner, the edit is kept as a conflict beside it. Without a base it starts from the winner.
+    pub fn edit(
+        &mut self,
+        author: &FileAuthor,
+        id: &ItemId,
+        base: Option<Base>,
+        edit: Edit<Payload>,
+    ) -> Result<&Item<Payload>, FileEditError> {
+        let edit = Edit { payload: edit.payload.map(cleaned), ..edit };
+        self.change(id, |item| {
+            let stale = base.filter(|base| !base.history.topmost().is_same(item.winner.dot()));
+            let payload = edit.payload.as_ref().unwrap_or(&item.winner.payload);
+            let mut text = Text::of(author, id);
+            text.base(stale.as_ref().unwrap_or(&Base::from(&item.winner)));
+            let Some(base) = stale else {
+                text.content(payload, edit.deleted.unwrap_or(item.winner.deleted));
+                let stamp = author.new_stamp(text, &item)?;
+                let mut item = item;
+                item.update(&stamp, edit)?;
+                return Ok(item);
+            };
+            let (payload, deleted) = (payload.clone(), edit.deleted.unwrap_or(false));
+            text.content(&payload, deleted);
+            let stamp = author.new_stamp(text, &item)?;
+            let item = item.branch(base, &stamp, payload, deleted)?;
+            match item.noconflicts() {
+                true => Err(EditFailure::Nothing(
+                    "somebody changed the item meanwhile, and it keeps no conflicts",
+                )),
+                false => Ok(item),
+            }
+        })
+    }
+
+    /// Deletes an item and drops its data (3.2, the second MAY; R-F16). Refused while conflicts are open: what was
+    /// dropped could be what somebody would have chosen.
+    pub fn delete_truncated(
+        &mut self,
+        author: &FileAuthor,
+        id: &ItemId,
+    ) -> Result<&Item<Payload>, FileEditError> {
+        let item = self.item(id).ok_or_else(|| FileEditError::NoItem(id.clone()))?;
+        if !item.conflicts.is_empty() {
+            let nothing = "resolve its conflicts before you drop its data";
+            return Err(EditFailure::Nothing(nothing).into());
+        }
+        let payload = Some(truncate(&item.winner.payload));
+        self.edit(author, id, None, Edit { payload, deleted: Some(true) })
+    }
+
+    /// Resolves conflicts (3.4) of an item as the resolver saw it. If it has changed since, nothing is done.
+    pub fn resolve(
+        &mut self,
+        author: &FileAuthor,
+        seen: &Item<Payload>,
+        mut resolution: Resolution<Payload>,
+    ) -> Result<&Item<Payload>, FileEditError> {
+        if let Keep::Content { payload, .. } = &mut resolution.keep {
+            *payload = cleaned(payload.clone());
+        }
+        self.change(&seen.id, |mut item| {
+            if item != *seen {
+                return Err(EditFailure::Nothing("the item has changed since you saw it"));
+            }
+            if item.conflicts.is_empty() {
+                return Err(EditFailure::Nothing("the item has no conflicts"));
+            }
+            let weighed = item.weighed(&resolution)?;
+            let mut text = Text::of(author, &item.id);
+            text.base(&Base::from(&item.winner));
+            let winner = &item.winner;
+            let (payload, deleted) = match &resolution.keep {
+                Keep::Winner => (&winner.payload, winner.deleted),
+                Keep::Conflict(index) => {
+                    (&item.conflicts[*index].payload, item.conflicts[*index].deleted)
+                }
+                Keep::Content { payload, deleted } => (payload, deleted.unwrap_or(winner.deleted)),
+            };
+            text.content(payload, deleted);
+            let folded: Vec<History> =
+                weighed.iter().map(|index| item.conflicts[*index].history.clone()).collect();
+            folded.iter().for_each(|history| text.history(history));
+            let stamp = author.new_stamp(text, &item)?;
+            item.resolve(&stamp, resolution)?;
+            folded.iter().for_each(|history| item.winner.history.remember(history));
+            Ok(item)
+        })
+    }
+
+    /// Moves an outline under another item, or to the top for `None`, as the last there.
+    pub fn move_outline(
+        &mut self,
+        author: &FileAuthor,
+        id: &ItemId,
+        under: Option<&ItemId>,
+    ) -> Result<&Item<Payload>, FileEditError> {
+        let item = self.item(id).ok_or_else(|| FileEditError::NoItem(id.clone()))?;
+        let payload = move_outline(&self.places(), item, under).map_err(EditFailure::from)?;
+        self.edit(author, id, None, payload.into())
+    }
+
+    fn places(&self) -> Vec<OutlinePlace> {
+        self.items.iter().map(OutlinePlace::of).collect()
+    }
+
+    fn change(
+        &mut self,
+        id: &ItemId,
+        change: impl FnOnce(Item<Payload>) -> Result<Item<Payload>, EditFailure>,
+    ) -> Result<&Item<Payload>, FileEditError> {
+        let before = self.item(id).ok_or_else(|| FileEditError::NoItem(id.clone()))?;
+        let after = bounded(change(before.clone())?, Some(before)).map_err(EditFailure::from)?;
+        Ok(self.put(after))
+    }
+
+    fn put(&mut self, item: Item<Payload>) -> &Item<Payload> {
+        let position = *self.positions.entry(item.id.clone()).or_insert(self.items.len());
+        match self.items.get_mut(position) {
+            Some(there) => *there = item,
+            None => self.items.push(item),
+        }
+        &self.items[position]
+    }
+}
+
+impl FileAuthor {
+    /// The stamp of an edit, on a line that no other edit has.
+    fn stamp(&self, text: Text) -> Result<Stamp, EditFailure> {
+        let name = By::new(self.name.as_str()).ok();
+        let digest = Digest::of(text.0.as_bytes()).to_string();
+        let by = name.and_then(|name| line::in_file(&name, &digest));
+        // A name of an endpoint is short.
+        let by = by.ok_or(EditFailure::Edit(EditError::SequenceSpent))?;
+        Ok(Stamp::new(self.now, by))
+    }
+
+    /// The same for an item that does not have that edit yet.
+    fn new_stamp(&self, text: Text, item: &Item<Payload>) -> Result<Stamp, EditFailure> {
+        let stamp = self.stamp(text)?;
+        match stamp.by().and_then(|by| item.highest(by)) {
+            Some(_) => Err(EditFailure::Nothing("this edit has been made already")),
+            None => Ok(stamp),
+        }
+    }
+}
+
+/// All that decides what version an edit makes, as one text: equal texts are equal versions. Each part has its length
+/// before it.
+struct Text(String);
+
+impl Text {
+    fn of(author: &FileAuthor, id: &ItemId) -> Self {
+        let mut text = Self(String::new());
+        text.part(Some(id.as_str()));
+        text.part(Some(author.name.as_str()));
+        text.part(Some(&author.now.to_string()));
+        text
+    }
+
+    fn part(&mut self, part: Option<&str>) {
+        match part {
+            Some(part) => self.0.push_str(&format!("{}:{part}", part.len())),
+            None => self.0.push('-'),
+        }
+    }
+
+    fn flag(&mut self, flag: Option<bool>) {
+        self.part(flag.map(|flag| if flag { "true" } else { "false" }));
+    }
+
+    fn base(&mut self, base: &Base) {
+        self.part(Some(&base.updates.get().to_string()));
+        self.flag(base.noconflicts);
+        self.history(&base.history);
+    }
+
+    fn history(&mut self, history: &History) {
+        self.part(Some(&history.updates().len().to_string()));
+        for update in history.updates() {
+            self.part(Some(&update.sequence().get().to_string()));
+            self.part(update.when().map(|when| when.to_string()).as_deref());
+            self.part(update.by().map(By::as_str));
+            self.part(update.foreign());
+        }
+    }
+
+    fn content(&mut self, payload: &Payload, deleted: bool) {
+        self.flag(Some(deleted));
+        self.part(Some(payload.format.name()));
+        self.part(Some(&payload.text));
+        self.part(payload.sync_foreign.as_deref());
+    }
+}

@@ -1,0 +1,198 @@
+//! Moving an outline: its payload claims another parent, as the last of the outlines there.
+//!
+//! Where an outline stands is part of its payload, so a move is an update like any other (SSE 3.2, R-P11, R-S10).
+
+use std::collections::{HashMap, HashSet};
+
+use feedsync::{Format, Item, ItemId, Payload};
+
+use crate::opml::claim;
+use crate::options::{Limits, Mode};
+use crate::outlines::{DEEPEST, OutlinePlace};
+use crate::payload::{OWN, push_attribute, push_declaration};
+use crate::revise::Edits;
+use crate::xml::{Namespace, Tree};
+
+/// Why an outline cannot be moved.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MoveError {
+    /// The item is no outline.
+    #[error("{id} is an item in {format}, and only outlines of opml can be moved")]
+    NoOutline {
+        /// The item.
+        id: ItemId,
+        /// Its format.
+        format: Format,
+    },
+    /// The new parent does not exist.
+    #[error("there is no outline {0} to move it under")]
+    NoParent(ItemId),
+    /// The new parent is deleted.
+    #[error("{0} is deleted, so nothing can be moved under it")]
+    DeletedParent(ItemId),
+    /// The new parent is the outline itself.
+    #[error("{0} cannot be moved under itself")]
+    Itself(ItemId),
+    /// The new parent is a descendant.
+    #[error("{id} cannot be moved under {parent}, which is inside {id}")]
+    Descendant {
+        /// The outline that would move.
+        id: ItemId,
+        /// The new parent.
+        parent: ItemId,
+    },
+    /// The outline is a child of that parent already.
+    #[error("{id} is under {parent} already")]
+    Already {
+        /// The outline.
+        id: ItemId,
+        /// Its parent.
+        parent: ItemId,
+    },
+    /// The outline is at the top already.
+    #[error("{0} is at the top already")]
+    AtTop(ItemId),
+    /// The outlines would nest too deeply.
+    #[error(
+        "outlines nest at most {DEEPEST} deep, and {0} would be deeper there, or one inside it"
+    )]
+    TooDeep(ItemId),
+    /// The payload gives the prefix of the claim another meaning, or is no XML.
+    #[error("{0} cannot say where it stands: it uses the prefix fs for something else")]
+    Prefix(ItemId),
+}
+
+/// The payload of an outline that claims to be the last child of another item, or the last at the top for `None`.
+/// `places` are those of all items, the outline's among them.
+pub fn move_outline(
+    places: &[OutlinePlace],
+    outline: &Item<Payload>,
+    under: Option<&ItemId>,
+) -> Result<Payload, MoveError> {
+    let (id, payload) = (&outline.id, &outline.winner.payload);
+    if payload.format != Format::Opml {
+        return Err(MoveError::NoOutline { id: id.clone(), format: payload.format });
+    }
+    let places: HashMap<&ItemId, &OutlinePlace> =
+        places.iter().map(|place| (place.id(), place)).collect();
+    match under {
+        Some(parent) => check_parent(&places, id, parent)?,
+        None if claim(payload).parent.is_none() => return Err(MoveError::AtTop(id.clone())),
+        None => {}
+    }
+    let position = next_position(&places, id, under);
+    with_place(payload, under, position).ok_or_else(|| MoveError::Prefix(id.clone()))
+}
+
+/// The payload of a new outline as the last at the top. Unchanged if it claims a place, or is no outline.
+pub fn placed_last(places: &[OutlinePlace], id: &ItemId, payload: Payload) -> Payload {
+    let claimed = claim(&payload);
+    if payload.format != Format::Opml || claimed.parent.is_some() || claimed.position.is_some() {
+        return payload;
+    }
+    let places: HashMap<&ItemId, &OutlinePlace> =
+        places.iter().map(|place| (place.id(), place)).collect();
+    with_place(&payload, None, next_position(&places, id, None)).unwrap_or(payload)
+}
+
+type Places<'p> = HashMap<&'p ItemId, &'p OutlinePlace>;
+
+fn check_parent(places: &Places<'_>, id: &ItemId, parent: &ItemId) -> Result<(), MoveError> {
+    let place = places.get(parent).ok_or_else(|| MoveError::NoParent(parent.clone()))?;
+    if parent == id {
+        return Err(MoveError::Itself(id.clone()));
+    }
+    if place.is_deleted() {
+        return Err(MoveError::DeletedParent(parent.clone()));
+    }
+    if places.get(id).is_some_and(|own| own.parent() == Some(parent)) {
+        return Err(MoveError::Already { id: id.clone(), parent: parent.clone() });
+    }
+    let above = ancestors(places, parent);
+    if above.contains(id) {
+        return Err(MoveError::Descendant { id: id.clone(), parent: parent.clone() });
+    }
+    if above.len() + 1 + height(places, id) > DEEPEST {
+        return Err(MoveError::TooDeep(id.clone()));
+    }
+    Ok(())
+}
+
+/// The items that an outline claims to be in, directly or not. Claims may go in a circle.
+fn ancestors<'p>(places: &Places<'p>, id: &ItemId) -> HashSet<&'p ItemId> {
+    let mut above = HashSet::new();
+    let mut at = places.get(id).and_then(|place| place.parent());
+    while let Some(parent) = at.filter(|parent| above.insert(*parent)) {
+        at = places.get(parent).and_then(|place| place.parent());
+    }
+    above
+}
+
+/// How deep the outlines nest that claim to be in one.
+fn height(places: &Places<'_>, id: &ItemId) -> usize {
+    let mut children: HashMap<&ItemId, Vec<&ItemId>> = HashMap::new();
+    for place in places.values() {
+        if let Some(parent) = place.parent() {
+            children.entry(parent).or_default().push(place.id());
+        }
+    }
+    let mut seen = HashSet::from([id]);
+    let (mut row, mut height) = (vec![id], 0);
+    loop {
+        let inside = row.iter().filter_map(|id| children.get(id)).flatten().copied();
+        row = inside.filter(|id| seen.insert(*id)).collect();
+        if row.is_empty() {
+            return height;
+        }
+        height += 1;
+    }
+}
+
+/// The position after all that show in a parent, or at the top.
+fn next_position(places: &Places<'_>, id: &ItemId, under: Option<&ItemId>) -> u64 {
+    let shown_in = |place: &OutlinePlace| {
+        let parent = place.parent().and_then(|parent| places.get(parent));
+        parent.filter(|parent| !parent.is_deleted()).map(|parent| parent.id())
+    };
+    let siblings = || {
+        let others = places.values().filter(|place| place.id() != id);
+        others.filter(|place| shown_in(place) == under)
+    };
+    let last = siblings().map(|place| place.order()).max();
+    let after = last.map_or(0, |last| last.saturating_add(1));
+    after.max(siblings().count() as u64)
+}
+
+/// The payload with another claim in place of its own. `None` if its prefix `fs` is not ours.
+fn with_place(payload: &Payload, parent: Option<&ItemId>, position: u64) -> Option<Payload> {
+    let text = &*payload.text;
+    let (tree, _) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;
+    let root = tree.root();
+    let mut edits = Edits::default();
+    for name in ["parent", "position"] {
+        if let Some(attribute) = root.attribute(Namespace::OWN, name) {
+            let before = &text[root.name_end()..attribute.start()];
+            let start = root.name_end() + before.trim_end().len();
+            edits.replace(start..attribute.span().end, String::new());
+        }
+    }
+    let declared = root.attributes().iter().find(|it| it.declared_prefix(text) == Some("fs"));
+    let mut claim = String::new();
+    let at = match declared {
+        Some(declaration) if declaration.value(text) == OWN => declaration.span().end,
+        Some(_) => return None,
+        None => {
+            push_declaration(&mut claim, "fs", OWN);
+            root.name_end()
+        }
+    };
+    if let Some(parent) = parent {
+        push_attribute(&mut claim, "fs:parent", parent.as_str());
+    }
+    push_attribute(&mut claim, "fs:position", &position.to_string());
+    edits.replace(at..at, claim);
+    Some(Payload { text: edits.apply(text).into(), ..payload.clone() })
+}
+
+#[cfg(test)]
+mod tests;
