@@ -73,6 +73,7 @@ impl FeedDocument {
             title,
             updated: author.now,
             author: author.name.as_str(),
+            details: None,
             self_link: None,
             next: None,
             links: &[],

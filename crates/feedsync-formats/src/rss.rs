@@ -74,6 +74,7 @@ mod tests {
             title,
             updated,
             author,
+            details: None,
             self_link,
             next,
             links,

@@ -236,6 +236,7 @@ fn an_id_that_occurs_twice_is_one_item() {
         title: "Notes",
         updated: "2005-05-21T11:43:33Z".parse().unwrap(),
         author: "x",
+        details: None,
         self_link: None,
         next: None,
         links: &[],
