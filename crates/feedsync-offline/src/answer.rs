@@ -1,8 +1,9 @@
-//! The headers of what is stored, and of the answers that are made of it (BITSY 3, R-B26, R-B27).
+//! Headers of stored responses, and of the responses that are made from the store (BITSY 3, R-B26, R-B27).
 //!
-//! What the directives of HTTP caching forbid or demand changes nothing: to subscribe is the wish to have it
-//! here. What somebody else's server says of its own must not be stored is honoured, unless the gateway is
-//! told otherwise. A stored response keeps its age and its date: an answer adds the time for which it was stored.
+//! Caching directives of HTTP do not change what is stored, because a subscription is a request to store. The
+//! exception is `no-store` in a response of another origin. It is honoured unless the gateway is configured
+//! otherwise. A stored response keeps its age and its date. A response from the store adds the time in
+//! storage to the age.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -11,13 +12,14 @@ use crate::location::Location;
 use crate::profile::Profile;
 use crate::time::Time;
 
-/// Who answers, in `Warning` and `Cache-Status`.
+/// Name of this cache in `Warning` and `Cache-Status`.
 const AGENT: &str = "bitsy";
 
-/// `Cache-Status` (RFC 9211).
+/// The `Cache-Status` header (RFC 9211).
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// What belongs to one connection (RFC 9110 7.6.1), and what is no part of a representation.
+/// Headers that are not stored: they belong to one connection (RFC 9110 7.6.1), or are no part of a
+/// representation.
 const NOT_KEPT: [HeaderName; 11] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -29,14 +31,14 @@ const NOT_KEPT: [HeaderName; 11] = [
     header::TRAILER,
     header::TRANSFER_ENCODING,
     header::UPGRADE,
-    // To one person, once (R-B36).
+    // Cookies are for one person, once (R-B36).
     header::SET_COOKIE,
 ];
 
-/// The greatest age in seconds; what is older has this one (RFC 9111 1.2.2).
+/// Maximum age in seconds. A greater age is reported as this one (RFC 9111 1.2.2).
 const MAX_AGE: u64 = 1 << 31;
 
-/// Whether the answer for a resource of a feed may be stored.
+/// Whether the response for a resource of a feed may be stored.
 pub fn is_storable(
     feed: &Location,
     location: &Location,
@@ -47,30 +49,30 @@ pub fn is_storable(
     is_own || !honours_no_store || !says(headers, &header::CACHE_CONTROL, "no-store")
 }
 
-/// When a response was asked for, and when it was here.
+/// Times of a request and of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// When the request was made.
+    /// Time at which the request was made.
     pub asked: Time,
-    /// When the response was here.
+    /// Time at which the response arrived.
     pub answered: Time,
 }
 
 impl Timing {
-    /// A response that was here at once.
+    /// The timing of a response that arrived at once.
     pub const fn at(time: Time) -> Self {
         Self { asked: time, answered: time }
     }
 }
 
-/// The headers of a server's answer that are stored with it. `Age` is its age when it was here, and `Date` is
-/// when it was here unless the server tells (RFC 9110 6.6.1).
+/// Returns the headers of a server's response that are stored with it. `Age` is the age at arrival. `Date` is
+/// the time of arrival if the server sent none (RFC 9110 6.6.1).
 pub fn kept(headers: &HeaderMap, timing: Timing) -> HeaderMap {
     let named: Vec<String> = tokens(headers, &header::CONNECTION).collect();
     let mut kept = HeaderMap::new();
     for (name, value) in headers {
         let is_hop = NOT_KEPT.contains(name) || named.iter().any(|other| other == name.as_str());
-        // Warnings of the sort that a later answer makes void (RFC 7234 5.5).
+        // Warnings with a 1xx code are deleted by a later validation (RFC 7234 5.5).
         let passes = *name == header::WARNING && value.as_bytes().first() == Some(&b'1');
         if !is_hop && !passes {
             kept.append(name, value.clone());
@@ -85,8 +87,8 @@ pub fn kept(headers: &HeaderMap, timing: Timing) -> HeaderMap {
     kept
 }
 
-/// The age of a response when it was here (RFC 9111 4.2.3). The clock of the server counts only where a cache on
-/// the way may not have told the age.
+/// Age of a response at its arrival (RFC 9111 4.2.3). The server's clock counts only where a cache on the way
+/// may not have sent `Age`.
 fn initial_age(headers: &HeaderMap, timing: Timing) -> u64 {
     let delay = timing.answered.since(timing.asked).as_secs();
     let corrected = told_age(headers).saturating_add(delay);
@@ -98,30 +100,31 @@ fn initial_age(headers: &HeaderMap, timing: Timing) -> u64 {
     corrected.max(apparent.unwrap_or(0)).min(MAX_AGE)
 }
 
-/// The first age that a response tells, in seconds. What is no number is none (RFC 9111 5.1).
+/// The first age that a response names, in seconds. A value that is not a number counts as none (RFC 9111
+/// 5.1).
 fn told_age(headers: &HeaderMap) -> u64 {
     let told = headers.get(header::AGE).and_then(|age| age.to_str().ok()).unwrap_or_default();
     let told = told.split(',').next().unwrap_or_default().trim();
     let is_number = !told.is_empty() && told.bytes().all(|byte| byte.is_ascii_digit());
-    // More digits than fit are beyond any age.
+    // A number with too many digits is greater than the maximum age.
     if is_number { told.parse().unwrap_or(MAX_AGE).min(MAX_AGE) } else { 0 }
 }
 
-/// How an answer comes from the store.
+/// Properties of a response that comes from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
-    /// When the server gave it.
+    /// Time at which the server sent the response.
     pub fetched: Time,
-    /// When the next round is due, if one is.
+    /// Time at which the next round is due, if one is.
     pub due: Option<Time>,
-    /// Whether an edit shows in it that its server has not seen.
+    /// Whether the response shows an edit that the server has not received.
     pub is_pending: bool,
     /// Whether there is a network.
     pub is_online: bool,
 }
 
-/// The headers of an answer from the store. That there is no network is said as long as that is true; to the
-/// letter, always (R-B27).
+/// Returns the headers of a response from the store. A warning says that there is no network while that is
+/// true. In the strict profile the warning is always sent (R-B27).
 pub fn answered(kept: HeaderMap, hit: Hit, profile: Profile, now: Time) -> HeaderMap {
     let mut headers = kept;
     let age = told_age(&headers).saturating_add(now.since(hit.fetched).as_secs()).min(MAX_AGE);
@@ -140,7 +143,7 @@ pub fn answered(kept: HeaderMap, hit: Hit, profile: Profile, now: Time) -> Heade
     headers
 }
 
-/// What an answer says that there is no network to get (R-B6).
+/// Marks a response that could not be fetched because there is no network (R-B6).
 pub fn missed(headers: &mut HeaderMap) {
     append(headers, CACHE_STATUS, &format!("{AGENT}; fwd=miss; detail=offline"));
 }
@@ -177,7 +180,7 @@ mod tests {
     const NOW: Time = Time::from_millis(70_500);
 
     #[test]
-    fn what_belongs_to_one_connection_or_one_moment_is_not_kept() {
+    fn hop_by_hop_headers_age_and_set_cookie_are_not_stored() {
         let answer = headers(&[
             ("content-type", "application/atom+xml"),
             ("connection", "close, X-Hop"),
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_age_is_what_the_server_said_and_how_long_it_was_under_way_and_stored() {
+    fn age_adds_the_servers_age_the_delay_and_the_time_in_storage() {
         let asked = Time::from_millis(NOW.millis() - 3_000);
         let timing = Timing { asked, answered: NOW };
         let age = |fields: &[(&'static str, &str)], later: u64| {
@@ -231,14 +234,14 @@ mod tests {
         for much in ["2147483648", "4294967296", "99999999999999999999999"] {
             assert_eq!(age(&[("age", much)], 7), MAX_AGE, "{much}");
         }
-        // Its date counts where a hop on the way may not have told the age.
+        // The `Date` of the server counts where a hop on the way may not have sent the age.
         let date = ("date", "Thu, 01 Jan 1970 00:00:10 GMT");
         assert_eq!(age(&[date, ("via", "1.1 a, HTTP/1.0 b")], 0), 60);
         assert_eq!(age(&[date, ("via", "1.1 a, 1.1 b")], 0), 3);
     }
 
     #[test]
-    fn a_clock_that_goes_back_makes_no_negative_age() {
+    fn clock_set_back_does_not_make_a_negative_age() {
         let early = Time::from_millis(1_000);
         assert_eq!(answered(HeaderMap::new(), HIT, Profile::Resilient, early)["age"], "0");
         let later = Timing { asked: NOW, answered: early };
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_others_say_must_not_be_stored_is_not() {
+    fn no_store_is_honoured_for_other_origins_only() {
         let feed: Location = "http://example.org/feed".parse().unwrap();
         let other: Location = "http://cdn.example.net/1.mp3".parse().unwrap();
         let forbids = headers(&[("cache-control", "private"), ("cache-control", "No-Store")]);

@@ -1,16 +1,8 @@
-//! Who may have what is stored: off-line authentication (BITSY 4.3) and the partitions that follow from
-//! it (4.4).
+//! Authentication without a network (BITSY 4.3), and the partitions that follow from it (4.4).
 //!
-//! The headers by which the server knows an application are those by which it is known here. The text
-//! leaves out how they are compared; we take R-B37:
-//! 1. each registered header must be there;
-//! 2. of `Authorization` the scheme is compared without case, credentials octet by octet, those of Basic
-//!    as they decode;
-//! 3. every registered cookie must be there with its value, in any order, among others;
-//! 4. an `Authorization` that was not registered is another person's;
-//! 5. other headers that may be secrets, such as `X-Api-Key`, must be there as they were registered.
+//! 5. Other headers that may be secrets, such as `X-Api-Key`, must have their registered values.
 //!
-//! How long a comparison takes tells nothing of what was registered.
+//! The duration of a comparison reveals nothing of the registered values.
 
 use std::sync::LazyLock;
 
@@ -22,35 +14,35 @@ use sha2::{Digest as _, Sha256};
 use crate::headers::{AUTHORIZATION, NEGOTIATION, OURS, Registered};
 use crate::location::Location;
 
-/// By what an application is known; nothing for what is public.
+/// Credentials that identify an application; empty for public data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     authorization: Option<Proof>,
-    /// Ascending and without repetition.
+    /// Digests of the registered cookies, ascending and without repetition.
     cookies: Vec<Proof>,
-    /// What else may be a secret, or name somebody: ascending.
+    /// Other headers that may be secrets or identify a person, ascending.
     others: Vec<(HeaderName, Proof)>,
-    /// The scheme as it was registered, for challenges.
+    /// The registered scheme, for challenges.
     scheme: Option<String>,
 }
 
-/// Those who share data, changes, errors and events: who registers the same credentials (4.4). The
-/// public has one, too.
+/// Identity of the applications that share data, changes, errors and events. Applications with the same
+/// registered credentials have the same partition (4.4). Public data have a partition, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Partition([u8; 32]);
 
-/// A digest of what is compared: secrets themselves are in the registered headers alone.
+/// SHA-256 digest of a compared value. The secrets themselves are only in the registered headers.
 type Proof = [u8; 32];
 
-/// That an application is not known by what it sends.
+/// Error: the headers of a request do not identify the application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// The scheme that was not matched.
+    /// The scheme that did not match.
     scheme: String,
 }
 
 impl Credentials {
-    /// By what the application of a subscription is known.
+    /// Credentials of the application that registered these headers.
     pub fn of(registered: &Registered) -> Self {
         let authorization = registered.get(&header::AUTHORIZATION);
         let mut cookies: Vec<Proof> = registered
@@ -71,12 +63,12 @@ impl Credentials {
         }
     }
 
-    /// Whether nobody has to be known (4.4).
+    /// Whether no credentials are required (4.4).
     pub fn is_public(&self) -> bool {
         self.authorization.is_none() && self.cookies.is_empty() && self.others.is_empty()
     }
 
-    /// Whose data it is.
+    /// The partition of the data that belong to these credentials.
     pub fn partition(&self) -> Partition {
         let mut hash = Sha256::new();
         hash.update([u8::from(self.authorization.is_some())]);
@@ -90,8 +82,8 @@ impl Credentials {
         Partition(hash.finalize().into())
     }
 
-    /// Whether a request comes from who registered these; of none, every request does that brings none
-    /// of its own.
+    /// Checks that a request has these credentials. Public credentials match every request without an
+    /// `Authorization` header.
     pub fn check(&self, request: &HeaderMap) -> Result<(), Unknown> {
         let mut given = request.get_all(header::AUTHORIZATION).iter();
         let authorization = given.next().map(proof_of_authorization);
@@ -114,51 +106,51 @@ impl Credentials {
 }
 
 impl Partition {
-    /// That of the public.
+    /// The partition of public data.
     pub fn public() -> Self {
         static PUBLIC: LazyLock<Partition> = LazyLock::new(|| Credentials::default().partition());
         *PUBLIC
     }
 
-    /// Its bytes, for storage.
+    /// Bytes of the partition, for storage.
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The partition of these bytes.
+    /// The partition with these bytes.
     pub const fn of_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 }
 
 impl Unknown {
-    /// That somebody brings cookies which nobody registered.
+    /// The error for a request with cookies that are not registered.
     pub(crate) fn cookie() -> Self {
         Self { scheme: "Cookie".to_owned() }
     }
 
-    /// The challenge of the 401, which names the scheme that was not matched (4.3).
+    /// The challenge of the 401, which names the scheme that did not match (4.3).
     pub fn challenge(&self, feed: &Location) -> HeaderValue {
         let text = format!("{} realm=\"{}\"", self.scheme, feed.origin());
-        // A scheme was part of a header before, and an origin is ASCII without quotes.
+        // The scheme was part of a header before, and an origin is ASCII without quotes.
         HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("Basic realm=\"feed\""))
     }
 
-    /// What the 401 says.
+    /// Body of the 401 response.
     pub const fn explanation(&self) -> &'static str {
         "This is stored for who gave other credentials. Send those with which it was subscribed to.\n"
     }
 }
 
-/// Whether a header may be a secret, or name somebody: all but what a representation is negotiated by, what
-/// says which program asks and from where, and what is never sent.
+/// Whether a header may be a secret or identify a person. Exempt are headers of content negotiation, headers
+/// that name the program and its origin, and headers that are never sent.
 fn may_be_secret(name: &HeaderName) -> bool {
     let is_known =
         AUTHORIZATION.contains(name) || NEGOTIATION.contains(name) || OURS.contains(name);
     !is_known && ![header::FROM, header::REFERER, header::USER_AGENT].contains(name)
 }
 
-/// Scheme and credentials of an `Authorization`, without the space between and around.
+/// Scheme and credentials of an `Authorization`, without the white space between and around them.
 fn scheme(value: &HeaderValue) -> (String, &[u8]) {
     let bytes = value.as_bytes().trim_ascii();
     let end = bytes.iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len());
@@ -198,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_compared_as_they_are_meant() {
+    fn authorization_is_compared_by_scheme_without_case_and_by_decoded_credentials() {
         let basic = registered(&[("Authorization", "Basic YW5uYTpzZWNyZXQ=")]);
         for same in
             ["Basic YW5uYTpzZWNyZXQ=", "bAsIc   YW5uYTpzZWNyZXQ=", " Basic YW5uYTpzZWNyZXQ= "]
@@ -231,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_public_asks_for_nothing_and_is_not_for_who_brings_something() {
+    fn public_credentials_accept_requests_without_authorization_only() {
         let public = registered(&[("Accept", "application/atom+xml")]);
         assert!(public.is_public() && public.partition() == Partition::public());
         assert!(public.check(&HeaderMap::new()).is_ok());
@@ -240,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_register_the_same_share_a_partition_and_nobody_else() {
+    fn same_credentials_share_a_partition_and_others_do_not() {
         let anna = [("Authorization", "Basic YW5uYTpzZWNyZXQ="), ("Cookie", "a=1; b=2")];
         let same = [("Cookie", "b=2; a=1"), ("Authorization", "basic YW5uYTpzZWNyZXQ=")];
         assert_eq!(registered(&anna).partition(), registered(&same).partition());

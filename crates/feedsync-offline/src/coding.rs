@@ -1,7 +1,7 @@
-//! Content codings: whether a request accepts that of a response, and what it is recoded to if not (RFC 9110
-//! 12.5.3).
+//! Content codings: whether a request accepts the coding of a response, and into which coding the response is
+//! changed otherwise (RFC 9110 12.5.3).
 //!
-//! The gateway writes and reads gzip. Responses in any other coding are sent as they are or not at all.
+//! The gateway writes and reads gzip. Responses in any other coding are sent unchanged or not at all.
 
 use http::header::{self, HeaderMap, HeaderValue};
 
@@ -13,16 +13,16 @@ const IDENTITY: &str = "identity";
 /// The coding in which a response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
-    /// The coding that it has.
+    /// The coding of the response is not changed.
     AsItIs,
-    /// It has none and is compressed.
+    /// The response has no coding and is compressed with gzip.
     Gzip,
-    /// It is decompressed.
+    /// The response is decompressed.
     Identity,
 }
 
-/// The coding in which a response with these headers is sent to a request; none if the request accepts no coding
-/// that the gateway can make.
+/// Returns the coding in which a response with these headers is sent. Returns none if the request accepts no
+/// coding that the gateway can make.
 pub fn chosen(request: &HeaderMap, response: &HeaderMap) -> Option<Coding> {
     let codings = codings(response);
     let is_accepted = match codings.is_empty() {
@@ -64,12 +64,12 @@ fn codings(response: &HeaderMap) -> Vec<String> {
     codings.filter(|coding| !coding.is_empty() && coding != IDENTITY).collect()
 }
 
-/// The name of a coding, for its older name (RFC 9110 8.4.1.3).
+/// Canonical name of a coding, for its older name (RFC 9110 8.4.1.3).
 fn plain(coding: &str) -> &str {
     coding.strip_prefix("x-").filter(|name| matches!(*name, "gzip" | "compress")).unwrap_or(coding)
 }
 
-/// Says that a response depends on `Accept-Encoding` (RFC 9110 12.5.5).
+/// Adds `Accept-Encoding` to `Vary`, since a response depends on it (RFC 9110 12.5.5).
 pub fn vary(headers: &mut HeaderMap) {
     let values = headers.get_all(header::VARY).iter().filter_map(|value| value.to_str().ok());
     let mut names = values.flat_map(|value| value.split(',')).map(str::trim);

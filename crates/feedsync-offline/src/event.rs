@@ -1,7 +1,7 @@
-//! What applications are told (BITSY 2.2), and the errors that stay until somebody clears them.
+//! Events for applications (BITSY 2.2), and the errors that remain until they are cleared.
 //!
-//! An event is told to who listens when it happens, and is not told again. A network that fails is no
-//! event: an event is about an interaction that was completed (2.2.2).
+//! An event is sent once, to the listeners at that time. A failed network is not an event, because events are
+//! about completed interactions (2.2.2).
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,35 @@ use crate::location::Location;
 use crate::subscription::state::State;
 use crate::time::Time;
 
-/// That a subscription is in another state (`StateChangeEvent`).
+/// Event: the state of a subscription has changed (`StateChangeEvent`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateChange {
-    /// The state that it is in now.
+    /// The new state.
     pub state: State,
-    /// When.
+    /// Time of the change.
     pub time: Time,
-    /// The feed, which the examples of the text ask for as `location` (R-B23).
+    /// Address of the feed. The examples of the document call it `location` (R-B23).
     pub location: Location,
 }
 
-/// An interaction with a server that was completed (`SyncEvent`): one that failed, or an edit that was
-/// carried out.
+/// Event: an interaction with a server was completed (`SyncEvent`). It failed, or an edit was carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interaction<B> {
-    /// The status of the answer.
+    /// Status of the response.
     pub status: StatusCode,
-    /// When.
+    /// Time of the interaction.
     pub time: Time,
-    /// Where the request was made.
+    /// Address of the request.
     pub location: Location,
-    /// Its method.
+    /// Method of the request.
     pub method: String,
-    /// Its headers.
+    /// Headers of the request.
     pub request_headers: HeaderMap,
-    /// Its entity.
+    /// Body of the request.
     pub request_body: B,
-    /// The headers of the answer.
+    /// Headers of the response.
     pub response_headers: HeaderMap,
-    /// Its entity.
+    /// Body of the response.
     pub response_body: B,
 }
 
@@ -52,8 +51,8 @@ impl StateChange {
     }
 }
 
-/// Headers as one text, as `requestHeaders` and `responseHeaders` have them: a line for each, in the order
-/// of the message, without the secrets of who signed in.
+/// Formats headers as one text for `requestHeaders` and `responseHeaders`: a line for each, in the order of
+/// the message. Secrets are replaced.
 pub fn headers_text(headers: &HeaderMap) -> String {
     let line = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
         let value = match value.is_sensitive() {
@@ -65,7 +64,7 @@ pub fn headers_text(headers: &HeaderMap) -> String {
     headers.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A name as the examples of the text write it: `Content-Type`.
+/// A header name in the spelling of the document's examples: `Content-Type`.
 fn written(name: &str) -> String {
     let part = |part: &str| {
         let mut characters = part.chars();
@@ -75,26 +74,26 @@ fn written(name: &str) -> String {
     name.split('-').map(part).collect::<Vec<_>>().join("-")
 }
 
-/// An error's place.
+/// Number of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ErrorId(pub u64);
 
-/// An error: it stays until it is cleared (2.2.2).
+/// An error, which is stored until it is cleared (2.2.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncError<B> {
-    /// Its place.
+    /// Number of the error.
     pub id: ErrorId,
-    /// Who may see it (4.4).
+    /// The partition that may see the error (4.4).
     pub partition: Partition,
-    /// The feed in whose subscription it happened; it outlives that subscription (R-B17).
+    /// The feed in whose subscription the error happened. The error outlives the subscription (R-B17).
     pub feed: Location,
     /// The interaction that failed.
     pub interaction: Interaction<B>,
-    /// Of an edit, what it was made on: to be shown beside it and what the server has.
+    /// For an edit: the representation that was edited, shown next to the edit and the server's version.
     pub was: B,
 }
 
-/// The errors that nobody has cleared, in the order in which they happened.
+/// Errors that are not cleared, in the order in which they happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Errors<B> {
     errors: BTreeMap<ErrorId, SyncError<B>>,
@@ -108,18 +107,18 @@ impl<B> Default for Errors<B> {
 }
 
 impl<B: Clone> Errors<B> {
-    /// Those of a store that is opened again, and the [`next`](Self::next) that it kept.
+    /// Restores the errors of a store that is opened again, and the stored [`next`](Self::next).
     pub fn restored(errors: impl IntoIterator<Item = SyncError<B>>, next: ErrorId) -> Self {
         let errors = errors.into_iter().map(|error| (error.id, error)).collect();
         Self { errors, next: next.0 }
     }
 
-    /// The place of the next one; none is given twice, also after it was cleared.
+    /// Number of the next error. No number is used twice, even after its error was cleared.
     pub fn next(&self) -> ErrorId {
         ErrorId(self.next)
     }
 
-    /// Records one.
+    /// Records an error.
     pub fn record(
         &mut self,
         partition: Partition,
@@ -133,23 +132,24 @@ impl<B: Clone> Errors<B> {
         self.errors.entry(id).or_insert(error)
     }
 
-    /// Those of a subscription, as they are now (`errors`): the list does not change any more.
+    /// Returns the present errors of a subscription (`errors`). The list is a copy that does not change
+    /// later.
     pub fn of(&self, partition: Partition, feed: &Location) -> Vec<SyncError<B>> {
         let of = |error: &&SyncError<B>| error.partition == partition && error.feed == *feed;
         self.errors.values().filter(of).cloned().collect()
     }
 
-    /// All of them, whoever may see them: for who keeps the gateway.
+    /// All errors of all partitions, for the administrator of the gateway.
     pub fn all(&self) -> impl Iterator<Item = &SyncError<B>> {
         self.errors.values()
     }
 
-    /// All of them, to be changed in what they keep.
+    /// All errors, for changes of their stored contents.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut SyncError<B>> {
         self.errors.values_mut()
     }
 
-    /// Clears one (`clear`); whether there was one.
+    /// Clears an error (`clear`) and returns it if there was one.
     pub fn clear(&mut self, id: ErrorId) -> Option<SyncError<B>> {
         self.errors.remove(&id)
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_stay_until_they_are_cleared_and_lists_do_not_change() {
+    fn errors_remain_until_cleared_and_returned_lists_do_not_change() {
         let mut errors = Errors::default();
         let public = Partition::public();
         let other = Partition::of_bytes([1; 32]);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_told_as_the_examples_have_them_and_without_secrets() {
+    fn headers_text_follows_the_examples_and_hides_secrets() {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/atom+xml"));
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("1283"));

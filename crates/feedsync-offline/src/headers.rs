@@ -1,17 +1,17 @@
 //! The request headers that an application registers for a subscription (BITSY 2.1.1).
 //!
-//! All that RFC 2616 5.3 names are taken, and `Cookie`. Not all are sent: what would break our own
-//! validators or reach another host than it was meant for is kept, told when asked for, and left out
-//! (R-B8, R-B10).
+//! All request headers of RFC 2616 5.3 and `Cookie` can be registered. Not all are sent. Headers that would
+//! interfere with our validators, or reach another host than intended, are stored, returned on request, and
+//! not sent (R-B8, R-B10).
 
 use http::header::{self, HeaderName, HeaderValue};
 
 use crate::location::Location;
 
-/// Headers that are registered at most.
+/// Maximum number of registered headers.
 const MOST: usize = 64;
 
-/// Bytes of a value at most.
+/// Maximum size of a value, in bytes.
 const LONGEST: usize = 16 << 10;
 
 /// The registered headers, in the order of their registration.
@@ -21,39 +21,39 @@ pub struct Registered(Vec<Field>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
     name: HeaderName,
-    /// The name as the application writes it.
+    /// The name in the application's spelling.
     written: String,
     value: HeaderValue,
 }
 
-/// Why a header cannot be registered.
+/// Reason why a header cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// No field name of HTTP.
+    /// The name is not a field name of HTTP.
     #[error("{0:?} is not the name of a header")]
     Name(String),
-    /// No field value of HTTP; it is not repeated here, since it may be a secret.
+    /// The value is not a field value of HTTP. It is not repeated in the message, since it may be a secret.
     #[error("the value of {0} is not one that a header may have")]
     Value(String),
-    /// A header that there can be only one of, and a value for it was added to another.
+    /// A second value was added to a header that has only one.
     #[error("{0} has one value; set it instead of adding another")]
     Single(String),
-    /// More than are kept.
+    /// Too many headers are registered.
     #[error("more than {MOST} headers")]
     TooMany,
-    /// The value is longer than any that is kept.
+    /// The value is longer than the limit.
     #[error("the value of {0} is longer than {LONGEST} bytes")]
     TooLong(String),
 }
 
-/// What an application registers to be known by (4.3).
+/// Headers that identify an application (4.3).
 pub const AUTHORIZATION: [HeaderName; 2] = [header::AUTHORIZATION, header::COOKIE];
 
-/// What a representation is negotiated by (3).
+/// Headers of content negotiation (3).
 pub const NEGOTIATION: [HeaderName; 4] =
     [header::ACCEPT, header::ACCEPT_CHARSET, header::ACCEPT_ENCODING, header::ACCEPT_LANGUAGE];
 
-/// Never sent as registered: requests carry their own, or none.
+/// Headers that are never sent as registered. Requests have their own values or none.
 pub(crate) const OURS: [HeaderName; 12] = [
     header::EXPECT,
     header::HOST,
@@ -69,7 +69,7 @@ pub(crate) const OURS: [HeaderName; 12] = [
     header::ACCEPT_ENCODING,
 ];
 
-/// What belongs to one connection or frames a message; an application has no say in it.
+/// Headers that belong to one connection or frame a message. An application cannot register them.
 const FRAMING: [HeaderName; 6] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
@@ -79,7 +79,7 @@ const FRAMING: [HeaderName; 6] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// What else is said of any message.
+/// Other headers that say nothing secret about a message.
 const PLAIN: [HeaderName; 6] = [
     header::CACHE_CONTROL,
     header::DATE,
@@ -89,7 +89,7 @@ const PLAIN: [HeaderName; 6] = [
     header::VIA,
 ];
 
-/// Headers whose values are no lists.
+/// Headers whose values are not lists.
 const SINGLE: [HeaderName; 12] = [
     header::AUTHORIZATION,
     header::CONTENT_TYPE,
@@ -106,7 +106,7 @@ const SINGLE: [HeaderName; 12] = [
 ];
 
 impl Registered {
-    /// Registers a header in place of what was registered under its name (`setRequestHeader`).
+    /// Registers a header and replaces the registered value of its name (`setRequestHeader`).
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), HeaderError> {
         let field = field(name, value)?;
         match self.0.iter_mut().find(|known| known.name == field.name) {
@@ -116,8 +116,8 @@ impl Registered {
         Ok(())
     }
 
-    /// Registers one more value of a header (`addRequestHeader`): cookies are joined as RFC 6265 5.4
-    /// has them, lists as RFC 9110 5.3 has them; what has one value takes no second (R-B7).
+    /// Adds a value to a header (`addRequestHeader`). Cookies are joined according to RFC 6265 5.4 and lists
+    /// according to RFC 9110 5.3. A header that is not a list takes no second value (R-B7).
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), HeaderError> {
         let field = field(name, value)?;
         let Some(known) = self.0.iter_mut().find(|known| known.name == field.name) else {
@@ -137,12 +137,12 @@ impl Registered {
         Ok(())
     }
 
-    /// The value of a header as it was registered (`getRequestHeader`).
+    /// The registered value of a header (`getRequestHeader`).
     pub fn get(&self, name: &HeaderName) -> Option<&HeaderValue> {
         self.0.iter().find(|field| field.name == *name).map(|field| &field.value)
     }
 
-    /// All of them as `Name: value` (`getRequestHeaders`, R-B16).
+    /// All headers as `Name: value` (`getRequestHeaders`, R-B16).
     pub fn lines(&self) -> Vec<String> {
         let line = |field: &Field| {
             format!("{}: {}", field.written, String::from_utf8_lossy(field.value.as_bytes()))
@@ -150,12 +150,12 @@ impl Registered {
         self.0.iter().map(line).collect()
     }
 
-    /// Name and value of each.
+    /// Name and value of each header.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
         self.0.iter().map(|field| (&field.name, &field.value))
     }
 
-    /// The headers of a store that is opened again, as [`fields`](Self::fields) told them.
+    /// Restores the headers of a store that is opened again, from the values of [`fields`](Self::fields).
     pub fn restored(
         fields: impl IntoIterator<Item = (String, HeaderValue)>,
     ) -> Result<Self, HeaderError> {
@@ -169,13 +169,13 @@ impl Registered {
         fields.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Name and value of each, for storage.
+    /// Name and value of each header, for storage.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &HeaderValue)> {
         self.0.iter().map(|field| (field.written.as_str(), &field.value))
     }
 
-    /// What is sent with a request of ours to a resource of a feed: to another origin than the feed's own
-    /// nothing but what it is negotiated by, and which program asks (R-B8).
+    /// Returns the headers that are sent with our requests to a resource of a feed. Another origin than the
+    /// feed's receives only the headers of content negotiation and `User-Agent` (R-B8).
     pub fn sent<'r>(
         &'r self,
         feed: &Location,
@@ -198,15 +198,15 @@ impl Registered {
     }
 }
 
-/// Whether a header of an edit may reach another origin than the one that it was made for: it is about the
-/// bytes or the message, and no secret (R-B8).
+/// Whether a header of an edit may be sent to another origin than the one that the edit was made for. It must
+/// be about the bytes or the message, and not a secret (R-B8).
 pub fn may_go_elsewhere(name: &HeaderName) -> bool {
     let is_of_message = FRAMING.contains(name) || OURS.contains(name) || PLAIN.contains(name);
     let may = is_of_message || tells_nothing(name) || name.as_str().starts_with("content-");
     may && !is_secret(name)
 }
 
-/// Whether a header tells nothing of who somebody is and what they may.
+/// Whether a header reveals neither a person's identity nor their permissions.
 fn tells_nothing(name: &HeaderName) -> bool {
     NEGOTIATION.contains(name) || *name == header::USER_AGENT
 }
@@ -236,7 +236,7 @@ fn is_secret(name: &HeaderName) -> bool {
 mod tests {
     use super::*;
 
-    /// RFC 2616 5.3, and `Cookie`.
+    /// Request headers of RFC 2616 5.3, and `Cookie`.
     const REQUEST: [&str; 20] = [
         "Accept",
         "Accept-Charset",
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_header_is_taken_and_told() {
+    fn every_request_header_can_be_registered_and_listed() {
         let mut registered = Registered::default();
         for name in REQUEST {
             registered.set(name, "x").unwrap();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_registered_is_so_again() {
+    fn stored_headers_are_restored_with_names_values_and_secrecy() {
         let mut registered = Registered::default();
         for (name, value) in [
             ("COOKIE", "a=1"),
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn who_somebody_is_reaches_the_origin_of_the_feed_alone() {
+    fn identifying_headers_are_sent_to_the_origin_of_the_feed_only() {
         let feed = at("https://example.org/feed");
         let mut registered = Registered::default();
         for name in REQUEST {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_make_another_request_is_refused() {
+    fn headers_with_invalid_names_values_or_sizes_are_rejected() {
         let mut registered = Registered::default();
         for name in ["", "a b", "a:b", "a\r\nb", "ä", "Content-Length", "Transfer-Encoding"] {
             assert!(matches!(registered.set(name, "x"), Err(HeaderError::Name(_))), "{name:?}");

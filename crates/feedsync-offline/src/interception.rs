@@ -1,9 +1,9 @@
-//! What becomes of a request that an application makes (BITSY 3, R-B1, R-B4, R-B29, R-B30, R-B35).
+//! Decisions about the requests of an application (BITSY 3, R-B1, R-B4, R-B29, R-B30, R-B35).
 //!
-//! What is stored is answered from the store, with a network too; what is not is passed on, or without a
-//! network 504, never 404: nobody knows that it is not there (R-B6). Edits of a subscribed feed's members go
-//! straight to their server when there is a network and nothing waits before them; else they are
-//! acknowledged here and sent later.
+//! Requests for stored resources are answered from the store, with a network too. Other requests are
+//! forwarded. Without a network they get 504, never 404, because the resource may exist (R-B6). Edits of a
+//! subscribed feed's members are sent to their server at once if there is a network and no edit waits before
+//! them. Otherwise they are acknowledged here and sent later.
 
 use http::{Method, StatusCode};
 
@@ -12,61 +12,61 @@ use crate::outbox::Added;
 use crate::profile::Profile;
 use crate::propagation;
 
-/// What a resource is.
+/// Role of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A feed that is subscribed to, or a page of it.
+    /// A subscribed feed, or a page of one.
     Feed,
-    /// The collection behind a subscribed feed.
+    /// The collection of a subscribed feed.
     Collection,
-    /// A feed that is its own collection.
+    /// A feed that is also its own collection.
     FeedAndCollection,
-    /// An entry that can be edited, or media that can.
+    /// An entry or media resource that can be edited.
     Synchronizable,
-    /// What else a subscribed feed leads to.
+    /// Any other resource that a subscribed feed leads to.
     Subscribable,
-    /// Nothing of ours.
+    /// A resource without relation to a subscription.
     Unknown,
 }
 
-/// What is known when a request comes.
+/// State of a resource at the time of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Situation {
-    /// What the resource is.
+    /// Role of the resource.
     pub role: Role,
-    /// How it was edited last, by an edit that its server has not shown yet.
+    /// Method of the last edit that the server has not shown yet.
     pub edited: Option<propagation::Method>,
-    /// Whether the media link entry of these media was deleted (3.1.3).
+    /// Whether the media link entry of this media resource was deleted (3.1.3).
     pub entry_is_deleted: bool,
     /// Whether a representation is stored.
     pub is_stored: bool,
-    /// Whether there is a network, and leave to use it.
+    /// Whether there is a network and its use is permitted.
     pub is_online: bool,
-    /// Whether edits wait that must leave before one of this resource.
+    /// Whether edits wait that must be sent before an edit of this resource.
     pub waits: bool,
 }
 
-/// What is done with a request.
+/// Action for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// It is passed on to its server, and the answer back.
+    /// The request is forwarded to its server, and the response is returned.
     Forward,
-    /// It is answered with what an application put or posted.
+    /// The response is the content that an application put or posted.
     Edited,
-    /// It is answered with what is stored; a feed with the edits that do not show in it yet.
+    /// The response is the stored representation. A feed includes the edits that do not show in it yet.
     Stored,
-    /// It is answered with 410 and nothing else (3.1.2, 3.1.3).
+    /// The response is 410 (3.1.2, 3.1.3).
     Gone,
-    /// It is answered with what may be done (R-B1).
+    /// The response lists the permitted methods (R-B1).
     Options(&'static str),
-    /// It is taken up as an edit.
+    /// The request is accepted as an edit.
     Edit(propagation::Method),
-    /// It is answered with 504: there is no network, and nothing is stored.
+    /// The response is 504: there is no network, and no representation is stored.
     Unreachable,
 }
 
 impl Situation {
-    /// What is done with a request of a method.
+    /// Returns the action for a request with this method.
     pub fn action(&self, method: &Method) -> Action {
         let elsewhere = if self.is_online { Action::Forward } else { Action::Unreachable };
         let edit = |method| match self.is_online && !self.waits && self.edited.is_none() {
@@ -85,7 +85,7 @@ impl Situation {
                 Role::Unknown => Action::Unreachable,
                 role => Action::Options(role.allow()),
             },
-            // Whether its deletion waits here, or was carried out (3.3).
+            // The deletion waits here, or was carried out (3.3).
             Method::PUT if !self.is_online && self.edited == Some(propagation::Method::Delete) => {
                 Action::Gone
             }
@@ -100,12 +100,12 @@ impl Situation {
 }
 
 impl Role {
-    /// Whether entries are posted to it.
+    /// Whether entries can be posted to the resource.
     pub const fn is_collection(self) -> bool {
         matches!(self, Self::Collection | Self::FeedAndCollection)
     }
 
-    /// The methods that it takes, as `Allow` lists them (RFC 5023 5, RFC 9110 10.2.1).
+    /// Methods of the resource, in the form of `Allow` (RFC 5023 5, RFC 9110 10.2.1).
     pub const fn allow(self) -> &'static str {
         match self {
             Self::Feed | Self::Subscribable | Self::Unknown => "GET, HEAD, OPTIONS",
@@ -126,13 +126,13 @@ pub const fn acknowledged(method: propagation::Method, added: &Added) -> StatusC
     }
 }
 
-/// Whether the acknowledgement of a POST says where the member is meanwhile, so that it can be edited before
-/// its server knows of it; the letter says that it may not (R-B29).
+/// Whether the acknowledgement of a POST names a temporary address, so that the member can be edited before
+/// its server knows of it. The strict profile forbids this (R-B29).
 pub fn tells_location(profile: Profile) -> bool {
     profile == Profile::Resilient
 }
 
-/// The entity tag of what an application put or posted, until its server has one.
+/// Entity tag of content that an application put or posted, until its server has assigned one.
 pub fn local_tag(content: Content) -> String {
     format!("\"local-{:.16}\"", content.digest.to_string())
 }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_answered_with_and_without_a_network() {
+    fn stored_and_edited_resources_are_answered_locally_with_and_without_network() {
         for method in [Method::GET, Method::HEAD] {
             for is_online in [true, false] {
                 let stored = situation(Role::Feed, is_online);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_wait_without_a_network_and_behind_others() {
+    fn edits_are_queued_without_network_and_behind_other_edits() {
         let cases = [
             (Role::Collection, Method::POST, Edit::Post),
             (Role::FeedAndCollection, Method::POST, Edit::Post),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nobodys_to_edit_here_is_passed_on_or_cannot_be_reached() {
+    fn requests_that_are_not_edits_are_forwarded_or_unreachable() {
         for role in ROLES {
             for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
                 let is_edit = match method {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_told_without_a_network_and_asked_for_with_one() {
+    fn options_are_answered_without_network_and_forwarded_with_one() {
         for role in ROLES {
             assert_eq!(situation(role, true).action(&Method::OPTIONS), Action::Forward);
             let expected = match role {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_acknowledged_as_the_text_says() {
+    fn edits_are_acknowledged_with_the_status_of_the_document() {
         let queued = Added::Queued(EditId(1));
         assert_eq!(acknowledged(Edit::Post, &queued), 201);
         assert_eq!(acknowledged(Edit::Put, &queued), 200);

@@ -1,9 +1,8 @@
-//! BITSY 0.3.1: what an application may go on reading and writing while there is no network, and how its
-//! edits reach their servers later.
+//! BITSY 0.3.1: reading and writing without a network, and sending the edits to their servers later.
 //!
-//! Everything here decides and does nothing: bytes, times and answers of servers come in as arguments,
-//! what is to be done comes out as values. The document's clauses are cited as `B` with the number of
-//! `docs/conformance.md`, where they are `BI`, our readings of it as `C`.
+//! This crate decides and does no I/O. Bytes, times and responses of servers are arguments; the actions to
+//! take are return values. Clauses of the document are cited as `B` with their number in
+//! `docs/conformance.md`, where the prefix is `BI`. Our readings of the document are cited as `C`.
 
 pub mod answer;
 pub mod authentication;

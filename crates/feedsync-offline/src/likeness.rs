@@ -1,7 +1,8 @@
-//! Whether an entry of a feed is the one that was posted, when nobody said so (BITSY 3.5, R-B32, R-B35).
+//! Recognition of a posted entry in a feed when the server did not name its address (BITSY 3.5, R-B32,
+//! R-B35).
 //!
-//! A server may give an entry another id, and it adds to it what is its own. What a person wrote stays: the
-//! id where the server keeps it, else title, summary and content.
+//! A server may change the id of an entry and add its own data. The parts that a person wrote remain: the id
+//! if the server keeps it, else title, summary and content.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use feedsync_formats::{Member, MemberFeed, ReadOptions};
 use crate::location::Location;
 use crate::overlay::edit_links;
 
-/// By what an entry is known again.
+/// The parts by which an entry is recognized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likeness {
     id: Option<String>,
@@ -19,18 +20,18 @@ pub struct Likeness {
     links: BTreeSet<(String, String)>,
 }
 
-/// Relations of links that a server gives.
+/// Relations of the links that a server adds.
 const OF_SERVER: [&str; 4] = ["edit", "edit-media", "self", "alternate"];
 
 impl Likeness {
-    /// That of a document of one entry; none if it is no such.
+    /// Likeness of a document with one entry; none for any other document.
     pub fn of_entry(bytes: &[u8], address: &Location) -> Option<Self> {
         let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
         let document = MemberFeed::read(bytes, &options).ok().filter(|it| !it.is_feed())?;
         document.members().first().map(Self::of)
     }
 
-    /// That of a member.
+    /// Likeness of a member.
     pub fn of(member: &Member) -> Self {
         let links = member.links.iter().filter(|link| !OF_SERVER.contains(&&*link.rel));
         Self {
@@ -41,8 +42,8 @@ impl Likeness {
         }
     }
 
-    /// Whether a server has this and nobody has added to it: what a server gives where nothing is, an author,
-    /// and links of its own do not count.
+    /// Whether a server has this entry and nobody has added to it. An author where ours has none, and the
+    /// links that a server adds, do not count.
     pub fn is_kept_as(&self, theirs: &Self) -> bool {
         let is_author = |label: &String| label.starts_with("author");
         let has_author = self.labels.iter().any(is_author);
@@ -53,18 +54,18 @@ impl Likeness {
             && added.into_iter().all(|label| is_author(label) && !has_author)
     }
 
-    /// Whether either may be the other.
+    /// Whether the two may be the same entry.
     pub fn is_like(&self, other: &Self) -> bool {
         self.says(other) || (self.id.is_some() && self.id == other.id)
     }
 
-    /// Whether both say the same, whatever they are called.
+    /// Whether both have the same title, summary and content, whatever their ids.
     pub fn says(&self, other: &Self) -> bool {
         self.wording == other.wording
     }
 
-    /// Where in a feed the entry may be: where one of its id is, then where others say the same, in document
-    /// order.
+    /// Returns the addresses in a feed at which the entry may be. Members with its id are first, then members
+    /// with the same wording, each in document order.
     pub fn places(&self, document: &MemberFeed, address: &Location) -> Vec<Location> {
         let is_named = |member: &Member| self.id.is_some() && member.id == self.id;
         let named = document.members().iter().filter(|member| is_named(member));
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_adds_is_nobodys_edit_and_anything_else_is() {
+    fn additions_of_a_server_do_not_count_as_edits() {
         let ours = entry("<category term='a'/>");
         for theirs in [
             "<category term='a'/>",

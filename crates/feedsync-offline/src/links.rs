@@ -1,8 +1,9 @@
-//! Which resources belong to a feed: the links that are followed from it (BITSY 2.1.1, 2.1.4, R-B2, R-B21).
+//! Discovery of the resources that belong to a feed: the links that are followed (BITSY 2.1.1, 2.1.4, R-B2,
+//! R-B21).
 //!
-//! Links of the feed itself and of its entries count alike, wherever they lead on the web. `content` is a
-//! relation of ours for `atom:content/@src`. Of a document that is a page of the feed, `next` and
-//! `prev-archive` lead to other pages (RFC 5005 3, 4).
+//! Links of the feed and links of its entries are treated alike, to any address of the web. `content` is our
+//! relation for `atom:content/@src`. In a page of the feed, `next` and `prev-archive` lead to other pages
+//! (RFC 5005 3, 4).
 
 use std::collections::BTreeSet;
 
@@ -15,11 +16,11 @@ use crate::subscription::round::{MOST, Part};
 /// Relations that lead to other pages of a feed.
 const PAGES: [&str; 2] = ["next", "prev-archive"];
 
-/// The relation of ours for the content of an entry that is elsewhere.
+/// Our relation for the content of an entry that is at another address.
 const CONTENT: &str = "content";
 
-/// What is to be fetched after a document of a feed, which was read with its address as the base, in document
-/// order; what is no address of the web is left out.
+/// Returns the resources to fetch after a document of a feed, in document order. The document was read with
+/// its address as the base. References that are not addresses of the web are left out.
 pub fn leads(
     document: &MemberFeed,
     address: &Location,
@@ -47,7 +48,7 @@ pub fn leads(
     of_feed.chain(of_members).take(MOST).collect()
 }
 
-/// The same of a feed that cannot be edited (R-B44).
+/// Returns the resources to fetch after a feed that cannot be edited (R-B44).
 pub fn leads_of_plain(
     feed: &Plain,
     address: &Location,

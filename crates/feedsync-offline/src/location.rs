@@ -1,4 +1,4 @@
-//! Where a resource is: an absolute address of the web, in one spelling (BITSY 1.3, 2.1.2).
+//! Address of a resource: an absolute URL of the web in a normalised spelling (BITSY 1.3, 2.1.2).
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,40 +6,39 @@ use std::sync::Arc;
 
 use url::{Host, Position, Url};
 
-/// An absolute `http` or `https` URL, normalised by its scheme (RFC 3987 5.3.3): two spellings of one
-/// address are one location. Without fragment, which no request carries. A clone takes no memory: the address of
-/// something is noted in several places.
+/// An absolute `http` or `https` URL, normalised by its scheme (RFC 3987 5.3.3). Two spellings of one address
+/// are equal. The fragment is removed, since requests have none. A clone takes no memory, because the same
+/// address is noted many times.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location(Arc<Url>);
 
-/// A text that is no location.
+/// Reason why a text is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
-    /// It is relative, and there is no document to resolve it against (2.1.1).
+    /// The reference is relative, and there is no document to resolve it against (2.1.1).
     #[error(
         "{0:?} is relative, and what subscribes has no address of its own; an address begins with https:// or http://"
     )]
     Relative(String),
-    /// It is no URL.
+    /// The text is not a URL.
     #[error("{0:?} is not a URL: {1}")]
     NotUrl(String, url::ParseError),
-    /// It has another scheme.
+    /// The URL has another scheme.
     #[error("{0:?} is not an http or https URL")]
     NotWeb(String),
-    /// It carries a user or a password, which would end up in lists and logs.
+    /// The URL has a user or a password, which would appear in lists and logs.
     #[error("a URL must not carry a user or a password: register an Authorization header instead")]
     Credentials,
-    /// It is longer than any that is kept.
+    /// The URL is longer than the limit.
     #[error("a URL of {0} bytes is longer than {MOST}")]
     TooLong(usize),
 }
 
-/// Bytes of a URL at most.
+/// Maximum length of a URL, in bytes.
 const MOST: usize = 8 << 10;
 
 impl Location {
-    /// A location as an application names it, relative to the address of the document that does
-    /// (2.1.1).
+    /// Resolves a reference of an application against the address of the document that contains it (2.1.1).
     pub fn resolve(base: Option<&Self>, reference: &str) -> Result<Self, LocationError> {
         if reference.len() > MOST {
             return Err(LocationError::TooLong(reference.len()));
@@ -60,7 +59,8 @@ impl Location {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(LocationError::Credentials);
         }
-        // Escapes and a long base make it longer than it was written; what is kept can be read again.
+        // Escapes and a long base make the URL longer than the reference. Each stored location must be
+        // readable again.
         let location = Self(Arc::new(normalised(url)));
         match location.as_str().len() {
             length if length > MOST => Err(LocationError::TooLong(length)),
@@ -68,39 +68,41 @@ impl Location {
         }
     }
 
-    /// Its text.
+    /// Text of the URL.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// Its host, as a name or a number.
+    /// Host, as a name or an address.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// Its host and its port, also where that is the usual one.
+    /// Host and port, with the default port of the scheme where none is given.
     pub fn host_and_port(&self) -> Option<(Host<&str>, u16)> {
         self.0.host().zip(self.0.port_or_known_default())
     }
 
-    /// Scheme, host and port, as an `Origin` header has them.
+    /// Scheme, host and port, in the form of an `Origin` header.
     pub fn origin(&self) -> &str {
         &self.0[..Position::BeforePath]
     }
 
-    /// Whether requests to it are encrypted (4.1).
+    /// Whether requests to the location are encrypted (4.1).
     pub fn is_secure(&self) -> bool {
         self.0.scheme() == "https"
     }
 
-    /// Whether scheme, host and port are the same (1.3): what one may know of a person, the other may.
+    /// Whether scheme, host and port are the same (1.3). Data of a person that one may know, the other may
+    /// know.
     pub fn is_same_origin(&self, other: &Self) -> bool {
         self.origin() == other.origin()
     }
 }
 
-/// In RFC 3986 6.2.2 escapes are written in upper case, and what needs none has none. Case of scheme and
-/// host, the default port, dots and names outside ASCII are settled by then.
+/// Normalises the escapes of a URL: hexadecimal digits in upper case, and no escape where none is needed (RFC
+/// 3986 6.2.2). The `url` crate has already normalised the case of scheme and host, the default port, dot
+/// segments and characters outside ASCII.
 fn normalised(mut url: Url) -> Url {
     url.set_fragment(None);
     let path = unescaped(url.path());
@@ -184,7 +186,7 @@ mod tests {
         assert_eq!(one.as_str(), "http://example.org/a%20b/~c?x=%C3%A4");
         assert_eq!(at("http://example.org").as_str(), "http://example.org/");
         assert_eq!(at("http://exämple.org/").as_str(), "http://xn--exmple-cua.org/");
-        // What is reserved stays as it is: it may mean something else.
+        // Reserved characters stay as they are, because their escapes may have another meaning.
         assert_ne!(at("http://example.org/a%2Fb"), at("http://example.org/a/b"));
         for odd in
             ["http://example.org/100%", "http://example.org/?q=50%+a", "http://example.org/%+5"]
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_the_web_is_refused() {
+    fn addresses_that_are_not_of_the_web_are_rejected() {
         for text in ["mailto:a@example.org", "file:///etc/passwd", "urn:x:y"] {
             assert!(matches!(text.parse::<Location>(), Err(LocationError::NotWeb(_))), "{text}");
         }
@@ -238,7 +240,7 @@ mod tests {
         let of = |length: usize| format!("http://example.org/{}", "a".repeat(length - 19));
         assert_eq!(at(&of(MOST)).as_str().len(), MOST);
         assert_eq!(of(MOST + 1).parse::<Location>(), Err(LocationError::TooLong(MOST + 1)));
-        // A relative reference may be short where its document is not.
+        // A relative reference may be short where its base is long.
         let document = at(&format!("{}/", &of(MOST - 1)));
         let resolved = |reference: &str| Location::resolve(Some(&document), reference);
         assert_eq!(resolved("a"), Err(LocationError::TooLong(MOST + 1)));
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_location_tells_its_parts() {
+    fn location_returns_host_port_and_security() {
         for (text, host, port, is_secure) in [
             ("http://example.org/a", "example.org", 80, false),
             ("https://example.org/a", "example.org", 443, true),
@@ -268,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn a_user_and_a_password_are_refused_also_alone() {
+    fn user_or_password_alone_is_rejected() {
         for text in ["http://anna@example.org/", "http://:secret@example.org/"] {
             assert_eq!(text.parse::<Location>(), Err(LocationError::Credentials), "{text}");
         }
     }
 
     #[test]
-    fn only_what_needs_no_escape_loses_it() {
+    fn only_unnecessary_escapes_are_removed() {
         let path = |text: &str| at(&format!("http://example.org/{text}")).as_str()[19..].to_owned();
         for (escaped, plain) in [
             ("%41%5a%61%7A%30%39", "AZaz09"),

@@ -1,14 +1,14 @@
-//! Whether what is stored is what a request would be answered with (BITSY 3, R-B28).
+//! Content negotiation with stored responses (BITSY 3, R-B28).
 //!
-//! One variant of each resource is stored: the one that the headers registered at setup negotiate. A
-//! request that says nothing of what it wants takes it; one that does is weighed as RFC 9110 12.5 has it.
-//! Codings are a reason to refuse only where the gateway cannot recode what is stored ([`coding`](crate::coding)).
+//! One variant of each resource is stored: the one that the headers registered at setup negotiate. A request
+//! without negotiation headers accepts it. Other requests are evaluated according to RFC 9110 12.5. A coding
+//! is refused only where the gateway cannot recode the stored response ([`coding`](crate::coding)).
 
 use http::header::{self, HeaderMap, HeaderValue};
 
 use crate::headers::Registered;
 
-/// Whether a request would be content with a stored answer; if not, 406 without a network (3).
+/// Whether a request accepts a stored response; if not, the response without a network is 406 (3).
 pub fn is_acceptable(request: &HeaderMap, stored: &HeaderMap, registered: &Registered) -> bool {
     accepts_type(request, stored)
         && accepts_language(request, stored, registered)
@@ -41,8 +41,8 @@ fn accepts_type(request: &HeaderMap, stored: &HeaderMap) -> bool {
     by_type && by_charset
 }
 
-/// By basic filtering (RFC 4647 3.3.1). An answer that does not tell its language is in the one that was
-/// asked for at setup.
+/// Whether the language is accepted, by basic filtering (RFC 4647 3.3.1). A response without
+/// `Content-Language` is taken to be in the language that was preferred at setup.
 fn accepts_language(request: &HeaderMap, stored: &HeaderMap, registered: &Registered) -> bool {
     let told = stored.get(header::CONTENT_LANGUAGE).and_then(|value| value.to_str().ok());
     let languages: Vec<String> = match told {
@@ -61,14 +61,14 @@ fn accepts_language(request: &HeaderMap, stored: &HeaderMap, registered: &Regist
         })
 }
 
-/// The range that a header wants most; of those alike, the first.
+/// The range with the highest quality; of equals, the first.
 fn favourite(value: &HeaderValue) -> Option<String> {
     let ranges = elements(value).filter(|(range, q)| *q > 0 && range != "*");
     ranges.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(range, _)| range)
 }
 
-/// Whether what is asked about is wanted: by the quality of the most specific range that matches it. A
-/// header that is absent wants everything, and so does one that nobody can read.
+/// Whether a header accepts a value, by the quality of the most specific range that matches it. An absent
+/// header accepts everything, and so does one that cannot be read.
 fn weigh(
     request: &HeaderMap,
     name: header::HeaderName,
@@ -82,23 +82,23 @@ fn weigh(
     ranges.is_empty() || best.is_some_and(|(_, q)| q > 0)
 }
 
-/// The elements of a header in lower case, with their qualities in thousandths.
+/// Elements of a header in lower case, with their qualities in thousandths.
 pub(crate) fn elements(value: &HeaderValue) -> impl Iterator<Item = (String, u16)> {
     let elements = value.to_str().unwrap_or_default().split(',');
     elements.filter_map(|element| {
         let mut parts = element.split(';').map(str::trim);
         let range = parts.next().filter(|range| !range.is_empty())?;
         let q = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
-        // A quality that is none counts as if it were not there.
+        // An invalid quality counts as absent.
         let q = q.and_then(|q| quality(q.trim())).unwrap_or(MOST);
         Some((range.to_ascii_lowercase(), q))
     })
 }
 
-/// The quality of what is wanted most, in thousandths.
+/// Maximum quality, in thousandths.
 const MOST: u16 = 1_000;
 
-/// A quality in thousandths (RFC 9110 12.4.2).
+/// Parses a quality, in thousandths (RFC 9110 12.4.2).
 fn quality(text: &str) -> Option<u16> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_text_cannot_be_satisfied() {
+    fn language_of_the_documents_example_is_not_acceptable() {
         let setup = [("Accept-Language", "en-US;q=0.8")];
         assert!(!acceptable(&[("accept-language", "da")], &[], &setup));
         assert!(acceptable(&[("accept-language", "en-us")], &[], &setup));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn codings_are_refused_that_the_gateway_cannot_change() {
+    fn codings_that_the_gateway_cannot_change_are_refused() {
         let packed = [("content-encoding", "gzip")];
         assert!(acceptable(&[("accept-encoding", "identity")], &packed, &[]));
         assert!(acceptable(&[("accept-encoding", "identity;q=0, gzip")], &[], &[]));
@@ -200,7 +200,7 @@ mod tests {
             let asked = [("accept-charset", accept)];
             assert_eq!(acceptable(&asked, &feed, &[]), is_taken, "{accept}");
         }
-        // An answer that does not say what it is may be anything.
+        // A response without a content type may be of any type.
         for stored in [&[][..], &[("content-type", "feed")], &[("content-type", "text/html")]] {
             let is_html = stored.len() == 1 && stored[0].1.contains("html");
             assert_eq!(acceptable(&[("accept", "image/png")], stored, &[]), !is_html);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_ranges_and_the_longest_that_fits_counts() {
+    fn language_ranges_match_by_the_longest_prefix() {
         let stored = [("content-language", "da, de-AT")];
         for (accept, is_taken) in [
             ("de", true),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_language_is_in_the_one_that_was_wanted_most() {
+    fn response_without_a_language_has_the_preferred_language_of_setup() {
         for (setup, favourite) in [
             ("fr;q=0, *, de;q=0.3, en;q=0.9, da;q=0.9", Some("en")),
             ("de, en", Some("de")),

@@ -1,8 +1,8 @@
-//! A feed as it looks with edits that its server has not shown yet (BITSY 3.1.1).
+//! Feeds combined with the edits that their servers have not shown yet (BITSY 3.1.1).
 //!
-//! What is edited here shows from the moment of its acknowledgement until the first fetch of the feed that
-//! began after the server carried it out: no edit shows twice, and none is gone in between (R-B32). Of a feed in
-//! pages only the first shows what is new (R-B30).
+//! An edit shows from its acknowledgement until the first fetch of the feed that began after the server
+//! carried it out. So no edit shows twice, and none is missing in between (R-B32). In a paged feed, new
+//! members show on the first page only (R-B30).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,20 +11,20 @@ use feedsync_formats::{Member, MemberEdits, MemberFeed};
 
 use crate::location::Location;
 
-/// An edit of a member, as it shows.
+/// An edit of a member, as it is displayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Local {
-    /// Where the member is, or is to be until its server says where.
+    /// Address of the member, or its temporary address until its server has named one.
     pub member: Location,
-    /// Whether it was made here.
+    /// Whether the member was created here.
     pub made: bool,
-    /// The entry that it is now; none if it was deleted.
+    /// Present entry of the member; none if it was deleted.
     pub entry: Option<Payload>,
     /// The entry's `atom:id`.
     pub id: Option<String>,
 }
 
-/// The feed's document with edits, the oldest first; none if they do not show in it.
+/// Returns the feed's document with these edits, the oldest first. Returns none if no edit shows in it.
 pub fn overlaid(
     feed: &MemberFeed,
     address: &Location,
@@ -58,7 +58,7 @@ pub fn overlaid(
         .filter(|(location, standing)| standing.made && !shown.contains(location))
         .map(|(_, standing)| standing)
         .collect();
-    // The latest POST comes first.
+    // New members are listed with the latest POST first.
     new.sort_by_key(|standing| std::cmp::Reverse(standing.place));
     let new: Vec<&Payload> =
         new.iter().filter_map(|standing| standing.edit.entry.as_ref()).collect();
@@ -68,23 +68,23 @@ pub fn overlaid(
     Some(feed.with(&MemberEdits { new, changed, updated: Some(updated) }))
 }
 
-/// What became of one member.
+/// Combined edits of one member.
 struct Standing<'e> {
-    /// The place of its first edit.
+    /// Position of its first edit.
     place: usize,
     made: bool,
-    /// Each `atom:id` that it had here.
+    /// Each `atom:id` that the member had here.
     ids: Vec<&'e str>,
     /// Its last edit.
     edit: &'e Local,
 }
 
-/// Where a member is edited (RFC 5023 11.1).
+/// Addresses at which a member is edited (RFC 5023 11.1).
 pub fn edit_links(member: &Member, address: &Location) -> impl Iterator<Item = Location> {
     links(member, "edit", address)
 }
 
-/// Where its media are edited (RFC 5023 11.2).
+/// Addresses at which the media of a member are edited (RFC 5023 11.2).
 pub fn edit_media_links(member: &Member, address: &Location) -> impl Iterator<Item = Location> {
     links(member, "edit-media", address)
 }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn new_members_precede_all_others_the_latest_first() {
+    fn new_members_precede_all_others_with_the_latest_first() {
         let edits = [
             local("pending/1", true, "n1", Some("one")),
             local("pending/2", true, "n2", Some("two")),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn replaced_and_deleted_members_show_so_where_they_were() {
+    fn replaced_and_deleted_members_keep_their_positions() {
         let edits = [
             local("feed/a", false, "a", Some("A")),
             local("feed/b", false, "b", None),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_shows_already_is_not_shown_twice() {
+    fn members_that_the_server_shows_already_are_not_shown_twice() {
         let by_link = [local("feed/a", true, "mine", Some("mine"))];
         assert_eq!(shown(&feed(&["a", "b"]), &by_link).unwrap(), ["mine", "b"]);
         let by_id = [local("pending/1", true, "a", Some("mine"))];
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_show_changes_nothing() {
+    fn edits_of_other_members_do_not_change_the_feed() {
         let elsewhere =
             [local("other/a", false, "a", Some("A")), local("feed/z", false, "z", None)];
         assert_eq!(shown(&feed(&["a"]), &elsewhere), None);

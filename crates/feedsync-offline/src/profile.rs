@@ -1,12 +1,12 @@
-//! How closely the document is followed where following it loses something.
+//! Policy for clauses of the document that would lose data.
 
-/// Two readings of one text, both kept.
+/// The two supported readings of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Profile {
-    /// To the letter.
+    /// The document is followed to the letter.
     Strict,
-    /// Nothing that a person wrote is given up for what passes, and no good copy for an error (R-B20, R-B29
-    /// to R-B34).
+    /// Temporary failures do not discard what a person wrote, and errors do not replace a good copy (R-B20,
+    /// R-B29 to R-B34).
     #[default]
     Resilient,
 }

@@ -1,27 +1,29 @@
 //! Verdicts on the responses that servers give to edits (BITSY 3.5, R-B31 to R-B34).
 //!
-//! | response | to the letter | resilient |
+//! | response | strict | resilient |
 //! |---|---|---|
-//! | 200 to PUT | the entity is the representation | the same, if it can be one; else the server is asked |
-//! | other 2xx to PUT | undefined | done; the server is asked what it made of it |
+//! | 200 to PUT | the entity is the representation | the same, if it can be one; else the server is queried |
+//! | other 2xx to PUT | undefined | done; the server is queried for the result |
 //! | 2xx to DELETE | done | done |
-//! | 404, 410 to DELETE | an error | done: it is gone |
-//! | 201 to POST | the entity is what both headers name | only what `Content-Location` names (RFC 5023 9.2) |
-//! | other 2xx to POST | undefined | done; the feed is asked for what it made |
-//! | 202 | undefined | accepted: the edit stays until the server is seen to have done it |
-//! | 301, 302, 303, 307, 308 with `Location` | asked again there | the same, as RFC 9110 15.4 has it |
+//! | 404, 410 to DELETE | an error | done: the resource is gone |
+//! | 201 to POST | the entity is the representation of both headers | only of `Content-Location` (RFC 5023 9.2) |
+//! | other 2xx to POST | undefined | done; the feed is queried for the new member |
+//! | 202 | undefined | accepted: the edit stays until the server shows its result |
+//! | 301, 302, 303, 307, 308 with `Location` | repeated there | the same, according to RFC 9110 15.4 |
 //! | other 1xx and 3xx | an error | an error |
-//! | 401, 407 | an error | an error; the edit is held until there are credentials or somebody retries it |
+//! | 401, 407 | an error | an error; the edit is held until there are credentials or it is retried |
 //! | 408, 425, 429, 502, 503, 504 | an error | that edit waits, as `Retry-After` says or longer each time |
 //! | 413, 423, 500 with `Retry-After` | an error | that edit waits as `Retry-After` says |
 //! | every other 4xx or 5xx | an error | an error |
+//! | every other 4xx or 5xx | an error | an error |
 //!
-//! An edit that waits or is held delays edits of its own resource and no others. Statuses above 599 are none of
-//! HTTP's, and errors.
+//! An edit that waits or is held delays only edits of its own resource. Statuses above 599 are not defined by
+//! HTTP and count as errors.
 //!
-//! A server speaks for its own origin alone: what a 201 names elsewhere is asked for, never believed.
+//! A server is authoritative for its own origin only. An address of another origin in a 201 is queried and
+//! not trusted.
 //!
-//! An error never loses what was sent: it stands in the list of errors with its body.
+//! An error does not lose the content of the edit: the list of errors contains its body.
 
 use http::header::{self, HeaderMap};
 use http::{HeaderName, StatusCode};
@@ -31,10 +33,10 @@ use crate::profile::Profile;
 use crate::subscription::outcome::retry_after;
 use crate::time::Time;
 
-/// How a resource is edited.
+/// Method of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
-    /// A member is made in a collection.
+    /// A member is created in a collection.
     Post,
     /// A member, or its media, is replaced.
     Put,
@@ -42,54 +44,54 @@ pub enum Method {
     Delete,
 }
 
-/// The answer to an edit.
+/// The response to an edit.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer<'a> {
-    /// Its status.
+    /// Status of the response.
     pub status: StatusCode,
-    /// Its headers.
+    /// Headers of the response.
     pub headers: &'a HeaderMap,
-    /// Whether its entity can be what was edited: an Atom entry where that is one.
+    /// Whether the entity can be the edited resource: an Atom entry if the resource is one.
     pub is_representation: bool,
 }
 
-/// What becomes of an edit.
+/// Result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was carried out.
+    /// The edit was carried out.
     Done(Done),
-    /// It goes to another address; how often in a row, is for who sends it to count
+    /// The edit is redirected to another address. The sender counts consecutive redirections
     /// ([`HOPS`](crate::subscription::outcome::HOPS)).
     Elsewhere {
-        /// Where.
+        /// Address of the redirection.
         to: Location,
-        /// As what: an edit again, or a question what became of it.
+        /// Whether the edit is repeated there; if not, its result is fetched from there.
         again: bool,
     },
-    /// The server took it, and has not carried it out yet.
+    /// The server accepted the edit and has not carried it out yet.
     Accepted,
-    /// It waits until then, or longer than the last time.
+    /// The edit waits until this time, or longer than the last time.
     Later(Option<Time>),
-    /// It is held until there are other credentials, or somebody retries it, and that is an error.
+    /// The edit is held until there are other credentials or it is retried, and an error is recorded.
     NeedsCredentials,
-    /// It is an error, and what it edited is again what the server has.
+    /// The edit is an error, and the server's version shows again.
     Refused,
 }
 
-/// What is known once an edit was carried out.
+/// Known results of an edit that was carried out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Of what the answer's entity is the representation.
+    /// Locations whose representation is the entity of the response.
     pub stored: Vec<Location>,
-    /// Where a new member is.
+    /// Address of a new member.
     pub member: Option<Location>,
-    /// Whether the server has to be asked what it made of it: the resource itself, or the member, or, if
-    /// nobody knows where that is, the feed.
+    /// Whether the server is queried for the result: the resource itself or the member, or the feed if the
+    /// member's address is unknown.
     pub asks: bool,
 }
 
 impl Verdict {
-    /// What an answer to an edit of a resource means.
+    /// Returns the meaning of a response to an edit of a resource.
     pub fn of(
         method: Method,
         location: &Location,
@@ -112,7 +114,7 @@ impl Verdict {
                 match named(answer.headers, header::LOCATION, location) {
                     Some(to) => {
                         let again = is_repeated(method, status) || is_same(location, &to);
-                        // 303 says that the answer is there (RFC 9110 15.4.4).
+                        // A 303 says that the result is at that address (RFC 9110 15.4.4).
                         Self::Elsewhere { to, again: again && status != 303 }
                     }
                     None => Self::Refused,
@@ -123,7 +125,7 @@ impl Verdict {
             408 | 425 | 429 | 502 | 503 | 504 if resilient => {
                 Self::Later(retry_after(answer.headers, now))
             }
-            // These pass if the server says when (RFC 9110 15.5.14).
+            // These statuses are temporary if the server says when to retry (RFC 9110 15.5.14).
             413 | 423 | 500 if resilient => {
                 let until = retry_after(answer.headers, now);
                 until.map_or(Self::Refused, |until| Self::Later(Some(until)))
@@ -133,8 +135,8 @@ impl Verdict {
     }
 }
 
-/// What a 201 says of the member that was made. Bytes of this server are not those of an address of another,
-/// and where it says that the member is elsewhere, the feed is asked.
+/// Result of a 201. The entity of one server is never stored for an address of another. If the member is on
+/// another server, the feed is queried.
 fn created(collection: &Location, answer: Answer<'_>, profile: Profile) -> Done {
     let is_own = |location: &Location| location.is_same_origin(collection);
     let member = named(answer.headers, header::LOCATION, collection);
@@ -148,7 +150,7 @@ fn created(collection: &Location, answer: Answer<'_>, profile: Profile) -> Done 
         Profile::Resilient if member.is_none() || member == content => {
             content.iter().cloned().collect()
         }
-        // An entity that no header says to be the whole of it may be anything (RFC 5023 9.2).
+        // No header says that the entity is the complete member (RFC 5023 9.2).
         Profile::Resilient => Vec::new(),
     };
     let mut stored: Vec<Location> = stored;
@@ -163,8 +165,8 @@ pub(crate) fn named(headers: &HeaderMap, name: HeaderName, base: &Location) -> O
     Location::resolve(Some(base), text).ok()
 }
 
-/// Whether an address is another's but for the scheme or a slash at its end: a collection that is asked for
-/// there is the same collection, and what was posted is still to be made (R-B33).
+/// Whether two addresses differ only in the scheme or in slashes at the end. Such a redirection names the
+/// same collection, and the post is still to be made (R-B33).
 fn is_same(one: &Location, other: &Location) -> bool {
     let bare = |location: &Location| {
         let text = location.as_str();
@@ -174,8 +176,8 @@ fn is_same(one: &Location, other: &Location) -> bool {
     bare(one) == bare(other)
 }
 
-/// Whether the edit is repeated at the address of a redirection. A POST is not repeated after a 301 or a 302: most
-/// servers mean a 303 by these, and clients understand them so (RFC 9110 15.4.2, 15.4.3).
+/// Whether the edit is repeated at the address of a redirection. A POST is not repeated after a 301 or a 302:
+/// most servers mean a 303 by these, and clients understand them so (RFC 9110 15.4.2, 15.4.3).
 const fn is_repeated(method: Method, status: u16) -> bool {
     !matches!((method, status), (Method::Post, 301 | 302))
 }
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_200_to_put_is_the_representation() {
+    fn response_200_to_put_is_the_representation() {
         for profile in [Strict, Resilient] {
             assert_eq!(verdict(Put, 200, &[], profile), done(&["feed/1"], None, false));
             for status in [201, 204, 205] {
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_is_where_the_headers_say() {
+    fn address_of_a_new_member_comes_from_the_headers() {
         let both = [("location", "/feed/2"), ("content-location", "http://EXAMPLE.org/feed/2")];
         let apart = [("location", "2"), ("content-location", "3")];
         let member = [("location", "2")];
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_says_nothing_of_what_another_has() {
+    fn headers_that_name_another_origin_are_not_trusted() {
         let elsewhere = "http://bank.example/account";
         let own = "/feed/2";
         for profile in [Strict, Resilient] {
@@ -268,12 +270,12 @@ mod tests {
         }
         let apart = [("location", own), ("content-location", elsewhere)];
         assert_eq!(verdict(Post, 201, &apart, Strict), done(&["feed/2"], Some("feed/2"), false));
-        // The entity is not said to be the member.
+        // The response does not say that the entity is the member.
         assert_eq!(verdict(Post, 201, &apart, Resilient), done(&[], Some("feed/2"), true));
     }
 
     #[test]
-    fn what_moved_is_asked_again_there_and_as_what() {
+    fn redirections_repeat_the_edit_or_fetch_its_result() {
         for (method, status, again) in [
             (Put, 301, true),
             (Put, 302, true),
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_posted_to_a_collection_that_is_spelt_otherwise_is_posted_there() {
+    fn post_is_repeated_at_another_spelling_of_the_same_collection() {
         for same in ["https://example.org/feed/1", "/feed/1/"] {
             for (status, again) in [(301, true), (302, true), (303, false)] {
                 let moved = verdict(Post, status, &[("location", same)], Resilient);
@@ -309,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_is_final_to_the_letter_and_what_passes_is_not_to_us() {
+    fn every_error_is_final_when_strict_and_temporary_errors_wait_when_resilient() {
         for status in 400..600 {
             for method in [Post, Put, Delete] {
                 assert_eq!(verdict(method, status, &[], Strict), Verdict::Refused, "{status}");

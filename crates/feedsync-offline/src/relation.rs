@@ -1,30 +1,30 @@
-//! Relations of links, as they are followed (BITSY 2.1.1, R-B2).
+//! Link relations, for the choice of links to follow (BITSY 2.1.1, R-B2).
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What the IRIs of registered relations begin with (RFC 4287 4.2.7.2).
+/// Prefix of the IRIs of registered relations (RFC 4287 4.2.7.2).
 const REGISTRY: &str = "http://www.iana.org/assignments/relation/";
 
-/// Bytes of a relation at most.
+/// Maximum size of a relation, in bytes.
 const LONGEST: usize = 1_024;
 
-/// A relation of links: a registered name and its IRI are one, and case makes no difference (1.3).
+/// A link relation. A registered name and its IRI are equal, and case makes no difference (1.3).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Relation(String);
 
-/// A text that is no relation.
+/// Error: the text is not a link relation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a link relation: a name without spaces, or an IRI")]
 pub struct RelationError(String);
 
 impl Relation {
-    /// Its text, in lower case; of a registered one its name.
+    /// Text of the relation in lower case; for a registered relation, its name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The relation of a link that names none (RFC 4287 4.2.7.2).
+    /// The relation of a link without `rel` (RFC 4287 4.2.7.2).
     pub fn alternate() -> Self {
         Self("alternate".to_owned())
     }
@@ -35,7 +35,7 @@ impl FromStr for Relation {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let lower = text.to_ascii_lowercase();
-        // However often: what it says is read again as itself.
+        // All prefixes are removed, so that the result parses to itself.
         let name = lower.trim_start_matches(REGISTRY);
         let odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"');
         if name.is_empty() || name.len() > LONGEST || name.contains(odd) {

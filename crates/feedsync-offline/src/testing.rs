@@ -1,4 +1,4 @@
-//! What the tests of several modules share.
+//! Functions that the tests of several modules share.
 
 use http::HeaderMap;
 
@@ -9,7 +9,7 @@ pub(crate) fn at(path: &str) -> Location {
     format!("http://example.org/{path}").parse().expect("a path")
 }
 
-/// Headers in this order.
+/// Returns headers in this order.
 pub(crate) fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in fields {

@@ -1,4 +1,4 @@
-//! Moments, as the interface counts them.
+//! Time stamps of the interface.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,41 +8,41 @@ use std::time::Duration;
 pub struct Time(u64);
 
 impl Time {
-    /// The moment of so many milliseconds.
+    /// The time this many milliseconds after 1970.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// Its milliseconds.
+    /// Milliseconds since 1970.
     pub const fn millis(self) -> u64 {
         self.0
     }
 
-    /// So much later.
+    /// The time that is later by a duration.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// How long ago another moment was; nothing if it is to come.
+    /// Duration since an earlier time; zero if that time is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// As Atom writes it (RFC 4287 3.3).
+    /// Formats the time for Atom (RFC 4287 3.3).
     pub fn date_time(self) -> String {
         let seconds = i64::try_from(self.0 / 1_000).ok();
         let date = seconds.and_then(feedsync::Timestamp::from_unix_seconds);
         date.map(|date| date.to_string()).unwrap_or_default()
     }
 
-    /// What [`date_time`](Self::date_time) writes; what was before 1970 is its beginning.
+    /// Parses the format of [`date_time`](Self::date_time). Times before 1970 become the beginning of 1970.
     pub fn of_date_time(text: &str) -> Option<Self> {
         let seconds = feedsync::Timestamp::parse(text).ok()?.unix_seconds();
         Some(Self::default().after(Duration::from_secs(u64::try_from(seconds).unwrap_or_default())))
     }
 
-    /// As a header writes it (RFC 9110 5.6.7); none if it is too late for one.
+    /// Formats the time for a header (RFC 9110 5.6.7); none if it is too late for one.
     pub fn date(self) -> Option<http::HeaderValue> {
         // The year 9999 is the last that has four digits.
         let seconds = Some(self.0 / 1_000).filter(|seconds| *seconds < 253_402_300_800)?;
@@ -50,7 +50,7 @@ impl Time {
         httpdate::fmt_http_date(date).parse().ok()
     }
 
-    /// What a header says that has a date (RFC 9110 5.6.7).
+    /// Parses the date of a header (RFC 9110 5.6.7).
     pub fn of_date(text: &str) -> Option<Self> {
         let date = httpdate::parse_http_date(text).ok()?;
         let since = date.duration_since(std::time::UNIX_EPOCH).ok()?;

@@ -1,16 +1,16 @@
 //! Validation of stored responses: the response that a 304 validates, and the header fields that it renews
 //! (RFC 9111 3.2, 4.3.3, 4.3.4).
 //!
-//! One response is stored of each resource, and a request names its validators. A 304 without any validator is
-//! about that response.
+//! One response is stored for each resource, and a request names its validators. A 304 without any validator
+//! is about that response.
 
 use http::header::{self, HeaderMap, HeaderName};
 
 use crate::answer::{self, Timing};
 use crate::time::Time;
 
-/// Fields that a 304 leaves as they are stored: the stored bytes are coded, typed and counted as they came
-/// (RFC 9111 3.2).
+/// Fields that a 304 does not change. They describe coding, type and length of the stored bytes (RFC 9111
+/// 3.2).
 const NOT_RENEWED: [HeaderName; 6] = [
     header::CONTENT_ENCODING,
     header::CONTENT_LENGTH,
@@ -20,11 +20,11 @@ const NOT_RENEWED: [HeaderName; 6] = [
     HeaderName::from_static("content-md5"),
 ];
 
-/// Milliseconds by which a response must be younger than its `Last-Modified` for that to be a strong validator.
+/// Minimum time between `Last-Modified` and `Date` for a strong validator, in milliseconds.
 const STRONG_AFTER: u64 = 1_000;
 
-/// Whether a 304 with these headers is about a stored response (RFC 9111 4.3.3). A strong validator in it must
-/// be that of the stored response by the strong comparison, a weak one by the weak comparison.
+/// Whether a 304 with these headers is about a stored response (RFC 9111 4.3.3). A strong validator must
+/// match by strong comparison, a weak one by weak comparison.
 pub fn validates(answer: &HeaderMap, stored: &HeaderMap) -> bool {
     let (told, known) = (tag(answer), tag(stored));
     let is_same_date = || modified(answer).is_some_and(|date| modified(stored) == Some(date));
@@ -39,11 +39,11 @@ pub fn validates(answer: &HeaderMap, stored: &HeaderMap) -> bool {
     }
 }
 
-/// The headers of a stored response that a 304 has validated. Each field of the 304 replaces the stored field;
-/// the entity tag stays the stored one.
+/// Returns the headers of a stored response that a 304 has validated. Each field of the 304 replaces the
+/// stored field; the stored entity tag stays.
 pub fn renewed(mut stored: HeaderMap, answer: &HeaderMap, timing: Timing) -> HeaderMap {
     let told = answer::kept(answer, timing);
-    // The age counts from this answer.
+    // The age counts from the 304.
     stored.remove(header::AGE);
     for name in told.keys() {
         let is_known_tag = *name == header::ETAG && stored.contains_key(name);
@@ -58,7 +58,7 @@ pub fn renewed(mut stored: HeaderMap, answer: &HeaderMap, timing: Timing) -> Hea
     stored
 }
 
-/// `Last-Modified` of a response, if it is a strong validator: the response was made at least a second later
+/// `Last-Modified` of a response if it is a strong validator: the response was made at least one second later
 /// (RFC 9110 8.8.2.2).
 pub fn strong_last_modified(headers: &HeaderMap) -> Option<Time> {
     let (modified, date) = (modified(headers)?, date(headers, &header::DATE)?);

@@ -1,7 +1,8 @@
-//! Which subscriptions an application is told of (BITSY 4.4, R-B38).
+//! Subscriptions that are listed to an application (BITSY 4.4, R-B38).
 //!
-//! Those whose servers would trust it: because they are of its domain, or because it brings the credentials
-//! with which they were made. What is installed here, and has no domain, is told of all that are not closed.
+//! An application sees subscriptions whose servers would trust it. Either they are of its domain, or it has
+//! the credentials with which they were made. An installed application has no domain and sees all
+//! subscriptions that are not closed.
 
 use std::net::IpAddr;
 
@@ -11,17 +12,17 @@ use crate::authentication::Credentials;
 use crate::subscription::Subscription;
 use crate::subscription::state::State;
 
-/// Who asks.
+/// The application that makes a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Application<'a> {
-    /// A program that is installed here.
+    /// A program that is installed on this machine.
     Installed,
-    /// What a domain serves, by its host.
+    /// A web application, by the host that serves it.
     Of(&'a str),
 }
 
-/// Whether an application is told of a subscription. It brings these headers; `is_suffix` says whether a
-/// name is one below which anybody may have a name of their own (`com`, `co.uk`, `github.io`).
+/// Whether a subscription is listed to an application with these request headers. `is_suffix` says whether
+/// anybody may register names below a name (`com`, `co.uk`, `github.io`).
 pub fn is_told(
     application: Application<'_>,
     headers: &HeaderMap,
@@ -41,7 +42,7 @@ pub fn is_told(
     }
 }
 
-/// Whether a domain is another, or contains it.
+/// Whether a domain is equal to another, or contains it.
 fn contains(domain: &str, other: &str, is_suffix: impl Fn(&str) -> bool) -> bool {
     let (domain, other) = (domain.to_ascii_lowercase(), other.to_ascii_lowercase());
     if domain.is_empty() || domain == other {
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_is_told_of_its_own_and_of_those_below() {
+    fn domain_sees_its_own_feeds_and_those_of_subdomains() {
         for (domain, feed) in [
             ("example.com", "http://example.com/feed"),
             ("Example.COM", "http://news.example.com/feed"),
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn who_brings_the_credentials_is_told_and_what_is_installed_is_told_of_all() {
+    fn matching_credentials_see_a_subscription_and_installed_programs_see_all() {
         let mut private = subscription("http://example.com/feed", Some("Bearer x"));
         let elsewhere = Application::Of("elsewhere.org");
         let mut headers = HeaderMap::new();
