@@ -1,4 +1,4 @@
-//! One edit on its way.
+//! A single edit in the outbox.
 
 use http::StatusCode;
 
@@ -8,53 +8,54 @@ use crate::location::Location;
 use crate::propagation::Method;
 use crate::time::Time;
 
-/// Edits by the order in which they came.
+/// Number of an edit, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EditId(pub u64);
 
 /// An edit as an application makes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEdit<B> {
-    /// Who makes it.
+    /// Partition of the application that makes the edit.
     pub partition: Partition,
-    /// How it edits.
+    /// Method of the edit.
     pub method: Method,
-    /// Where it is sent: for POST the collection.
+    /// Address to which the edit is sent; for POST, the collection.
     pub location: Location,
-    /// The feed that shows what it edits.
+    /// The feed that shows the edited resource.
     pub feed: Location,
-    /// What it edits: for POST the address under which the new member is known until it has one of its
-    /// server's (R-B29).
+    /// The edited resource. For POST, the temporary address of the new member until its server has assigned
+    /// one (R-B29).
     pub resource: Location,
-    /// The collection in whose order it leaves; of what is in none, the resource.
+    /// The queue in whose order the edit is sent: the collection, or the resource itself if it is in no
+    /// collection.
     pub line: Location,
-    /// The entity tag of what it is made on, for `If-Match`.
+    /// Entity tag of the edited representation, for `If-Match`.
     pub base: Option<String>,
-    /// Whether its application named what it is made on: then nothing else will do.
+    /// Whether the application named the edited representation. Such an edit applies to no other.
     pub is_conditional: bool,
-    /// What it is made on, to be shown beside it should the server have another.
+    /// The edited representation, shown next to the server's if that is another.
     pub was: Option<B>,
-    /// What it carries; nothing for DELETE.
+    /// Content of the edit; none for DELETE.
     pub body: Option<B>,
-    /// What the member is to be called (RFC 5023 9.7); of a POST alone.
+    /// Requested name of the member (RFC 5023 9.7), for POST only.
     pub slug: Option<String>,
-    /// The generation of the feed that was next when it was made, and then when it was sent first: what was
-    /// seen before is not what it makes.
+    /// Next generation of the feed at the time of the edit, later at the time when it was first sent. Members
+    /// seen before that generation are not the result of this edit.
     pub generation: u64,
-    /// Its name to a server that knows `Idempotency-Key`.
+    /// Value of `Idempotency-Key` for servers that support it.
     pub key: String,
 }
 
-/// An edit on its way.
+/// An edit that is not settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit<B> {
-    /// Its place.
+    /// Number of the edit.
     pub id: EditId,
-    /// What was asked. While what it is made on is on its way itself, it has no base.
+    /// The requested edit. It has no base while the edit that it builds on is not settled.
     pub asked: NewEdit<B>,
-    /// How often it was sent.
+    /// Number of times that it was sent.
     pub tries: u32,
-    /// Where it stands.
+    /// State of its delivery.
     pub progress: Progress,
     /// Response that put the edit off, until the edit is settled or somebody releases it.
     pub stall: Option<Stall>,
@@ -71,23 +72,23 @@ pub struct Stall {
     pub error: Option<ErrorId>,
 }
 
-/// Where an edit stands.
+/// State of the delivery of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// It was never sent, or never arrived.
+    /// The edit was never sent, or never arrived.
     Queued,
-    /// It is being sent.
+    /// The edit is being sent.
     Sent,
-    /// It was sent, and nobody knows whether it arrived.
+    /// The edit was sent, and it is unknown whether it arrived.
     Doubtful,
-    /// It arrived, and is still to be carried out.
+    /// The edit arrived, and the server has yet to carry it out.
     Accepted,
-    /// The server wants it later.
+    /// The server asked to send the edit later.
     Waiting {
-        /// When.
+        /// Time until which the edit waits.
         until: Time,
     },
-    /// It waits for credentials.
+    /// The edit waits for credentials.
     Held,
 }
 
@@ -96,14 +97,14 @@ impl<B> Edit<B> {
         Self { id, asked, tries: 0, progress: Progress::Queued, stall: None }
     }
 
-    /// It is sent once more.
+    /// Notes that the edit is sent once more.
     pub(crate) fn sends(&mut self) {
         self.tries = self.tries.saturating_add(1);
         self.progress = Progress::Sent;
     }
 
-    /// Where it stands once it is known not to have arrived this time: what arrived and was refused for a
-    /// while before may be known to its server, so that nothing is folded into it any more.
+    /// State after an attempt that did not arrive. An earlier attempt may have arrived and been put off, so
+    /// the server may know the edit. Such an edit is doubtful, and no later edit is folded into it.
     pub(super) fn unsent(&self) -> Progress {
         if self.tries > 1 { Progress::Doubtful } else { Progress::Queued }
     }

@@ -1,5 +1,5 @@
-//! Edits with the ways to them: by place, by resource and by line, so that work follows the edit and not the
-//! number of all that wait.
+//! Edits with indexes by number, resource and queue (`line`). The work for an edit does not grow with the
+//! number of waiting edits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,10 +7,10 @@ use super::edit::{Edit, EditId};
 use crate::authentication::Partition;
 use crate::location::Location;
 
-/// Whose, and where.
+/// Partition and location.
 type Key = (Partition, Location);
 
-/// The edits that are on their way.
+/// The edits that are not settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edits<B> {
     all: BTreeMap<EditId, Edit<B>>,
@@ -25,28 +25,28 @@ impl<B> Default for Edits<B> {
 }
 
 impl<B> Edits<B> {
-    /// All of them, in their order.
+    /// All edits, in their order.
     pub(super) fn all(&self) -> impl DoubleEndedIterator<Item = &Edit<B>> {
         self.all.values()
     }
 
-    /// One of them.
+    /// Returns an edit.
     pub(super) fn get(&self, id: EditId) -> Option<&Edit<B>> {
         self.all.get(&id)
     }
 
-    /// One of them, to be changed in anything but where it is.
+    /// Returns an edit for changes of anything but its resource, partition and queue.
     pub(super) fn get_mut(&mut self, id: EditId) -> Option<&mut Edit<B>> {
         self.all.get_mut(&id)
     }
 
-    /// Those of a resource, whoever made them, in their order.
+    /// Edits of a resource in all partitions, in their order.
     pub(super) fn at(&self, resource: &Location) -> impl DoubleEndedIterator<Item = &Edit<B>> {
         let ids = self.resources.get(resource).into_iter().flatten();
         ids.filter_map(|id| self.all.get(id))
     }
 
-    /// Those of a resource by these people, in their order.
+    /// Edits of a resource in one partition, in their order.
     pub(super) fn of(
         &self,
         partition: Partition,
@@ -55,12 +55,12 @@ impl<B> Edits<B> {
         self.at(resource).filter(move |edit| edit.asked.partition == partition)
     }
 
-    /// Each line with its edits in their order.
+    /// Edits of each queue, in their order.
     pub(super) fn lines(&self) -> impl Iterator<Item = impl Iterator<Item = &Edit<B>>> {
         self.lines.values().map(|ids| ids.iter().filter_map(|id| self.all.get(id)))
     }
 
-    /// Those of a line, in their order.
+    /// Edits of one queue, in their order.
     pub(super) fn on(
         &self,
         partition: Partition,
@@ -70,7 +70,7 @@ impl<B> Edits<B> {
         ids.filter_map(|id| self.all.get(id))
     }
 
-    /// Whether there are edits on a line.
+    /// Whether a queue has edits.
     pub(super) fn has(&self, partition: Partition, line: &Location) -> bool {
         self.lines.contains_key(&(partition, line.clone()))
     }
@@ -102,7 +102,7 @@ impl<B> Edits<B> {
         Some(edit)
     }
 
-    /// Changes an edit, also in where it is.
+    /// Changes an edit and updates the indexes.
     pub(super) fn change(&mut self, id: EditId, change: impl FnOnce(&mut Edit<B>)) {
         if let Some(mut edit) = self.remove(id) {
             change(&mut edit);

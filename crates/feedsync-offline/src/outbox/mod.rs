@@ -1,14 +1,9 @@
-//! Edits on their way to their servers (BITSY 3.5, R-B35).
+//! Outbox of edits for their servers (BITSY 3.5, R-B35).
 //!
-//! - Edits of one resource by the same people leave in the order in which they came. Edits of one collection
-//!   leave one at a time and in that order too, but no edit waits for another that its server has accepted,
-//!   put off or refused for want of credentials.
-//! - What was never sent may still change: another PUT takes the place of a PUT or POST, a DELETE takes that
-//!   of a PUT, and what is deleted before it was sent was never made. What was sent once is left alone, and
-//!   what comes after it waits behind it.
-//! - An edit that was sent and not answered is in doubt: it may have been carried out.
-//! - When an edit is refused, what came after it on the same resource was made on top of it and is refused
-//!   with it. Nothing disappears: whoever settles an edit is given all that ended with it.
+//! Each collection has a queue of edits, called a line in the code.
+//!
+//! - When an edit is refused, the later edits of the same resource are refused with it, because they build on
+//!   it. No edit disappears: the caller that settles an edit receives all edits that ended with it.
 
 mod edit;
 mod edits;
@@ -27,82 +22,82 @@ use crate::location::Location;
 use crate::propagation::Method;
 use crate::time::Time;
 
-/// The shortest time until an edit is tried again; it doubles with each try.
+/// Minimum time until an edit is tried again. It doubles with each attempt.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// The longest.
+/// Maximum time until an edit is tried again.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
-/// Edits that are on their way. What an edit carries is none of its business.
+/// Edits that are not settled. The outbox does not interpret their contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outbox<B> {
     edits: Edits<B>,
     next: u64,
-    /// Edits in [`Progress::Sent`]: while one of a line is, the line sends no other.
+    /// Edits in [`Progress::Sent`]. A queue with such an edit sends no other.
     sending: BTreeSet<EditId>,
     /// Edits that were put off to a time. Some may have left that state since.
     put_off: BTreeSet<EditId>,
 }
 
-/// Judgement whether an edit may leave now.
+/// Decision whether an edit may be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
-    /// The edit leaves.
+    /// The edit is sent.
     Now,
-    /// The edit stays, and those after it on its line may pass it.
+    /// The edit stays, and later edits of its queue may pass it.
     Passed,
-    /// The edit stays, and those after it on its line wait for it.
+    /// The edit stays, and later edits of its queue wait for it.
     Blocks,
 }
 
-/// What became of an edit that an application made.
+/// Result of adding an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
-    /// It waits as one of its own.
+    /// The edit waits in its queue.
     Queued(EditId),
-    /// It took the place of another that was never sent.
+    /// The content of another edit that was never sent was replaced.
     Folded(EditId),
-    /// What it deletes was never sent, and never will be.
+    /// The edit deletes a member whose POST was never sent. Neither will be sent.
     Vanished(EditId),
-    /// What it deletes is deleted already.
+    /// The resource is deleted already.
     Nothing,
-    /// What it replaces was deleted: 410 (3.3).
+    /// The edit replaces a deleted resource: 410 (3.3).
     Gone,
 }
 
-/// What became of an edit that was sent.
+/// Result of sending an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
-    /// The server carried it out.
+    /// The server carried out the edit.
     Done {
-        /// Where the member is that a POST made.
+        /// Address of the member that a POST created.
         member: Option<Location>,
-        /// The entity tag of what there is now, if it is known.
+        /// Entity tag of the present representation, if known.
         tag: Option<String>,
     },
-    /// The server took it, and has not carried it out yet.
+    /// The server accepted the edit and has not carried it out yet.
     Accepted,
-    /// It is tried again then, or after a while that grows.
+    /// The edit is tried again at this time, or after a growing delay.
     Later(Option<Time>),
-    /// It waits for credentials.
+    /// The edit waits for credentials.
     NeedsCredentials,
-    /// The network broke off; before anything was sent, or perhaps after all was.
+    /// The connection failed, before anything was sent or possibly after everything was.
     Lost {
-        /// Whether it may have arrived.
+        /// Whether the edit may have arrived.
         perhaps_arrived: bool,
     },
-    /// The server refused it.
+    /// The server refused the edit.
     Refused,
 }
 
-/// What ended when an edit was settled.
+/// Edits that ended when an edit was settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended<B> {
     /// The edit, unless it still waits.
     pub edit: Option<Edit<B>>,
-    /// What was refused with it, in its order.
+    /// Edits that were refused with it, in their order.
     pub dependents: Vec<Edit<B>>,
-    /// Edits that changed: those that wait for it know now what they are made on.
+    /// Edits that changed. The edits that waited for it now have a base.
     pub changed: Vec<EditId>,
 }
 
@@ -114,8 +109,8 @@ impl<B> Default for Outbox<B> {
 }
 
 impl<B: Clone> Outbox<B> {
-    /// The edits of a store that is opened again, and the [`next`](Self::next) that it kept: what was sent
-    /// then and not settled is in doubt.
+    /// Restores the edits of a store that is opened again, and the stored [`next`](Self::next). Edits that
+    /// were sent and not settled are in doubt.
     pub fn restored(edits: impl IntoIterator<Item = Edit<B>>, next: EditId) -> Self {
         let mut outbox = Self { next: next.0, ..Self::default() };
         for mut edit in edits {
@@ -129,49 +124,49 @@ impl<B: Clone> Outbox<B> {
         outbox
     }
 
-    /// The place of the next edit; none is given twice.
+    /// Number of the next edit. No number is used twice.
     pub fn next(&self) -> EditId {
         EditId(self.next)
     }
 
-    /// All of them, in the order in which they came.
+    /// All edits, in the order of their arrival.
     pub fn edits(&self) -> impl DoubleEndedIterator<Item = &Edit<B>> {
         self.edits.all()
     }
 
-    /// An edit that is on its way.
+    /// Returns an edit that is not settled.
     pub fn edit(&self, id: EditId) -> Option<&Edit<B>> {
         self.edits.get(id)
     }
 
-    /// The last edit of a resource, which is how it looks to those people.
+    /// Last edit of a resource. It determines what its partition sees.
     pub fn last(&self, partition: Partition, resource: &Location) -> Option<&Edit<B>> {
         self.edits.of(partition, resource).next_back()
     }
 
-    /// The edits of a resource, whoever made them.
+    /// Edits of a resource in all partitions.
     pub fn at(&self, resource: &Location) -> impl Iterator<Item = &Edit<B>> {
         self.edits.at(resource)
     }
 
-    /// The edits of a line, in their order.
+    /// Edits of a queue, in their order.
     pub fn on(&self, partition: Partition, line: &Location) -> impl Iterator<Item = &Edit<B>> {
         self.edits.on(partition, line)
     }
 
-    /// Whether edits wait on a line.
+    /// Whether edits wait in a queue.
     pub fn waits(&self, partition: Partition, line: &Location) -> bool {
         self.edits.has(partition, line)
     }
 
-    /// Whether edits wait on a line that are neither put off nor held: these leave before a new one.
+    /// Whether a queue has edits that are neither put off nor held. These are sent before a new one.
     pub fn moves(&self, partition: Partition, line: &Location) -> bool {
         let is_moving =
             |edit: &Edit<B>| !matches!(edit.progress, Progress::Waiting { .. } | Progress::Held);
         self.edits.on(partition, line).any(is_moving)
     }
 
-    /// Tells the edits of a resource where it is. Those that changed.
+    /// Changes the address of the edits of a resource. Returns the edits that changed.
     pub fn rename(
         &mut self,
         partition: Partition,
@@ -190,7 +185,7 @@ impl<B: Clone> Outbox<B> {
         of
     }
 
-    /// Takes up an edit.
+    /// Adds an edit.
     pub fn add(&mut self, new: NewEdit<B>) -> Added {
         let last = self.last(new.partition, &new.resource);
         let Some(last) = last.map(|last| (last.id, last.asked.method, last.progress.clone()))
@@ -211,11 +206,11 @@ impl<B: Clone> Outbox<B> {
                 Added::Vanished(id)
             }
             ((id, Method::Put, Progress::Queued), Method::Delete) => {
-                // It is deleted as it was before the edit that nobody will see.
+                // The DELETE applies to the version before the replaced PUT, which was never sent.
                 let base = self.edits.remove(id).and_then(|put| put.asked.base);
                 Added::Queued(self.queue(NewEdit { base, ..new }))
             }
-            // What it is made on is known when that is settled.
+            // The base is known when the preceding edit is settled.
             _ => Added::Queued(self.queue(NewEdit { base: None, ..new })),
         }
     }
@@ -227,13 +222,13 @@ impl<B: Clone> Outbox<B> {
         id
     }
 
-    /// The edits that may be sent now: of each line the first that waits neither for a time, for credentials nor
-    /// for an edit of the same resource.
+    /// Returns the edits that may be sent now. Of each queue this is the first edit that waits neither for a
+    /// time, for credentials nor for an edit of the same resource.
     pub fn due(&self, now: Time) -> Vec<EditId> {
         self.due_if(now, |_| Leave::Now)
     }
 
-    /// The same, where `judge` keeps back what must not leave yet for other reasons.
+    /// Returns the edits that may be sent now, except those that `judge` withholds for other reasons.
     pub fn due_if(&self, now: Time, mut judge: impl FnMut(&Edit<B>) -> Leave) -> Vec<EditId> {
         let mut due = Vec::new();
         for line in self.edits.lines() {
@@ -263,7 +258,7 @@ impl<B: Clone> Outbox<B> {
         due
     }
 
-    /// When [`due`](Self::due) has more to tell, if nothing else happens.
+    /// Time at which [`due`](Self::due) returns more, if nothing else happens.
     pub fn wakes(&self, now: Time) -> Option<Time> {
         let waiting = self.put_off.iter().filter_map(|id| match self.edits.get(*id)?.progress {
             Progress::Waiting { until } if until > now => Some(until),
@@ -272,7 +267,7 @@ impl<B: Clone> Outbox<B> {
         waiting.min()
     }
 
-    /// Whether an edit of the same line is being sent.
+    /// Whether an edit of the same queue is being sent.
     fn is_sending(&self, edit: &Edit<B>) -> bool {
         let mut sending = self.sending.iter().filter_map(|id| self.edits.get(*id));
         sending.any(|other| {
@@ -280,26 +275,27 @@ impl<B: Clone> Outbox<B> {
         })
     }
 
-    /// Whether nothing comes before an edit of the same resource.
+    /// Whether an edit is the first of its resource.
     pub fn is_first(&self, edit: &Edit<B>) -> bool {
         self.first(edit) == Some(edit.id)
     }
 
-    /// The first edit of the resource of an edit.
+    /// First edit of the resource of an edit.
     pub fn first(&self, edit: &Edit<B>) -> Option<EditId> {
         let mut of = self.edits.of(edit.asked.partition, &edit.asked.resource);
         of.next().map(|first| first.id)
     }
 
-    /// Notes what was seen before an edit is sent for the first time: none of it is what it makes.
+    /// Sets the generation before an edit is sent for the first time. Members seen earlier are not the result
+    /// of the edit.
     pub fn renew(&mut self, id: EditId, generation: u64) {
         if let Some(edit) = self.edits.get_mut(id).filter(|edit| edit.tries == 0) {
             edit.asked.generation = generation;
         }
     }
 
-    /// Notes that an edit is being sent: to be made durable first, so that nobody forgets that it may
-    /// have arrived.
+    /// Notes that an edit is being sent. The note must be durable before the edit is sent, because the edit
+    /// may arrive.
     pub fn sends(&mut self, id: EditId) -> Option<&Edit<B>> {
         let edit = self.edits.get_mut(id)?;
         edit.sends();
@@ -308,7 +304,7 @@ impl<B: Clone> Outbox<B> {
         Some(edit)
     }
 
-    /// Takes in what became of an edit. `random` spreads tries that would otherwise come together.
+    /// Applies the result of sending an edit. `random` spreads attempts that would otherwise coincide.
     pub fn settle(
         &mut self,
         id: EditId,
@@ -358,7 +354,8 @@ impl<B: Clone> Outbox<B> {
         }
     }
 
-    /// Lets go what waits for credentials, since there are others. Those that changed.
+    /// Releases the edits that wait for credentials, since there are new ones. Returns the edits that
+    /// changed.
     pub fn release(&mut self, partition: Partition) -> Vec<EditId> {
         let is_held =
             |edit: &&Edit<B>| edit.asked.partition == partition && edit.progress == Progress::Held;
@@ -366,7 +363,8 @@ impl<B: Clone> Outbox<B> {
         held.into_iter().filter(|id| self.release_one(*id)).collect()
     }
 
-    /// Lets an edit leave with its turn that was put off or held; whether it was.
+    /// Releases an edit that was put off or held, to be sent in its order. Returns whether it was put off or
+    /// held.
     pub fn release_one(&mut self, id: EditId) -> bool {
         let is_put_off = |edit: &&mut Edit<B>| {
             matches!(edit.progress, Progress::Held | Progress::Waiting { .. })
@@ -377,12 +375,12 @@ impl<B: Clone> Outbox<B> {
         true
     }
 
-    /// Gives up an edit that somebody does not want any more, with what was made on it.
+    /// Discards an edit that is no longer wanted, with the edits that build on it.
     pub fn discard(&mut self, id: EditId) -> Ended<B> {
         self.settle(id, Settlement::Refused, Time::default(), 0)
     }
 
-    /// Tells those that wait for an edit what they are made on, and where it is.
+    /// Sets the base and the address of the edits that waited for an edit.
     fn based(
         &mut self,
         done: &Edit<B>,
@@ -401,14 +399,14 @@ impl<B: Clone> Outbox<B> {
         }
     }
 
-    /// Forgets what an edit was made on: it cannot be read any more.
+    /// Removes the edited representation, which can no longer be read.
     pub fn forget_was(&mut self, id: EditId) {
         if let Some(edit) = self.edits.get_mut(id) {
             edit.asked.was = None;
         }
     }
 
-    /// Notes that an edit was made on something else than was known.
+    /// Replaces the base of an edit, because it was made on another representation than known.
     pub fn rebase(&mut self, id: EditId, tag: String, was: B) {
         if let Some(edit) = self.edits.get_mut(id) {
             edit.asked.base = Some(tag);
@@ -421,7 +419,7 @@ impl<B: Clone> Outbox<B> {
         after.into_iter().filter_map(|id| self.edits.remove(id)).collect()
     }
 
-    /// Edits that were made on top of another.
+    /// Edits that build on another.
     fn after(&self, edit: &Edit<B>) -> impl Iterator<Item = &Edit<B>> {
         let id = edit.id;
         let of = self.edits.of(edit.asked.partition, &edit.asked.resource);
@@ -429,7 +427,7 @@ impl<B: Clone> Outbox<B> {
     }
 }
 
-/// Longer with each try, and not the same for all.
+/// Delay before the next attempt. It grows with each attempt and is partly random.
 pub(crate) fn wait(tries: u32, random: u64) -> Duration {
     let doubled = FIRST_WAIT.saturating_mul(1 << tries.saturating_sub(1).min(16));
     let most = doubled.min(LONGEST_WAIT);

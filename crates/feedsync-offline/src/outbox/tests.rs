@@ -40,7 +40,7 @@ fn delete(resource: &str) -> NewEdit<String> {
     edit(Method::Delete, resource, "")
 }
 
-/// What is left of an outbox that was in use.
+/// The outbox that is restored after a crash.
 fn crashed(outbox: &Outbox<String>) -> Outbox<String> {
     Outbox::restored(outbox.edits().cloned().collect::<Vec<_>>(), outbox.next())
 }
@@ -50,7 +50,7 @@ fn bodies(outbox: &Outbox<String>) -> Vec<(Method, Option<&str>)> {
 }
 
 #[test]
-fn what_was_never_sent_gives_way_to_what_replaces_it() {
+fn put_and_delete_replace_an_edit_that_was_never_sent() {
     let mut outbox = Outbox::default();
     let first = outbox.add(put("a", "1"));
     assert_eq!(first, Added::Queued(EditId(1)));
@@ -65,7 +65,7 @@ fn what_was_never_sent_gives_way_to_what_replaces_it() {
 }
 
 #[test]
-fn what_is_deleted_before_it_was_sent_was_never_made() {
+fn delete_of_an_unsent_post_removes_both() {
     let mut outbox = Outbox::default();
     outbox.add(post("n"));
     assert_eq!(outbox.add(put("pending/n", "m")), Added::Folded(EditId(1)));
@@ -76,7 +76,7 @@ fn what_is_deleted_before_it_was_sent_was_never_made() {
 }
 
 #[test]
-fn what_was_sent_is_left_alone_and_what_follows_waits_and_learns() {
+fn sent_edit_does_not_change_and_its_followers_wait_for_its_result() {
     let mut outbox = Outbox::default();
     outbox.add(post("n"));
     outbox.sends(EditId(1));
@@ -94,7 +94,7 @@ fn what_was_sent_is_left_alone_and_what_follows_waits_and_learns() {
 }
 
 #[test]
-fn lines_keep_their_order_and_hold_no_other_up() {
+fn queues_keep_their_order_and_do_not_delay_each_other() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
     outbox.add(put("b", "2"));
@@ -124,7 +124,7 @@ fn lines_keep_their_order_and_hold_no_other_up() {
 }
 
 #[test]
-fn edits_of_one_resource_keep_their_order_on_two_lines() {
+fn edits_of_one_resource_keep_their_order_across_queues() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
     outbox.sends(EditId(1));
@@ -133,7 +133,7 @@ fn edits_of_one_resource_keep_their_order_on_two_lines() {
 }
 
 #[test]
-fn a_released_edit_is_not_put_off_any_more() {
+fn released_edit_is_no_longer_put_off() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
     assert!(!outbox.release_one(EditId(1)), "it is not put off");
@@ -153,7 +153,7 @@ fn a_released_edit_is_not_put_off_any_more() {
 }
 
 #[test]
-fn who_needs_credentials_waits_for_them() {
+fn edit_without_credentials_is_held_until_released() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
     outbox.sends(EditId(1));
@@ -165,7 +165,7 @@ fn who_needs_credentials_waits_for_them() {
 }
 
 #[test]
-fn what_was_made_on_a_refused_edit_is_refused_with_it() {
+fn edits_that_build_on_a_refused_edit_are_refused_with_it() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
     outbox.sends(EditId(1));
@@ -180,7 +180,7 @@ fn what_was_made_on_a_refused_edit_is_refused_with_it() {
 }
 
 #[test]
-fn a_crash_while_sending_leaves_a_doubt_and_waiting_grows() {
+fn crash_while_sending_leaves_the_edit_doubtful_and_delays_grow() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
     outbox.sends(EditId(1));
@@ -201,13 +201,13 @@ fn a_crash_while_sending_leaves_a_doubt_and_waiting_grows() {
     assert_eq!(outbox.wakes(NOW).unwrap().since(NOW), LONGEST_WAIT / 2, "not all at once");
 }
 
-/// What happens to the applications of a world, their gateway and their server.
+/// Events for the applications, the gateway and the server of a world.
 #[derive(Debug, Clone)]
 enum Happening {
     Post,
     Put(usize),
     Delete(usize),
-    /// What is due is sent, and this becomes of it.
+    /// Due edits are sent with this result.
     Send(Fate),
     Later,
 }
@@ -252,13 +252,13 @@ struct World {
     made: u64,
     /// Members by their addresses at the server.
     members: BTreeMap<Location, String>,
-    /// Each edit by its key, in the order in which the server carried them out.
+    /// Each edit with its key, in the order in which the server carried them out.
     carried_out: Vec<(EditId, String, Option<String>)>,
-    /// Resource of each edit, by its key; of a member that was made here, the address that it had here.
+    /// Resource of each edit by its key; for a member that was created here, its temporary address.
     resources: BTreeMap<String, Location>,
-    /// Where each posted member is.
+    /// Server address of each posted member, by its temporary address.
     places: BTreeMap<Location, Location>,
-    /// The acknowledged edits that are to arrive, by their keys, with what they carry.
+    /// Acknowledged edits that must arrive, by their keys, with their contents.
     expected: BTreeMap<String, Option<String>>,
     errors: Vec<String>,
 }
@@ -290,12 +290,12 @@ impl World {
             Added::Vanished(_) | Added::Nothing | Added::Gone => None,
         };
         self.expected.extend(arrives.map(|key| (key, body)));
-        // What gave way need not arrive.
+        // Edits that were replaced need not arrive.
         let after = waiting(&self.outbox);
         self.expected.retain(|key, _| !before.contains(key) || after.contains(key));
     }
 
-    /// The resources that an application knows of.
+    /// Returns a resource that an application knows.
     fn known(&self, index: usize) -> Option<Location> {
         let pending = self.outbox.edits().map(|edit| edit.asked.resource.clone());
         let all: Vec<Location> = self.members.keys().cloned().chain(pending).collect();
@@ -306,7 +306,7 @@ impl World {
         for id in self.outbox.due(self.now()) {
             let doubted = self.outbox.edit(id).unwrap().progress == Progress::Doubtful;
             let edit = self.outbox.sends(id).unwrap().clone();
-            // Who is in doubt looks first.
+            // A doubtful edit is checked first.
             let arrived = self.carried_out.iter().any(|(_, key, _)| *key == edit.asked.key);
             let settlement = match fate {
                 Fate::LostBefore => Settlement::Lost { perhaps_arrived: false },
@@ -314,7 +314,7 @@ impl World {
                 Fate::Busy => Settlement::Later(None),
                 Fate::NeedsCredentials => Settlement::NeedsCredentials,
                 Fate::Refused => Settlement::Refused,
-                // Who knew a member by both its addresses edited what they had deleted by the other.
+                // The application knew the member by two addresses and deleted it by the other one.
                 _ if edit.asked.method != Method::Post
                     && !self.members.contains_key(&edit.asked.location) =>
                 {
@@ -405,8 +405,8 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Whatever happens, every acknowledged edit, or the one that took its place before it was sent, is
-    /// carried out once and in its order, or stands among the errors.
+    /// Every acknowledged edit, or the edit that replaced it before it was sent, is carried out once and in
+    /// its order. Otherwise it is among the errors.
     #[test]
     fn every_edit_arrives_once_and_in_order_or_is_an_error(script in vec(happening(), 1..60)) {
         let mut world = World::default();
@@ -430,7 +430,7 @@ proptest! {
         for key in arrived.keys() {
             prop_assert!(world.expected.contains_key(*key), "{key} was never to arrive");
         }
-        // Edits of one resource keep their order; of those of others each may pass what is put off.
+        // Edits of one resource keep their order. Edits of other resources may pass an edit that is put off.
         let mut last: BTreeMap<&Location, EditId> = BTreeMap::new();
         for (id, key, _) in &world.carried_out {
             let resource = &world.resources[key];

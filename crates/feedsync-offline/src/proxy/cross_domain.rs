@@ -1,33 +1,33 @@
-//! The cross-domain proxy: pages ask a server of another origin than theirs (BITSY 2.3).
+//! Cross-domain proxy: pages send requests to servers of other origins (BITSY 2.3).
 //!
-//! Requests are spoken to the AtomPub server at the same address, and neither addresses nor entities differ.
-//! What differs is what a browser is told: that the page may ask, and read the answer. It is never told so of
-//! what it keeps for that server (cookies, passwords): a page shows what it has been given itself.
+//! Requests are sent to the AtomPub server at the same address, with the same entities. Only the CORS headers
+//! differ: they allow the page to send requests and to read the responses. Credentials that the browser
+//! stores for the server (cookies, passwords) are never allowed. A page has to send its own.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
-/// Its name, `{namespace}local`.
+/// Name of the style, `{namespace}local`.
 pub(super) const NAME: &str = "{http://purl.org/BITSY/xdp}xd";
 
-/// What AtomPub needs.
+/// Methods that AtomPub needs.
 const METHODS: &str = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 
-/// What a page reads of the header of an answer, besides what any page may.
+/// Response headers that a page may read, in addition to those that every page may.
 const EXPOSED: &str = "Accept-Ranges, Age, Allow, Cache-Status, Content-Encoding, Content-Location, \
     Content-Range, Date, ETag, Link, Location, Retry-After, Vary, Via, Warning, WWW-Authenticate";
 
-/// For how many seconds a browser need not ask again.
+/// Time for which a browser may cache a preflight response, in seconds.
 const REMEMBERED: &str = "600";
 
-/// Whether a page may reach into the network of the gateway, which browsers ask about.
+/// Headers by which browsers ask whether a page may reach the private network of the gateway.
 const PRIVATE: [HeaderName; 2] = [
     HeaderName::from_static("access-control-request-private-network"),
     HeaderName::from_static("access-control-allow-private-network"),
 ];
 
-/// What a browser is told that asks before it sends what a page wants to send. All header fields may be sent:
-/// what was registered with a subscription must be (2.1.1), and that may be any.
+/// Response to a preflight request. All header fields are allowed: the headers registered with a subscription
+/// must be (2.1.1), and these may be any.
 pub(super) fn answer(method: &Method, asked: &HeaderMap) -> Option<Response<()>> {
     if method != Method::OPTIONS || !asked.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
@@ -52,11 +52,12 @@ pub(super) fn answer(method: &Method, asked: &HeaderMap) -> Option<Response<()>>
     Some(response)
 }
 
-/// Lets a page read an answer; to somebody else it is what it was, and another to pages.
+/// Changes the CORS headers of a response so that a page may read it. `Vary` says that the response depends
+/// on the origin.
 pub(super) fn adopt(headers: &mut HeaderMap, page: Option<&HeaderValue>) {
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
     let Some(page) = page else { return };
-    // What the server says of pages it says of those of its own origins.
+    // The server's headers are about pages of its own choice of origins.
     for name in [header::ACCESS_CONTROL_ALLOW_CREDENTIALS, header::ACCESS_CONTROL_EXPOSE_HEADERS] {
         headers.remove(name);
     }
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_question_of_a_browser_is_answered() {
+    fn only_preflight_requests_are_answered() {
         let asked = map(&[
             ("access-control-request-method", "PUT"),
             ("access-control-request-headers", "authorization,if-match"),
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reaches_into_a_network_is_told_that_it_may() {
+    fn private_network_access_is_allowed_on_request() {
         for (asks, told) in [("true", Some("true")), ("false", None)] {
             let asked = map(&[
                 ("access-control-request-method", "GET"),
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_reads_what_its_server_would_not_let_it_and_never_what_is_somebodys() {
+    fn page_may_read_the_response_without_stored_credentials() {
         let page = HeaderValue::from_static("https://app.example");
         let theirs = [
             ("access-control-allow-origin", "https://other.example"),

@@ -1,7 +1,7 @@
-//! Client proxy emulation: requests to a proxy are answered here as it would, from what its AtomPub server
-//! has (BITSY 2.3).
+//! Client proxy emulation: requests to a proxy are answered here from the data of its AtomPub server (BITSY
+//! 2.3).
 //!
-//! Each style has a file of its own, and an arm of [`Style`] that leads to it.
+//! Each style has its own file and a variant of [`Style`].
 
 mod cross_domain;
 
@@ -14,36 +14,36 @@ use crate::location::{Location, LocationError};
 /// A style of proxy that is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Style {
-    /// Pages of other origins than the server's ask as if a cross-domain proxy were there.
+    /// A cross-domain proxy, for pages of other origins than the server's.
     CrossDomain,
 }
 
 impl Style {
-    /// All that are emulated, in the order of `supportedProxies`.
+    /// All emulated styles, in the order of `supportedProxies`.
     pub const ALL: [Self; 1] = [Self::CrossDomain];
 
-    /// Its name, `{namespace}local`.
+    /// Name of the style, `{namespace}local`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CrossDomain => cross_domain::NAME,
         }
     }
 
-    /// The style of a name (`supportsProxy`).
+    /// Returns the style with a name (`supportsProxy`).
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|style| style.name() == name)
     }
 
-    /// What the proxy itself answers to a page that it serves, before the request is looked at as any other
-    /// (BI112). What it does not answer is asked of the server.
+    /// Response of the proxy itself to a page, before the request is handled like any other (BI112). Returns
+    /// none for requests that go to the server.
     pub fn answer(self, method: &Method, headers: &HeaderMap) -> Option<Response<()>> {
         match self {
             Self::CrossDomain => cross_domain::answer(method, headers),
         }
     }
 
-    /// Makes the header of any answer that of the proxy, to the page of this origin that it serves, if it is
-    /// one that asks.
+    /// Changes the headers of a response to those of the proxy. `page` is the origin of the requesting page,
+    /// if a page made the request.
     pub fn adopt(self, headers: &mut HeaderMap, page: Option<&HeaderValue>) {
         match self {
             Self::CrossDomain => cross_domain::adopt(headers, page),
@@ -51,7 +51,7 @@ impl Style {
     }
 }
 
-/// What requests are emulated, and how.
+/// The emulated prefixes and their styles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configuration(Vec<Emulated>);
 
@@ -61,50 +61,50 @@ struct Emulated {
     style: Style,
 }
 
-/// Why a configuration is none.
+/// Reason why a configuration is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigurationError {
     /// The document cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A `urlPrefix` is no address.
+    /// A `urlPrefix` is not an address.
     #[error("line {line}, column {column}: {error}")]
     Prefix {
         /// Line of the namespace.
         line: u32,
         /// Column of the namespace.
         column: u32,
-        /// What is wrong with it.
+        /// Cause of the error.
         error: LocationError,
     },
-    /// Two namespaces have the same prefix, or one that begins with the other (2.3, R-B24).
+    /// Two namespaces have the same prefix, or the prefix of one begins with that of the other (2.3, R-B24).
     #[error("line {line}, column {column}: the prefix {prefix} overlaps with {other}")]
     Overlap {
         /// Line of the second namespace.
         line: u32,
         /// Column of the second namespace.
         column: u32,
-        /// Its prefix.
+        /// Prefix of the second namespace.
         prefix: String,
-        /// The other one.
+        /// Prefix of the first namespace.
         other: String,
     },
-    /// No style of a namespace is emulated.
+    /// None of the styles of a namespace is supported.
     #[error("line {line}, column {column}: none of the styles of {prefix} is supported: {styles}")]
     Style {
         /// Line of the namespace.
         line: u32,
         /// Column of the namespace.
         column: u32,
-        /// Its prefix.
+        /// Prefix of the namespace.
         prefix: String,
-        /// The styles that it names.
+        /// Styles that the namespace names.
         styles: String,
     },
 }
 
 impl Configuration {
-    /// Reads the document that came from an address.
+    /// Reads a document that was fetched from this address.
     pub fn read(bytes: &[u8], address: &Location) -> Result<Self, ConfigurationError> {
         let mut emulated: Vec<Emulated> = Vec::new();
         for namespace in read_proxy_configuration(bytes, &ReadOptions::strict())? {
@@ -130,7 +130,7 @@ impl Configuration {
         Ok(Self(emulated))
     }
 
-    /// How a request is emulated: by its address, before anything else looks at it (2.3).
+    /// Style for a request, by its address. It is determined before any other handling (2.3).
     pub fn style_of(&self, request: &Location) -> Option<Style> {
         let found = self.0.iter().find(|one| request.as_str().starts_with(one.prefix.as_str()));
         found.map(|one| one.style)
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_must_not_overlap_however_they_are_spelt() {
+    fn overlapping_prefixes_are_rejected_in_any_spelling() {
         for other in ["http://a/b", "HTTP://A:80/b", "http://a/b/c", "http://a/", "http://a/%62"] {
             let refused = read(&[("http://a/b", XD), (other, XD)]).unwrap_err();
             assert!(matches!(refused, ConfigurationError::Overlap { line: 3, .. }), "{refused}");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_emulated_is_refused_and_named() {
+    fn invalid_configurations_are_rejected_with_their_position() {
         let refused = read(&[("http://a/", "xd")]).unwrap_err().to_string();
         assert!(refused.contains("nothing that a bitsy:namespace holds"), "{refused}");
         let refused = read(&[("http://a/", "x xmlns=\"urn:x\"")]).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What an application asks for when it subscribes (BITSY 2.1.1).
+//! Builder of the request for a subscription (BITSY 2.1.1).
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use crate::headers::{HeaderError, Registered};
 use crate::location::{Location, LocationError};
 use crate::relation::{Relation, RelationError};
 
-/// Relations that one application follows in one subscription at most.
+/// Maximum number of relations that one application follows in one subscription.
 const RELATIONS: usize = 64;
 
-/// Collects what a subscription is to be, in any order of calls.
+/// Collects the parameters of a subscription, in any order of calls.
 #[derive(Debug, Clone, Default)]
 pub struct SubscriptionBuilder {
     document: Option<Location>,
@@ -21,73 +21,73 @@ pub struct SubscriptionBuilder {
     proxy: Option<Location>,
 }
 
-/// Why there is no subscription.
+/// Reason why a subscription cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// No feed was named.
     #[error("no feed was named")]
     NoFeed,
-    /// The address of the feed, or of the configuration of a proxy, is none.
+    /// The address of the feed, or of the proxy configuration, is invalid.
     #[error(transparent)]
     Location(#[from] LocationError),
     /// A header cannot be registered.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// A relation is none.
+    /// A relation is invalid.
     #[error(transparent)]
     Relation(#[from] RelationError),
-    /// More relations than are followed.
+    /// More relations than the limit.
     #[error("more than {RELATIONS} link relations")]
     TooManyRelations,
 }
 
-/// What an application wants to have subscribed to.
+/// Parameters of a requested subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// The feed.
+    /// Address of the feed.
     pub feed: Location,
-    /// The headers that are sent, and by which the application is known.
+    /// Headers that are sent and that identify the application.
     pub registered: Registered,
-    /// Minutes between two rounds at least; 0 leaves it to us (R-B11).
+    /// Minimum time between two rounds, in minutes; 0 stands for the default (R-B11).
     pub interval: u16,
-    /// The relations of links that are followed.
+    /// Relations of the links that are followed.
     pub follows: BTreeSet<Relation>,
-    /// The configuration of the proxy that is emulated.
+    /// Address of the configuration of the emulated proxy.
     pub proxy: Option<Location>,
 }
 
 impl SubscriptionBuilder {
-    /// A builder for an application whose document has this address, if it has one: against it relative
-    /// addresses are resolved.
+    /// Creates a builder. Relative addresses are resolved against the address of the application's document,
+    /// if it has one.
     pub fn new(document: Option<Location>) -> Self {
         Self { document, ..Self::default() }
     }
 
-    /// Names the feed (`setFeed`).
+    /// Sets the feed (`setFeed`).
     pub fn set_feed(&mut self, url: &str) -> Result<&mut Self, BuildError> {
         self.feed = Some(Location::resolve(self.document.as_ref(), url)?);
         Ok(self)
     }
 
-    /// Registers a header in place of another (`setRequestHeader`).
+    /// Registers a header and replaces its previous value (`setRequestHeader`).
     pub fn set_request_header(&mut self, name: &str, value: &str) -> Result<&mut Self, BuildError> {
         self.registered.set(name, value)?;
         Ok(self)
     }
 
-    /// Registers one more value of a header (`addRequestHeader`).
+    /// Adds a value to a header (`addRequestHeader`).
     pub fn add_request_header(&mut self, name: &str, value: &str) -> Result<&mut Self, BuildError> {
         self.registered.add(name, value)?;
         Ok(self)
     }
 
-    /// Sets the least number of minutes between two rounds (`setInterval`).
+    /// Sets the minimum time between two rounds, in minutes (`setInterval`).
     pub fn set_interval(&mut self, minutes: u16) -> &mut Self {
         self.interval = minutes;
         self
     }
 
-    /// Has links of a relation followed (`addFollow`).
+    /// Adds a relation to follow (`addFollow`).
     pub fn add_follow(&mut self, relation: &str) -> Result<&mut Self, BuildError> {
         self.follows.insert(relation.parse()?);
         if self.follows.len() > RELATIONS {
@@ -96,13 +96,13 @@ impl SubscriptionBuilder {
         Ok(self)
     }
 
-    /// Names the configuration of a proxy (`setProxy`).
+    /// Sets the proxy configuration (`setProxy`).
     pub fn set_proxy(&mut self, url: &str) -> Result<&mut Self, BuildError> {
         self.proxy = Some(Location::resolve(self.document.as_ref(), url)?);
         Ok(self)
     }
 
-    /// What is wanted (`build`).
+    /// Builds the request (`build`).
     pub fn build(&self) -> Result<Wanted, BuildError> {
         let feed = self.feed.clone().ok_or(BuildError::NoFeed)?;
         Ok(Wanted {
@@ -116,8 +116,9 @@ impl SubscriptionBuilder {
 }
 
 impl Wanted {
-    /// Whether one subscription serves both: the same feed for the same people. One variant of it is stored, that
-    /// of who came first; who wants another is answered by its server, or not without a network (3, R-B28).
+    /// Whether one subscription serves both requests: the same feed in the same partition. The stored variant
+    /// is that of the first request. Applications that need another variant are answered by the server, or
+    /// not without a network (3, R-B28).
     pub fn matches(&self, other: &Self) -> bool {
         let partition = |wanted: &Self| Credentials::of(&wanted.registered).partition();
         self.feed == other.feed && partition(self) == partition(other)

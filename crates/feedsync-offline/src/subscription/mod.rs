@@ -1,4 +1,4 @@
-//! Subscriptions: a feed that is kept in step, for all applications that want the same of it (BITSY 2.1).
+//! Subscriptions: feeds that are fetched regularly for all applications with the same request (BITSY 2.1).
 
 pub mod builder;
 pub mod outcome;
@@ -21,72 +21,72 @@ pub use parts::Parts;
 use round::Round;
 use state::{State, Trigger};
 
-/// Between two rounds of a feed whose applications leave it to us.
+/// Time between two rounds if no application sets an interval.
 pub const DEFAULT_INTERVAL: Duration = Duration::from_secs(30 * 60);
 
-/// One application's hold on a subscription: what it asks for is taken back with it, and what others ask
-/// for stays (R-B13).
+/// Handle of one application's share in a subscription. When it is released, the application's requests end,
+/// and those of others remain (R-B13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Holder(pub u64);
 
-/// A feed that is kept in step.
+/// A subscription to a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     wanted: Wanted,
     partition: Partition,
     state: State,
-    /// When the feed may be asked for again; none if it may now.
+    /// Time from which the feed may be fetched again; none if it may be fetched now.
     due: Option<Time>,
-    /// When what it links to is asked for again, where a server wants it later.
+    /// Times at which linked resources are fetched again, where a server asked for a delay.
     retries: BTreeMap<Location, Time>,
-    /// Whether somebody asked for more while a round was under way.
+    /// Whether another round was requested during the present one.
     again: bool,
     last_updated: Option<Time>,
-    /// The first failure of the round, or of the last one.
+    /// First failure of the present round, or of the last one.
     failure: Option<Failure>,
-    /// What each application asks for.
+    /// Requests of each application.
     holders: BTreeMap<Holder, Hold>,
 }
 
-/// The first failure of a round: the reason why a subscription is paused that nobody paused (2.1.3).
+/// First failure of a round: the reason why a subscription is paused that nobody paused (2.1.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The address that was asked for.
+    /// Address of the failed request.
     pub location: Location,
-    /// Status of the response, or the one that stands for no response.
+    /// Status of the response, or the status that stands for a missing response.
     pub status: StatusCode,
 }
 
-/// What one application asks for.
+/// Requests of one application.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hold {
-    /// Minutes between two rounds at least; 0 leaves it to us.
+    /// Minimum time between two rounds, in minutes; 0 stands for the default.
     pub interval: u16,
-    /// The relations that it follows.
+    /// Relations that the application follows.
     pub follows: BTreeSet<Relation>,
 }
 
-/// That a subscription has ended: another one is needed (2.1.3).
+/// Error: the subscription has ended, and a new one is needed (2.1.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the subscription is closed")]
 pub struct ClosedError;
 
-/// How a round ended.
+/// Result of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// All was fetched, but for what servers want to be asked for later.
+    /// All resources were fetched, except those that servers asked to fetch later.
     Fetched {
-        /// From when on the feed itself may be asked for, if its server said so.
+        /// Earliest time for the next fetch of the feed, if its server named one.
         not_before: Option<Time>,
-        /// From when on what it links to may be asked for.
+        /// Earliest times for the next fetch of linked resources.
         later: BTreeMap<Location, Time>,
     },
-    /// Something failed that does not mend itself.
+    /// A permanent failure happened.
     Failed,
 }
 
 impl Subscription {
-    /// A new subscription of one application: it is about to begin (R-B18).
+    /// Creates a subscription for one application. Its state is [`State::Ready`] (R-B18).
     pub fn new(wanted: Wanted, holder: Holder) -> Self {
         let hold = Hold { interval: wanted.interval, follows: wanted.follows.clone() };
         Self {
@@ -102,13 +102,13 @@ impl Subscription {
         }
     }
 
-    /// Whether it serves what another application wants; a closed one serves nobody.
+    /// Whether the subscription satisfies another application's request. A closed one does not.
     pub fn serves(&self, wanted: &Wanted) -> bool {
         self.state != State::Closed && self.wanted.matches(wanted)
     }
 
-    /// Takes in another application that it serves. What it has stored already serves that one, too; what
-    /// that one follows besides begins with the next round, which begins at once if there is anything.
+    /// Adds an application whose request the subscription satisfies. The stored data serve it at once. If it
+    /// follows additional relations, a new round begins at once.
     pub fn join(&mut self, wanted: &Wanted, holder: Holder) {
         let before = self.follows();
         let hold = Hold { interval: wanted.interval, follows: wanted.follows.clone() };
@@ -119,68 +119,70 @@ impl Subscription {
         self.begin_if_more(&before);
     }
 
-    /// The feed.
+    /// Address of the feed.
     pub fn feed(&self) -> &Location {
         &self.wanted.feed
     }
 
-    /// The headers that are registered.
+    /// The registered headers.
     pub fn registered(&self) -> &Registered {
         &self.wanted.registered
     }
 
-    /// Whose data it is.
+    /// Partition of the subscription's data.
     pub fn partition(&self) -> Partition {
         self.partition
     }
 
-    /// The configuration of the proxy that is emulated.
+    /// Address of the configuration of the emulated proxy.
     pub fn proxy(&self) -> Option<&Location> {
         self.wanted.proxy.as_ref()
     }
 
-    /// Where it stands.
+    /// The present state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// When the server last answered for the feed, by the server's clock (2.1.2).
+    /// Time of the server's last response for the feed, by the server's clock (2.1.2).
     pub fn last_updated(&self) -> Option<Time> {
         self.last_updated
     }
 
-    /// Notes when the server says that it answered for the feed.
+    /// Sets the time of the server's last response for the feed, by the server's clock.
     pub fn answered(&mut self, at: Time) {
         self.last_updated = Some(at);
     }
 
-    /// Why it is paused; none if somebody paused it, and as long as it is not.
+    /// Failure because of which the subscription is paused. There is none if somebody paused it, or if it is
+    /// not paused.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref().filter(|_| self.state == State::Paused)
     }
 
-    /// Notes what a round fails at; what it failed at first counts.
+    /// Notes a failure of the round. The first one is kept.
     pub fn fails(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
     }
 
-    /// Minutes between two rounds, as an application reads them: the least that any asks for.
+    /// Minutes between two rounds, as applications read it: the minimum of all requests.
     pub fn interval(&self) -> u16 {
         let asked = self.holders.values().map(|hold| hold.interval).filter(|minutes| *minutes > 0);
         asked.min().unwrap_or(minutes(DEFAULT_INTERVAL))
     }
 
-    /// Sets what one application asks for; it holds from the end of this round, or of the next.
+    /// Sets the interval that one application requests. It applies from the end of this round, or of the
+    /// next.
     pub fn set_interval(&mut self, holder: Holder, minutes: u16) -> Result<(), ClosedError> {
         self.hold(holder).map(|hold| hold.interval = minutes)
     }
 
-    /// All relations that are followed.
+    /// All followed relations.
     pub fn follows(&self) -> BTreeSet<Relation> {
         self.holders.values().flat_map(|hold| &hold.follows).cloned().collect()
     }
 
-    /// Follows a relation (`addFollow`); what it leads to is fetched at once.
+    /// Adds a relation to follow (`addFollow`). Its links are fetched at once.
     pub fn add_follow(&mut self, holder: Holder, relation: Relation) -> Result<(), ClosedError> {
         let before = self.follows();
         self.hold(holder)?.follows.insert(relation);
@@ -188,7 +190,7 @@ impl Subscription {
         Ok(())
     }
 
-    /// Follows a relation no longer, if nobody else asks for it (`removeFollow`).
+    /// Removes a relation (`removeFollow`). It is still followed if another application requests it.
     pub fn remove_follow(
         &mut self,
         holder: Holder,
@@ -199,7 +201,7 @@ impl Subscription {
         })
     }
 
-    /// Sets the configuration of the proxy, which is read in the next round (2.1.2).
+    /// Sets the proxy configuration, which is read in the next round (2.1.2).
     pub fn set_proxy(&mut self, proxy: Option<Location>) -> Result<(), ClosedError> {
         if self.state == State::Closed {
             return Err(ClosedError);
@@ -208,30 +210,30 @@ impl Subscription {
         Ok(())
     }
 
-    /// Fetches nothing until it is resumed (`pause`). A round that is under way is not taken up again.
+    /// Pauses fetching until it is resumed (`pause`). The present round is not continued later.
     pub fn pause(&mut self) -> Option<State> {
         self.follow(Trigger::Pause)
     }
 
-    /// Goes on at once (`resume`).
+    /// Resumes fetching at once (`resume`).
     pub fn resume(&mut self) -> Option<State> {
         self.follow(Trigger::Resume)
     }
 
-    /// Ends it for one application, and for good with the last (`unsubscribe`).
+    /// Ends the subscription for one application. The last one closes it for good (`unsubscribe`).
     pub fn unsubscribe(&mut self, holder: Holder) -> Option<State> {
         self.holders.remove(&holder)?;
         self.holders.is_empty().then(|| self.follow(Trigger::Unsubscribe)).flatten()
     }
 
-    /// Ends it for all who hold it.
+    /// Closes the subscription for all applications.
     pub fn close(&mut self) -> Option<State> {
         self.holders.clear();
         self.follow(Trigger::Unsubscribe)
     }
 
-    /// Begins with the feed as soon as there is a network, since it is known to have changed; what is paused
-    /// stays so.
+    /// Requests a round as soon as there is a network, because the feed is known to have changed. A paused
+    /// subscription stays paused.
     pub fn refresh(&mut self) -> Option<State> {
         match self.state {
             State::Waiting => self.follow(Trigger::Resume),
@@ -247,7 +249,7 @@ impl Subscription {
         }
     }
 
-    /// A round that was under way is not any more: it begins again.
+    /// Notes that the present round was interrupted. A new round begins.
     pub fn interrupted(&mut self) {
         if self.state == State::Fetching {
             self.state = State::Ready;
@@ -255,25 +257,25 @@ impl Subscription {
         }
     }
 
-    /// Whether it begins as soon as there is a network.
+    /// Whether a round begins as soon as there is a network.
     pub fn is_ready(&self) -> bool {
         self.state == State::Ready
     }
 
-    /// Takes notice of the time; an answer is the new state. What has its own time does not wait for the
-    /// interval, and the feed does not begin with it.
+    /// Advances the state to a time and returns the new state if it changed. Resources with their own retry
+    /// time do not wait for the interval. Their round does not fetch the feed.
     pub fn elapse(&mut self, now: Time) -> Option<State> {
         let over = self.due().is_none_or(|due| due <= now);
         (self.state == State::Waiting && over).then(|| self.follow(Trigger::Elapsed)).flatten()
     }
 
-    /// When [`elapse`](Self::elapse) has to be called next.
+    /// Time of the next call of [`elapse`](Self::elapse).
     pub fn due(&self) -> Option<Time> {
         let times = self.retries.values().chain(&self.due).copied();
         times.min().filter(|_| self.state == State::Waiting)
     }
 
-    /// Begins a round, since there is a network and time for it.
+    /// Begins a round, since there is a network and capacity.
     pub fn begin(&mut self, now: Time) -> Option<Round> {
         self.follow(Trigger::Scheduled)?;
         self.failure = None;
@@ -291,8 +293,8 @@ impl Subscription {
         Some(Round::again(due))
     }
 
-    /// Ends a round. The interval runs from the end of one that fetched the feed; a server may make it
-    /// longer, never shorter (R-B11, R-B19).
+    /// Ends a round. The interval runs from the end of a round that fetched the feed. A server may extend it,
+    /// but not shorten it (R-B11, R-B19).
     pub fn end(&mut self, end: End, now: Time) -> Option<State> {
         match end {
             End::Failed => self.follow(Trigger::Failed),
@@ -316,7 +318,7 @@ impl Subscription {
         if matches!(trigger, Trigger::Resume | Trigger::Pause) {
             self.failure = None;
         }
-        // Who resumes or pauses has it begin with the feed.
+        // After resuming or pausing, the next round begins with the feed.
         if matches!(trigger, Trigger::Resume | Trigger::Pause | Trigger::Failed) {
             self.due = None;
         }
@@ -330,8 +332,8 @@ impl Subscription {
         self.holders.get_mut(&holder).ok_or(ClosedError)
     }
 
-    /// Nobody waits for the interval to see what was just asked for: it begins with the feed, now or as soon
-    /// as the round is over that did not know of it.
+    /// Requests a round if new relations are followed, without waiting for the interval. The round fetches
+    /// the feed, now or after the present round.
     fn begin_if_more(&mut self, before: &BTreeSet<Relation>) {
         if self.follows().is_subset(before) {
             return;
@@ -376,14 +378,14 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_the_least_time_between_two_rounds() {
+    fn interval_is_the_minimum_time_between_two_rounds() {
         let mut subscription = Subscription::new(wanted(10, &[]), ANNA);
         assert_eq!(subscription.state(), State::Ready);
         fetched(&mut subscription);
         assert_eq!(subscription.due(), Some(minutes_later(10)));
         assert_eq!(subscription.elapse(minutes_later(9)), None);
         assert_eq!(subscription.elapse(minutes_later(10)), Some(State::Ready));
-        // A server may ask for more time, and not for less.
+        // A server may extend the interval, and not shorten it.
         subscription.begin(minutes_later(10));
         let end = |minutes| End::Fetched {
             not_before: Some(minutes_later(minutes)),
@@ -400,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn applications_that_want_the_same_share_it_and_leave_it_one_by_one() {
+    fn matching_applications_share_a_subscription_and_leave_it_one_by_one() {
         let mut subscription = Subscription::new(wanted(30, &["enclosure"]), ANNA);
         fetched(&mut subscription);
         let other = wanted(5, &["related"]);
@@ -423,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_pauses_until_somebody_resumes() {
+    fn failure_pauses_until_resumed() {
         let mut subscription = Subscription::new(wanted(1, &[]), ANNA);
         subscription.begin(NOW);
         let failure = |status: u16| Failure {
@@ -438,7 +440,7 @@ mod tests {
         assert_eq!(subscription.elapse(minutes_later(1_000)), None);
         assert_eq!(subscription.begin(NOW), None);
         assert_eq!(subscription.resume(), Some(State::Ready));
-        // What ends after somebody paused changes nothing.
+        // A round that ends after a pause changes nothing.
         subscription.begin(NOW);
         assert_eq!(subscription.pause(), Some(State::Paused));
         assert_eq!(subscription.end(good(), NOW), None);
@@ -446,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn following_more_begins_at_once_and_following_less_waits() {
+    fn additional_relations_begin_a_round_at_once_and_removed_ones_do_not() {
         let mut subscription = Subscription::new(wanted(1, &["enclosure"]), ANNA);
         fetched(&mut subscription);
         subscription.add_follow(ANNA, "ENCLOSURE".parse().unwrap()).unwrap();
@@ -462,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_later_has_its_own_time_and_the_feed_keeps_its() {
+    fn linked_resources_have_their_own_retry_time_apart_from_the_feed() {
         let mut subscription = Subscription::new(wanted(10, &["enclosure"]), ANNA);
         subscription.begin(NOW);
         let linked: Location = "http://example.org/a".parse().unwrap();

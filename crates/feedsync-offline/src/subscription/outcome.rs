@@ -1,4 +1,4 @@
-//! What an answer to a request of a subscription means (BITSY 2.1.3, R-B19).
+//! Meaning of the responses to requests of a subscription (BITSY 2.1.3, R-B19).
 
 use std::time::Duration;
 
@@ -7,35 +7,35 @@ use http::{HeaderValue, StatusCode};
 
 use crate::time::Time;
 
-/// What becomes of a resource that was asked for.
+/// Result of a request for a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The answer is its representation.
+    /// The response is the representation of the resource.
     Stored,
-    /// What is stored is still its representation.
+    /// The stored representation is still valid.
     Unchanged,
-    /// It is asked for where the header `Location` says; for good, if the move is.
+    /// The resource is at the address in `Location`.
     Moved {
-        /// Where to, as the header has it.
+        /// Target, as given in the header.
         to: String,
-        /// Whether requests go there from now on.
+        /// Whether the move is permanent, so that later requests go to the target.
         for_good: bool,
     },
-    /// It cannot be had now, and the server says from when on to ask again.
+    /// The resource is not available now, and the server names the time for a retry.
     Later(Time),
-    /// It cannot be had: an error, and the subscription pauses.
+    /// The resource is not available. This is an error, and the subscription pauses.
     Failed,
 }
 
-/// Redirections that are followed in a row.
+/// Maximum number of consecutive redirections.
 pub const HOPS: usize = 10;
 
 impl Outcome {
-    /// What an answer means, but for its body: whether that can be what was asked for is asked of an
-    /// [`Outcome::Stored`] next.
+    /// Returns the meaning of a response without its body. The caller of an [`Outcome::Stored`] checks next
+    /// whether the body can be the requested resource.
     ///
-    /// 202 is inside 2xx, and pauses all the same; what was not asked for in parts does not come in
-    /// parts; 429 is a 503 by another name (R-B19).
+    /// 202 is a 2xx status and fails all the same. 206 fails because no parts were requested. 429 is treated
+    /// like 503 (R-B19).
     pub fn of(status: StatusCode, headers: &HeaderMap, now: Time) -> Self {
         match status.as_u16() {
             202 | 206 => Self::Failed,
@@ -52,10 +52,10 @@ impl Outcome {
     }
 }
 
-/// Servers are never asked again at once, nor left alone for longer than a day, whatever they say.
+/// Bounds of a server's retry time: never at once, and at most a day.
 const SPAN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(24 * 60 * 60));
 
-/// From when on a server wants to be asked again (RFC 9110 10.2.3).
+/// Time from which a server accepts another request (RFC 9110 10.2.3).
 pub fn retry_after(headers: &HeaderMap, now: Time) -> Option<Time> {
     let value = headers.get(header::RETRY_AFTER).map(HeaderValue::to_str)?.ok()?.trim();
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_says_when_to_come_back_in_seconds_or_by_date() {
+    fn retry_after_is_read_in_seconds_and_as_a_date() {
         let later = |millis| Outcome::Later(Time::from_millis(millis));
         for status in [429, 503] {
             assert_eq!(outcome(status, &[("retry-after", "120")]), later(1_120_000));

@@ -1,4 +1,4 @@
-//! A subscription taken apart, for storage.
+//! Conversion of subscriptions for storage.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use crate::authentication::Credentials;
 use crate::location::Location;
 use crate::time::Time;
 
-/// All that a subscription is made of.
+/// The stored parts of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
-    /// What the first application wanted.
+    /// Request of the first application.
     pub wanted: Wanted,
-    /// Where it stands.
+    /// State of the subscription.
     pub state: State,
-    /// When the feed may be asked for again; none if it may now.
+    /// Time from which the feed may be fetched again; none if it may be fetched now.
     pub due: Option<Time>,
-    /// When what it links to is asked for again, where a server wants it later.
+    /// Times at which linked resources are fetched again, where a server asked for a delay.
     pub retries: BTreeMap<Location, Time>,
-    /// Whether somebody asked for more while a round was under way.
+    /// Whether another round was requested during the present one.
     pub again: bool,
-    /// When the server last answered for the feed, by the server's clock.
+    /// Time of the server's last response for the feed, by the server's clock.
     pub last_updated: Option<Time>,
-    /// The first failure of the last round.
+    /// First failure of the last round.
     pub failure: Option<Failure>,
-    /// What each application asks for.
+    /// Requests of each application.
     pub holders: BTreeMap<Holder, Hold>,
 }
 
 impl Subscription {
-    /// What it is made of.
+    /// Returns the parts of the subscription.
     pub fn parts(&self) -> Parts {
         Parts {
             wanted: self.wanted.clone(),
@@ -45,7 +45,7 @@ impl Subscription {
         }
     }
 
-    /// The subscription that was made of these.
+    /// Restores a subscription from its parts.
     pub fn restored(parts: Parts) -> Self {
         let Parts { wanted, state, due, retries, again, last_updated, failure, holders } = parts;
         let partition = Credentials::of(&wanted.registered).partition();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subscription_is_the_same_again_of_its_parts() {
+    fn subscription_is_restored_from_its_parts() {
         let mut builder = SubscriptionBuilder::new(None);
         builder.set_feed("http://example.org/feed").unwrap().set_interval(7);
         builder.set_proxy("http://example.org/proxy").unwrap();

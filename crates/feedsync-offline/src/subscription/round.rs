@@ -1,14 +1,7 @@
-//! One round of a subscription: the feed, then what it links to (BITSY 2.1.3; 2.1.4 is announced and
-//! missing, so this is ours, R-B21).
+//! One round of a subscription: the feed, then the resources that it links to. BITSY 2.1.4 is announced and
+//! missing, so these rules are ours (BITSY 2.1.3, R-B21).
 //!
-//! - The configuration of the proxy comes first, then the feed. Links of the relations that are followed,
-//!   of the feed and of its entries, come next, in document order, each address once.
-//! - A link is followed one hop deep. Pages of the feed are the exception: where `next` or `prev-archive`
-//!   is followed, each page is read as the feed is.
-//! - Every resource is tried before the round ends: one that fails keeps no other back, and one failure
-//!   makes the round a failure (R-B19).
-//! - What a network took away is tried again when there is one; it is neither success nor failure (BI67).
-//! - A round of what a server asked to try later fetches that and nothing else.
+//! - A round for resources that a server asked to retry later fetches only these.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -17,10 +10,10 @@ use super::outcome::HOPS;
 use crate::location::Location;
 use crate::time::Time;
 
-/// Addresses that one round asks for at most; what a feed links to beyond that is left out.
+/// Maximum number of addresses that one round requests. Further links of a feed are left out.
 pub const MOST: usize = 100_000;
 
-/// What a resource is to its subscription.
+/// Role of a resource in its subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// The configuration of the proxy.
@@ -29,48 +22,49 @@ pub enum Part {
     Feed,
     /// Another page of the feed.
     Page,
-    /// What a followed link leads to.
+    /// The target of a followed link.
     Linked,
 }
 
 /// A request that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetch {
-    /// What is asked for.
+    /// Role of the requested resource.
     pub part: Part,
-    /// The address under which the answer is stored.
+    /// Address under which the response is stored.
     pub location: Location,
-    /// Where the request goes: elsewhere after a redirection.
+    /// Address of the request, which differs after a redirection.
     pub request: Location,
-    /// Redirections so far.
+    /// Number of redirections so far.
     hops: usize,
 }
 
-/// What became of a request.
+/// Result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// There is a representation, new or as it was, and this is what it leads to.
+    /// There is a representation, new or unchanged, and these are the resources that it leads to.
     Fetched(Vec<(Part, Location)>),
-    /// It is elsewhere.
+    /// The resource is at another address.
     Moved(Location),
-    /// The server wants to be asked later.
+    /// The server asked for a retry at this time.
     Later(Time),
-    /// It cannot be had.
+    /// The resource is not available.
     Failed,
     /// There was no network.
     Lost,
 }
 
-/// What became of the round with it.
+/// Effect of a result on the round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// The request is done with, and goes on elsewhere if it moved.
+    /// The request is complete, or continues at another address after a redirection.
     Yes,
-    /// It moved once too often, or in a circle: that is a failure of the server (R-B19).
+    /// The request had too many redirections or a redirection to itself. This is a failure of the server
+    /// (R-B19).
     AsFailure,
 }
 
-/// A round that is under way.
+/// A round in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
     queue: VecDeque<Fetch>,
@@ -82,20 +76,20 @@ pub struct Round {
 }
 
 impl Round {
-    /// A round of all there is.
+    /// Creates a round for the proxy configuration and the feed.
     pub fn whole(feed: &Location, proxy: Option<&Location>) -> Self {
         let parts = proxy.map(|proxy| (Part::Proxy, proxy.clone())).into_iter();
         Self::of(parts.chain([(Part::Feed, feed.clone())]))
     }
 
-    /// Asks for the feed where it has moved for good.
+    /// Requests the feed at its permanent new address.
     pub fn ask_at(&mut self, moved: &Location) {
         for fetch in self.queue.iter_mut().filter(|fetch| fetch.part == Part::Feed) {
             fetch.request = moved.clone();
         }
     }
 
-    /// A round of what was to be asked for later.
+    /// Creates a round for linked resources whose retry is due.
     pub fn again(linked: impl IntoIterator<Item = Location>) -> Self {
         Self::of(linked.into_iter().map(|location| (Part::Linked, location)))
     }
@@ -113,14 +107,15 @@ impl Round {
         round
     }
 
-    /// The next request, if nothing under way comes before it.
+    /// The next request in the queue.
     pub fn peek(&self) -> Option<&Fetch> {
         self.queue.front()
     }
 
-    /// The next request; several may be under way at once. It must be settled.
+    /// Takes the next request, if it may be sent now. Several may be in progress at once. Each must be
+    /// settled.
     pub fn take_next(&mut self) -> Option<Fetch> {
-        // The proxy tells where the rest is, and the feed what there is.
+        // The proxy configuration and the feed determine the other requests.
         let first = self.queue.front()?;
         let alone = matches!(first.part, Part::Proxy | Part::Feed);
         if alone && self.underway > 0 {
@@ -130,12 +125,13 @@ impl Round {
         self.queue.pop_front()
     }
 
-    /// Takes in what became of a request.
+    /// Applies the result of a request.
     pub fn settle(&mut self, fetch: Fetch, settled: Settled) -> Counted {
         self.underway -= 1;
         match settled {
             Settled::Fetched(leads) => self.queue(leads),
-            // Whoever sent it elsewhere may have been part of the network that went.
+            // The redirection may have come from the network that was lost, so the request starts at its
+            // first address.
             Settled::Lost => {
                 let request = fetch.location.clone();
                 self.queue.push_front(Fetch { request, hops: 0, ..fetch });
@@ -158,7 +154,7 @@ impl Round {
         Counted::Yes
     }
 
-    /// How the round ended, once it has.
+    /// Result of the round, once it has ended.
     pub fn end(&self) -> Option<End> {
         if self.underway > 0 || !self.queue.is_empty() {
             return None;
@@ -196,7 +192,7 @@ mod tests {
         Settled::Fetched(Vec::new())
     }
 
-    /// Settles each request as `world` says; the addresses in the order in which they were asked for.
+    /// Settles each request as `world` says. Returns the addresses in the order of the requests.
     fn played(mut round: Round, world: impl Fn(&Fetch) -> Settled) -> (Vec<String>, End) {
         let mut asked = Vec::new();
         while let Some(fetch) = round.take_next() {
@@ -212,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn the_feed_comes_first_and_each_link_once() {
+    fn feed_is_requested_first_and_each_link_once() {
         let round = Round::whole(&at("feed"), Some(&at("proxy")));
         let (asked, end) = played(round, |fetch| match fetch.part {
             Part::Feed => linked(&["a", "b", "a", "feed", "c"]),
-            // A link is followed one hop deep: what it leads to is not for the world to say.
+            // Links are followed one hop deep, so linked resources lead nowhere.
             _ => fetched(),
         });
         assert_eq!(asked, ["proxy", "feed", "a", "b", "c"]);
@@ -224,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_for_before_the_feed_says_what_there_is() {
+    fn links_are_requested_after_the_feed_only() {
         let mut round = Round::whole(&at("feed"), Some(&at("proxy")));
         let proxy = round.take_next().unwrap();
         assert_eq!(round.take_next(), None);
@@ -241,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn one_failure_keeps_no_other_back_and_makes_the_round_a_failure() {
+    fn failure_does_not_stop_other_requests_and_fails_the_round() {
         let (asked, end) = played(Round::whole(&at("feed"), None), |fetch| {
             match fetch.location.as_str().rsplit('/').next() {
                 Some("feed") => linked(&["a", "b", "c"]),
@@ -255,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_asked_for_later_is_kept_with_its_time() {
+    fn retry_times_of_linked_resources_and_of_the_feed_are_returned() {
         let (_, end) = played(Round::whole(&at("feed"), None), |fetch| match fetch.part {
             Part::Feed => linked(&["a", "b"]),
             _ if fetch.location == at("a") => Settled::Later(LATER),
@@ -272,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_network_took_away_is_asked_for_again() {
+    fn requests_lost_with_the_network_are_repeated() {
         let mut round = Round::whole(&at("feed"), None);
         let feed = round.take_next().unwrap();
         round.settle(feed, linked(&["a", "b"]));
@@ -287,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_are_followed_so_far_and_never_in_a_circle() {
+    fn redirections_are_limited_and_circles_fail() {
         let moves = |fetch: &Fetch| match fetch.hops {
             0 => Settled::Moved(at("elsewhere")),
             _ => fetched(),
@@ -303,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_read_on_and_on_and_what_is_too_much_is_left_out() {
+    fn pages_are_followed_up_to_the_limit_of_addresses() {
         let world = |fetch: &Fetch| {
             let next = Settled::Fetched(vec![
                 (Part::Linked, at(&format!("{}-a", fetch.location.as_str().len()))),

@@ -1,33 +1,34 @@
-//! The states of a subscription (BITSY 2.1.3).
+//! States of a subscription (BITSY 2.1.3).
 //!
-//! The text promises numbers and gives one, `WAITING = 2` in an example; the order in which it names the
-//! states agrees with it (R-B14). What its diagram leaves out is settled as R-B19 has it: one may pause and
-//! unsubscribe in every state but the last, and what means nothing in a state changes nothing.
+//! The document announces numbers and gives one, `WAITING = 2` in an example. The order in which it names the
+//! states agrees with that number (R-B14). Transitions that its diagram omits follow R-B19: pausing and
+//! unsubscribing are possible in every state but the last. A trigger without meaning in a state changes
+//! nothing.
 
-/// Where a subscription stands.
+/// State of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum State {
-    /// Nothing is fetched until it is resumed.
+    /// Nothing is fetched until the subscription is resumed.
     Paused = 0,
-    /// The feed and what it links to are being fetched; without a network it waits for one.
+    /// The feed and its linked resources are being fetched. Without a network the round waits for one.
     Fetching = 1,
-    /// All is as new as was asked for, until the interval is over.
+    /// All data are current until the interval is over.
     Waiting = 2,
-    /// It begins as soon as there is a network, and time for it.
+    /// A round begins as soon as there is a network and capacity.
     Ready = 3,
-    /// The end: nothing is fetched any more.
+    /// Final state: nothing is fetched any more.
     Closed = 4,
 }
 
-/// What happens to a subscription.
+/// Event that may change the state of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trigger {
-    /// There is a network, and time to fetch.
+    /// There is a network and capacity for a round.
     Scheduled,
-    /// All was fetched, or what was not may be asked for later.
+    /// All resources were fetched, except those that may be fetched later.
     Fetched,
-    /// Something failed that does not mend itself.
+    /// A permanent failure happened.
     Failed,
     /// The interval is over.
     Elapsed,
@@ -49,12 +50,12 @@ impl State {
         self as u16
     }
 
-    /// The state of a number.
+    /// Returns the state with a number.
     pub fn of_number(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// The name of its constant.
+    /// Name of the constant in the interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Paused => "PAUSED",
@@ -65,7 +66,7 @@ impl State {
         }
     }
 
-    /// The state that follows; none if it stays.
+    /// Returns the state after a trigger; none if the state does not change.
     pub const fn after(self, trigger: Trigger) -> Option<Self> {
         match (self, trigger) {
             (Self::Closed, _) => None,
@@ -89,10 +90,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_after_every_trigger_is_as_the_diagram_has_it() {
+    fn every_transition_follows_the_diagram() {
         let triggers = [Scheduled, Fetched, Failed, Elapsed, Pause, Resume, Unsubscribe];
         let stays = None;
-        // In the order of the triggers.
+        // Columns in the order of the triggers.
         let table = [
             (Paused, [stays, stays, stays, stays, stays, Some(Ready), Some(Closed)]),
             (
