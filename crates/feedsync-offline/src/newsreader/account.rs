@@ -1,4 +1,5 @@
-//! Who asks: by what somebody is known to a server, and here while that is away.
+//! Identity of a newsreader's user: the credentials that a server accepts, which also identify the user here
+//! without a network.
 
 use std::fmt;
 
@@ -11,52 +12,52 @@ use crate::authentication::Partition;
 use crate::location::Location;
 use crate::time::Time;
 
-/// Sessions of one account that are remembered: several newsreaders may be open.
+/// Maximum number of stored sessions of one account. Several newsreaders may use it at once.
 const MOST_SESSIONS: usize = 16;
 
-/// By what a request says who asks.
+/// Credentials of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// By nothing.
+    /// The request has no credentials.
     Nobody,
-    /// By what a server gave when somebody signed in.
+    /// A session that a server issued at sign-in.
     Session(Secret),
-    /// By a field of the header, in each request.
+    /// A header field in each request.
     Field(SignIn),
 }
 
-/// How somebody shows who they are, to be shown again.
+/// Way in which a user signs in, stored to repeat it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SignIn {
-    /// A name and a password, for which there is a session.
+    /// A name and a password, for which the server issues a session.
     Password {
-        /// The name.
+        /// User name.
         name: String,
-        /// The password.
+        /// Password.
         password: String,
-        /// What `Authorization` says besides, to whoever stands before the server.
+        /// Additional `Authorization` header, for a proxy in front of the server.
         besides: Option<String>,
     },
-    /// A field of the header and what it says.
+    /// Name and value of a header field.
     Field(String, String),
-    /// A session that was there before the gateway was: it cannot be renewed.
+    /// A session that existed before the gateway was used. It cannot be renewed.
     Session,
 }
 
-/// Somebody who was answered by a server.
+/// A user to whom a server has responded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Whose answers and changes these are: who shows other credentials is somebody else.
+    /// Partition of the account's responses and changes. Other credentials have another partition.
     pub partition: Partition,
-    /// How the server is spoken to.
+    /// Interface of the server.
     pub interface: Interface,
-    /// Where it is.
+    /// Address of the server.
     pub base: Location,
-    /// How they sign in.
+    /// Way in which the user signs in.
     pub sign_in: SignIn,
-    /// What they were given for it, the newest last.
+    /// Sessions that the server issued, the newest last.
     pub sessions: Vec<String>,
-    /// When the server knew them last.
+    /// Time at which the server last accepted the account.
     pub seen: Time,
 }
 
@@ -72,7 +73,7 @@ impl Account {
         Self { partition, interface, base, sign_in, sessions, seen: Time::default() }
     }
 
-    /// What they are called, if they say it: one account may have had another password before.
+    /// User name, if the credentials contain one. The account may have had another password before.
     pub(super) fn name(&self) -> Option<String> {
         match &self.sign_in {
             SignIn::Password { name, .. } => Some(name.clone()),
@@ -89,17 +90,17 @@ impl Account {
         }
     }
 
-    /// The session that is shown.
+    /// The newest session.
     pub(super) fn session(&self) -> Option<&str> {
         self.sessions.last().map(String::as_str)
     }
 
-    /// Whether a session is among those that are forgotten next.
+    /// Whether a session is in the older half, which is discarded first.
     pub(super) fn is_rare(&self, session: &str) -> bool {
         self.sessions.iter().rev().skip(MOST_SESSIONS / 2).any(|known| known == session)
     }
 
-    /// Notes a session; whether that is news.
+    /// Adds a session as the newest one. Returns whether that is a change.
     pub(super) fn add_session(&mut self, session: &str) -> bool {
         if self.session() == Some(session) {
             return false;
@@ -113,18 +114,18 @@ impl Account {
 }
 
 impl SignIn {
-    /// As text, to be stored.
+    /// Serialized form, for storage.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What such a text says; nothing if it is none.
+    /// Parses the stored form; none if it is invalid.
     pub fn of_text(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
-/// Whose data it is. Only digests of secrets are compared: how long that takes tells nothing of them.
+/// Partition of an account. It is a digest, so the duration of a comparison reveals nothing of the secrets.
 pub(super) fn partition(
     interface: Interface,
     base: &Location,

@@ -1,4 +1,4 @@
-//! What is kept of whom: answers, and changes in their order.
+//! Stored responses of each account, and its changes in their order.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,38 +14,38 @@ use crate::interceptor::{Change, Content};
 use crate::location::Location;
 use crate::time::Time;
 
-/// Accounts at most.
+/// Maximum number of accounts.
 pub(super) const MOST_ACCOUNTS: usize = 32;
 
-/// Answers at most, of all accounts.
+/// Maximum number of stored responses of all accounts.
 pub(super) const MOST_KEPT: usize = 10_000;
 
-/// Bytes of answers at most, of all accounts.
+/// Maximum size of the stored responses of all accounts, in bytes.
 pub(super) const KEPT_BYTES: u64 = 256 << 20;
 
-/// Changes of an account at most that its server has.
+/// Maximum number of stored changes of an account that its server has received.
 pub(super) const MOST_SENT: usize = 20_000;
 
-/// It is noted so often that somebody was seen.
+/// Interval after which an account's last use is stored again.
 const SEEN: std::time::Duration = std::time::Duration::from_secs(3_600);
 
-/// What is kept of whom.
+/// Stored data of all accounts.
 #[derive(Debug)]
 pub struct Accounts {
     pub(super) accounts: BTreeMap<Partition, Account>,
     kept: BTreeMap<(Partition, Key), Kept>,
     pub(super) written: BTreeMap<WrittenId, Written>,
-    /// The next place of a change.
+    /// Number of the next change.
     next: u64,
-    /// Who is not known to their server any more: nothing of theirs is sent until they sign in again.
+    /// Accounts that their servers no longer accept. Nothing is sent for them until they sign in again.
     held: HashSet<Partition>,
-    /// Accounts whose server asked to be left alone, and until when.
+    /// Accounts whose server asked for a pause, and its end.
     put_off: HashMap<Partition, Time>,
-    /// Changes at which their server fails: how often, and since when.
+    /// Changes at which their server fails: number of failures, and time of the first.
     faults: HashMap<WrittenId, (u32, Time)>,
 }
 
-/// How often, and for how long, a server may fail at one change until that change is an error.
+/// Number and duration of a server's failures at a change after which the change is an error.
 const FAULTS: (u32, std::time::Duration) = (10, std::time::Duration::from_secs(15 * 60));
 
 impl Default for Accounts {
@@ -55,7 +55,7 @@ impl Default for Accounts {
 }
 
 impl Accounts {
-    /// What goes on from what was stored.
+    /// Restores the accounts from the stored rows.
     pub fn restored(rows: Rows) -> Self {
         let ids = rows.written.iter().map(|written| written.id);
         let last = ids.chain(rows.kept.iter().map(|kept| kept.stamp)).max();
@@ -70,13 +70,13 @@ impl Accounts {
         }
     }
 
-    /// Who asks, if somebody was answered who showed the same.
+    /// Returns the account with these credentials, if its server has responded to it.
     pub fn whose(&self, interface: Interface, base: &Location, who: &Who) -> Option<Partition> {
         let (sign_in, session) = match who {
             Who::Nobody => return None,
             Who::Field(field) => (field, None),
             Who::Session(session) => {
-                // A session of this server, whoever else may have one that begins alike.
+                // Sessions of this server only are compared, and by their digests.
                 let shown = partition(interface, base, &SignIn::Session, Some(session.as_str()));
                 let is_it = |known: &&Account| {
                     let of = |known: &String| {
@@ -86,7 +86,7 @@ impl Accounts {
                         && known.base == *base
                         && known.sessions.iter().any(of)
                 };
-                // Whoever was given it last.
+                // The account that received the session last.
                 let known = self.accounts.values().filter(is_it).max_by_key(|known| known.seen);
                 return known.map(|known| known.partition);
             }
@@ -95,17 +95,17 @@ impl Accounts {
         self.accounts.contains_key(&partition).then_some(partition)
     }
 
-    /// Somebody, by what they are known.
+    /// Returns the account of a partition.
     pub fn account(&self, partition: Partition) -> Option<&Account> {
         self.accounts.get(&partition)
     }
 
-    /// The session of who signs in without a network, if they did before, in the same way.
+    /// Session for a sign-in without a network, if the same credentials signed in before.
     pub fn session(&self, interface: Interface, base: &Location, sign_in: &SignIn) -> Option<&str> {
         self.accounts.get(&partition(interface, base, sign_in, None))?.session()
     }
 
-    /// Notes that a server gave a session to who signed in.
+    /// Notes that a server issued a session at sign-in.
     pub fn signed_in(
         &mut self,
         (interface, base): (Interface, &Location),
@@ -117,12 +117,13 @@ impl Accounts {
         let nameless = partition(interface, base, &SignIn::Session, Some(session));
         let to = account.partition;
         let mut changes = self.knows(account, Some(session), true, now).1;
-        // The session was there before anybody signed in here.
+        // The session may have been in use before anybody signed in here.
         changes.extend(self.hand_over(&HashSet::from([nameless]), to));
         changes
     }
 
-    /// Notes that a server answered who shows this; whether it `is_proof` that it knows them.
+    /// Notes that a server responded to a request with these credentials. `is_proof` says whether the
+    /// response proves that the server accepts them.
     pub fn answered(
         &mut self,
         (interface, base): (Interface, &Location),
@@ -140,7 +141,7 @@ impl Accounts {
             };
             return Some(self.knows(account, session, is_proof, now));
         }
-        // Who says a name is not yet who is called so.
+        // Credentials without proof may be false.
         if !is_proof {
             return None;
         }
@@ -167,7 +168,7 @@ impl Accounts {
         let is_new = !self.accounts.contains_key(&partition);
         let known = self.accounts.entry(partition).or_insert(account);
         let has_session = session.is_some_and(|session| known.add_session(session));
-        // What is shown besides may be another.
+        // The additional header may have changed.
         let is_other = std::mem::replace(&mut known.sign_in, sign_in) != known.sign_in;
         if is_new || has_session || is_other || now.since(known.seen) > SEEN {
             known.seen = now;
@@ -181,8 +182,8 @@ impl Accounts {
         (partition, changes)
     }
 
-    /// Whoever has another password now goes on with what they changed under the one before, which their server does
-    /// not know any more: of two that it knows, each has its own.
+    /// Transfers unsent changes from accounts with the same name and server that the server no longer
+    /// accepts, as after a change of password. Accounts that the server accepts keep their changes.
     fn inherit(&mut self, partition: Partition) -> Vec<Change> {
         let Some(account) = self.accounts.get(&partition) else { return Vec::new() };
         let Some(name) = account.name() else { return Vec::new() };
@@ -197,7 +198,7 @@ impl Accounts {
         self.hand_over(&before, partition)
     }
 
-    /// What the server does not have yet of some is another's.
+    /// Transfers unsent changes to another account.
     fn hand_over(&mut self, from: &HashSet<Partition>, to: Partition) -> Vec<Change> {
         let theirs = self
             .written
@@ -231,13 +232,13 @@ impl Accounts {
         changes
     }
 
-    /// The last change that is in what a server answers that is asked now.
+    /// Number of the last change that a server's next response includes.
     pub fn stamp(&self, partition: Partition) -> WrittenId {
         let first = self.pending(partition).next().map(|written| written.id.0);
         WrittenId(first.unwrap_or(self.next).saturating_sub(1))
     }
 
-    /// Keeps an answer, and lets go of what there is no room for.
+    /// Stores a response, and discards the oldest responses beyond the limits.
     pub fn keep(&mut self, kept: Kept) -> Vec<Change> {
         let partition = kept.partition;
         let mut changes = vec![Change::Kept(Box::new(kept.clone()))];
@@ -253,7 +254,7 @@ impl Accounts {
         changes
     }
 
-    /// Lets go of answers whose bytes are damaged.
+    /// Discards responses whose bytes are damaged.
     pub(crate) fn damaged(&mut self, is_it: &impl Fn(&Content) -> bool) -> Vec<Change> {
         let damaged = self.kept.iter().filter(|(_, kept)| is_it(&kept.content));
         let damaged: Vec<(Partition, Key)> = damaged.map(|(key, _)| *key).collect();
@@ -265,7 +266,7 @@ impl Accounts {
         Change::KeptGone { partition, key }
     }
 
-    /// Lets go of changes that every answer has.
+    /// Discards sent changes that every stored response includes.
     pub(super) fn prune(&mut self, partition: Partition) -> Vec<Change> {
         let mut changes = Vec::new();
         loop {
@@ -279,7 +280,7 @@ impl Accounts {
                 changes.push(Change::WrittenGone(id));
             }
             match oldest {
-                // It is so old that more has changed since than is in it.
+                // The oldest response lacks too many changes, so it is discarded.
                 Some((_, key)) if left.len() > MOST_SENT => {
                     changes.push(self.kept_gone(partition, key));
                 }
@@ -288,12 +289,12 @@ impl Accounts {
         }
     }
 
-    /// An answer that was kept.
+    /// Returns a stored response.
     pub fn kept(&self, partition: Partition, key: Key) -> Option<&Kept> {
         self.kept.get(&(partition, key))
     }
 
-    /// All bytes that are needed.
+    /// Contents of all stored responses.
     pub fn contents(&self) -> impl Iterator<Item = Content> {
         self.kept.values().map(|kept| kept.content)
     }
@@ -307,7 +308,7 @@ impl Accounts {
         self.kept_of(partition).map(|kept| &kept.facts)
     }
 
-    /// What was changed since an answer, and the answers that have articles which may come into it.
+    /// Returns the changes since a response, and other responses with articles that may be inserted into it.
     pub fn overlay(&self, kept: &Kept) -> (Overlay, Vec<Content>) {
         let after = (std::ops::Bound::Excluded(kept.stamp), std::ops::Bound::Unbounded);
         let since = self.written.range(after).map(|(_, written)| written);
@@ -332,7 +333,7 @@ impl Accounts {
         (overlay, others.into_iter().map(|other| other.content).collect())
     }
 
-    /// What is known of articles, with all changes.
+    /// Known facts about articles, including all changes. `only` restricts the articles.
     pub(super) fn known(
         &self,
         partition: Partition,
@@ -374,7 +375,7 @@ impl Accounts {
         known.into_iter().map(|(article, (_, _, fact))| (article, fact)).collect()
     }
 
-    /// The changes that a server does not have yet, in their order.
+    /// Changes that a server has not received, in their order.
     pub fn pending(&self, partition: Partition) -> impl Iterator<Item = &Written> {
         self.written.values().filter(move |it| it.partition == partition && !it.is_sent)
     }
@@ -384,12 +385,12 @@ impl Accounts {
         self.accounts.values()
     }
 
-    /// Whether nothing of an account is sent until it signs in again.
+    /// Whether nothing is sent for an account until it signs in again.
     pub fn is_held(&self, partition: Partition) -> bool {
         self.held.contains(&partition)
     }
 
-    /// Who made changes that can be sent.
+    /// Accounts with changes that can be sent.
     pub fn waiting(&self) -> Vec<&Account> {
         let pending = self.written.values().filter(|written| !written.is_sent);
         let whose: HashSet<Partition> = pending.map(|written| written.partition).collect();
@@ -399,12 +400,12 @@ impl Accounts {
         self.accounts.values().filter(is_due).collect()
     }
 
-    /// The next change that is sent.
+    /// The next change to send.
     pub fn next_due(&self, partition: Partition) -> Option<&Written> {
         self.pending(partition).next().filter(|_| !self.held.contains(&partition))
     }
 
-    /// Sends nothing of theirs until they sign in again; whether that is news.
+    /// Holds all changes of an account until it signs in again. Returns whether that is new.
     pub fn hold(&mut self, partition: Partition) -> bool {
         self.held.insert(partition)
     }
@@ -424,14 +425,15 @@ impl Accounts {
         self.put_off.values().copied().filter(|until| *until > now).min()
     }
 
-    /// Notes that a server failed at a change; whether it has done so for so long that the change is at fault.
+    /// Notes that a server failed at a change. Returns whether it has failed for so long that the change is
+    /// at fault.
     pub fn fails(&mut self, id: WrittenId, now: Time) -> bool {
         let (count, since) = self.faults.entry(id).or_insert((0, now));
         *count = count.saturating_add(1);
         *count >= FAULTS.0 && now.since(*since) >= FAULTS.1
     }
 
-    /// Notes that a server has a change.
+    /// Notes that a server has received a change.
     pub fn sent(&mut self, id: WrittenId) -> Vec<Change> {
         self.faults.remove(&id);
         let Some(written) = self.written.get_mut(&id) else { return Vec::new() };
@@ -443,7 +445,7 @@ impl Accounts {
         changes
     }
 
-    /// Gives a change up that its server has refused.
+    /// Removes a change that its server has refused.
     pub fn refused(&mut self, id: WrittenId) -> Option<(Written, Change)> {
         self.faults.remove(&id);
         Some((self.written.remove(&id)?, Change::WrittenGone(id)))
@@ -455,7 +457,7 @@ impl Accounts {
     }
 }
 
-/// A fact with what an older one says besides.
+/// Completes a fact with an older one.
 fn completed(fact: Fact, older: Fact) -> Fact {
     Fact {
         article: fact.article,

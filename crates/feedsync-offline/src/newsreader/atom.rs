@@ -1,4 +1,5 @@
-//! The streams of Google Reader in Atom, which newsboat reads: whether an article was read stands in its categories.
+//! Streams of Google Reader in Atom, which newsboat reads. The categories of an entry say whether it was
+//! read.
 
 use feedsync_formats::{LabelledEntry, escape_attribute, labelled_entries};
 use feedsync_newsreader::google::ItemId;
@@ -7,12 +8,12 @@ use super::form::List;
 use super::known::{Fact, Facts};
 use super::overlay::{Overlay, State};
 
-/// What a category is of that says something about reading.
+/// Scheme of the categories about reading states.
 const SCHEME: &str = "http://www.google.com/reader/";
 
 const STATES: &str = "user/-/state/com.google/";
 
-/// What a stream says of articles.
+/// Facts about articles in a stream.
 pub(super) fn facts(list: &List, body: &[u8]) -> Option<Facts> {
     let text = std::str::from_utf8(body).ok()?;
     let entries = labelled_entries(text, SCHEME).ok()?;
@@ -31,7 +32,7 @@ pub(super) fn facts(list: &List, body: &[u8]) -> Option<Facts> {
     Some(Facts { articles: entries.iter().filter_map(fact).collect(), filed: Vec::new() })
 }
 
-/// A stream with changes in it. What comes into a list that it was not in is not made up here.
+/// Returns a stream with changes applied. Entries that the stream lacks are not added.
 pub(super) fn merged(list: &List, body: &[u8], overlay: &Overlay) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(body).ok()?;
     let mut out = String::with_capacity(text.len() + 256);
@@ -62,7 +63,7 @@ fn push(out: &mut String, text: &str, entry: &LabelledEntry, state: &State) {
         at = next;
     };
     let mut labels = entry.labels.iter().filter(|(_, label)| goes(label)).peekable();
-    // Labels may stand before the id.
+    // Labels may precede the id.
     while let Some((span, _)) = labels.next_if(|(span, _)| span.start < entry.behind_id) {
         copy_to(out, span.start, span.end);
     }

@@ -1,4 +1,4 @@
-//! A change on its way to its server: what is asked, one after the other, and what came of it.
+//! Delivery of a change to its server: a sequence of requests and their results.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -9,44 +9,44 @@ use super::{Interface, miniflux, ttrss};
 /// A request that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asking {
-    /// Its method.
+    /// Method of the request.
     pub method: String,
     /// Path and query, below the address of the interface.
     pub path: String,
-    /// Its header, which says who asks.
+    /// Headers of the request, with the credentials.
     pub headers: HeaderMap,
-    /// Its body.
+    /// Body of the request.
     pub body: Vec<u8>,
 }
 
-/// What comes after an answer.
+/// Next step after a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// Another request.
+    /// Another request is sent.
     Ask(Asking),
-    /// Nothing.
+    /// The delivery has ended.
     Ended(Ended),
 }
 
-/// What came of a change.
+/// Result of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The server has it.
+    /// The server has received the change.
     Sent,
-    /// The server does not take it.
+    /// The server refused the change.
     Refused,
-    /// The server is not itself: it is sent later.
+    /// The server is unavailable. The change is sent later.
     Away,
-    /// The server does not know who asks, also after they signed in again.
+    /// The server does not accept the credentials, even after a new sign-in.
     Unknown,
 }
 
-/// The changes of somebody on their way.
+/// Delivery of the changes of one account.
 #[derive(Debug)]
 pub struct Delivery {
     account: Account,
     change: Change,
-    /// The short-lived token of writes, where there is one.
+    /// Short-lived token for writes, if there is one.
     token: Option<String>,
     is_renewed: bool,
     step: Step,
@@ -61,28 +61,28 @@ enum Step {
 }
 
 impl Delivery {
-    /// Of what this account changes.
+    /// Creates the delivery for an account.
     pub fn new(account: Account) -> Self {
         let (change, step) = (Change::default(), Step::Writing);
         Self { account, change, token: None, is_renewed: false, step }
     }
 
-    /// Who it is for, with the session that they have by now.
+    /// The account, with its present session.
     pub fn account(&self) -> &Account {
         &self.account
     }
 
-    /// The first request of a change.
+    /// First request of a change.
     pub fn begin(&mut self, change: Change) -> Asking {
         self.change = change;
         self.is_renewed = false;
         self.go_on()
     }
 
-    /// What comes after the answer to the last request.
+    /// Returns the next step after the response to the last request.
     pub fn answered(&mut self, status: u16, body: &[u8]) -> Next {
-        // What is not the server's own word on a change leaves it as it is: a fault of the server, or something on the
-        // way that leads elsewhere.
+        // These statuses are failures of the server or redirections on the way to it. They say nothing about
+        // the change.
         if matches!(status, 300..400 | 408 | 425 | 429 | 500.. ) && !matches!(status, 501 | 505) {
             return Next::Ended(Ended::Away);
         }
@@ -94,7 +94,7 @@ impl Delivery {
             self.account.add_session(&session);
             return Next::Ask(self.go_on());
         }
-        // A token that is too old is refused like a session that is.
+        // An expired token is refused like an expired session.
         if interface.is_unknown(status, body) {
             self.token = None;
             let can_renew = matches!(self.account.sign_in, SignIn::Password { .. });
@@ -106,7 +106,7 @@ impl Delivery {
         }
         match self.step {
             Step::Token => {
-                // A server without any takes the session.
+                // A server without tokens accepts the session.
                 let text = std::str::from_utf8(body).ok().filter(|_| status == 200);
                 let is_token = |text: &&str| text.len() < 1_000 && !text.contains(['<', ' ', '\n']);
                 let token = text.map(str::trim).filter(is_token).map(str::to_owned);
@@ -194,7 +194,7 @@ impl Delivery {
         asking
     }
 
-    /// What stands before the paths of Google Reader, as the newsreader wrote it.
+    /// Prefix of the Google Reader paths in the newsreader's request.
     fn prefix(&self) -> &str {
         let path = self.change.request.path.as_str();
         path.find("reader/api/0/").map_or("", |at| &path[..at])
@@ -204,7 +204,7 @@ impl Delivery {
         self.account.session().unwrap_or_default().to_owned()
     }
 
-    /// A request that says who asks.
+    /// Adds the credentials to a request.
     fn dressed(&self, request: Sending) -> Asking {
         let mut headers = HeaderMap::new();
         let mut put = |name: &str, text: &str, is_secret: bool| {

@@ -1,52 +1,53 @@
-//! What an answer is made of.
+//! Structure of a response.
 
 use feedsync_newsreader::{FeedName, Selection, Span, Stream};
 
 use super::known::{Fact, Subject};
 
-/// What an answer is made of.
+/// Structure of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
-    /// Nothing that a change of an article changes.
+    /// Marks of articles do not change the response.
     Plain,
-    /// Articles.
+    /// The response is a list of articles.
     List(List),
-    /// How many articles of such a list there are, alone.
+    /// The response is only the number of articles in a list.
     Count(Filter),
-    /// How many are unread, of feeds and what else there is.
+    /// The response has the unread counts of feeds and other streams.
     Counts,
 }
 
-/// Articles in a list.
+/// A list of articles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct List {
-    /// What of each is told, as its interface numbers that; only those of one kind are exchanged.
+    /// Representation of the articles, numbered by the interface. Articles are copied only between lists of
+    /// the same kind.
     pub kind: u8,
-    /// Which.
+    /// Filter that selects the articles.
     pub filter: Filter,
-    /// Whether the newest come first.
+    /// Whether the newest articles are first.
     pub is_descending: bool,
-    /// Only those with a higher number, if it is so that newsreaders ask for what is new.
+    /// Lower bound of the article numbers, if the newsreader uses it to request new articles.
     pub above: Option<i64>,
 }
 
-/// Which articles are in a list.
+/// Filter of the articles in a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Those that were read, or were not.
+    /// Required read state.
     pub is_read: Option<bool>,
-    /// Those that are starred, or are not.
+    /// Required star state.
     pub is_starred: Option<bool>,
-    /// Those of this feed.
+    /// Required feed.
     pub feed: Option<Subject>,
-    /// Those of this folder.
+    /// Required folder.
     pub folder: Option<Subject>,
-    /// Whether there are other conditions, too, of which nobody here can say who meets them.
+    /// Whether there are other conditions that cannot be evaluated here.
     pub is_narrow: bool,
 }
 
 impl Filter {
-    /// What a selection asks for.
+    /// Filter of a selection.
     pub(super) fn of(selection: &Selection) -> Self {
         let mut filter = Self::default();
         [&selection.stream].into_iter().chain(&selection.include).for_each(|it| filter.add(it));
@@ -68,7 +69,7 @@ impl Filter {
         filter
     }
 
-    /// What a stream has.
+    /// Filter of a stream.
     pub(super) fn of_stream(stream: &Stream) -> Self {
         let mut filter = Self::default();
         filter.add(stream);
@@ -85,7 +86,7 @@ impl Filter {
             Stream::Feed(FeedName::Number(feed)) => self.feed = Some(Subject::feed(feed)),
             Stream::Feed(FeedName::Address(feed)) => self.feed = Some(Subject::feed(feed)),
             Stream::Folder(folder) => self.folder = Some(Subject::folder(folder)),
-            // It may be the name of a tag, too.
+            // The label may also be the name of a tag.
             Stream::Label(label) => {
                 (self.folder, self.is_narrow) = (Some(Subject::folder(label)), true);
             }
@@ -93,7 +94,7 @@ impl Filter {
         }
     }
 
-    /// Whether an article has the states that are asked for, as far as they are known.
+    /// Whether an article may have the required states, as far as they are known.
     pub(super) fn may_have(&self, is_read: Option<bool>, is_starred: Option<bool>) -> bool {
         let fits = |asked: Option<bool>, known: Option<bool>| match (asked, known) {
             (Some(asked), Some(known)) => asked == known,
@@ -102,7 +103,7 @@ impl Filter {
         fits(self.is_read, is_read) && fits(self.is_starred, is_starred)
     }
 
-    /// Whether an article is certainly in such a list. `filed` says in which folder a feed is.
+    /// Whether an article is certainly in the list. `filed` says whether a feed is in a folder.
     pub(super) fn has(&self, fact: &Fact, filed: impl Fn(Subject, Subject) -> bool) -> bool {
         let is = |asked: Option<bool>, known| asked.is_none() || asked == known;
         let in_folder = |folder| fact.feed.is_some_and(|feed| filed(feed, folder));
@@ -113,7 +114,7 @@ impl Filter {
             && self.folder.is_none_or(in_folder)
     }
 
-    /// Whether being marked takes articles into such a list.
+    /// Whether marks can add articles to the list.
     pub fn gains(&self) -> bool {
         !self.is_narrow && self.is_read.or(self.is_starred).is_some()
     }

@@ -1,8 +1,8 @@
-//! The interface of Google Reader.
+//! Interface of Google Reader.
 //!
-//! Who signs in gets a session, shown in the header or, by Liferea, as the parameter `T` alone, which otherwise is the
-//! short-lived token of a write. A newsreader says with `ot` since when it wants to hear of articles, another time
-//! each time: it gets what it got last.
+//! Sign-in returns a session. Requests send it in a header. Liferea sends it only in the parameter `T`, which
+//! is otherwise the short-lived token of a write. A newsreader names with `ot` the time since when it
+//! requests articles. That time differs in each request, so the stored response ignores it.
 
 use feedsync_newsreader::google::{self, Call as Asks, ItemId, Request as Asked};
 use feedsync_newsreader::{Selection, Stream};
@@ -17,16 +17,16 @@ use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{Call, Deed, Reading, Request, What, Writing, atom};
 
-/// What is another each time, or says who asks.
+/// Parameters that differ in each request or contain credentials.
 const WITHOUT: &[&str] = &["T", "ck", "client", "ot", "async"];
 
-/// Articles with what they say, those of streams in Atom, numbers alone, and what Liferea gets.
+/// Kinds of lists: articles with contents, streams in Atom, numbers only, and the variant for Liferea.
 const CONTENTS: u8 = 1;
 const ATOM: u8 = 2;
 const NUMBERS: u8 = 3;
 const LIFEREA: u8 = 4;
 
-/// What Liferea looks for where an article is read, among its categories the first.
+/// The category that Liferea checks for read articles. It must be the first.
 const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
 
 const STATES: &str = "user/-/state/com.google/";
@@ -48,11 +48,12 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
     let form = match asks {
         Asked::SignIn(given) => {
             let (name, password) = (given.name, given.password.as_str().to_owned());
-            // Its requests say who asks where others would say it to whoever stands before the server.
+            // The requests of this interface use the header that would otherwise be for a proxy in front of
+            // the server.
             let sign_in = SignIn::Password { name, password, besides: None };
             return What::SignIn { sign_in, is_json: given.is_json };
         }
-        // What it is only the server knows, which is not asked for a write that it does not get.
+        // Only the server knows its token, but offline writes do not reach the server.
         Asked::Token => return What::Word(google::token("offline")),
         Asked::Edit(_) | Asked::RenameTag { .. } | Asked::DisableTag(_) => {
             return write(request, Deed::Edit);
@@ -67,11 +68,11 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
         }
         Asked::MarkAllRead { stream, .. } => {
             let mut filter = Filter::of_stream(&stream);
-            // A label that is known as a folder is one.
+            // A label that is known as a folder is a folder.
             filter.is_narrow &= !matches!(stream, Stream::Label(_));
             return write(request, Deed::All { filter, up_to: None });
         }
-        // They are answered with what only the server can say.
+        // The response needs data that only the server has.
         Asked::QuickAdd(_) | Asked::Import(_) => return What::Other,
         Asked::UnreadCounts => Form::Counts,
         Asked::Contents(listing) => listed(CONTENTS, &listing.selection),
@@ -118,7 +119,7 @@ fn write(request: &Request<'_>, deed: Deed) -> What {
     What::Writing(Writing { deed, request, answer: google::done() })
 }
 
-/// The request that marks these read.
+/// The request that marks these articles read.
 pub(super) fn marks_read(like: &Sending, articles: &[i64]) -> Sending {
     let prefix = like.path.split("reader/api/0/").next().unwrap_or_default();
     let mut body: String = articles.iter().map(|number| format!("i={}&", id(*number))).collect();
@@ -159,7 +160,7 @@ pub(super) fn facts(form: &Form, body: &[u8]) -> Option<Facts> {
     Some(Facts { articles, filed: Vec::new() })
 }
 
-/// Which feed is in which folder, if a list of subscriptions says it.
+/// The folders of feeds, if the response is a list of subscriptions.
 fn filed(body: &[u8]) -> Facts {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let feeds = value["subscriptions"].as_array().into_iter().flatten();
@@ -172,7 +173,7 @@ fn filed(body: &[u8]) -> Facts {
     Facts { articles: Vec::new(), filed: pairs.collect() }
 }
 
-/// The feed of a stream's name, in whatever spelling.
+/// Feed of a stream name, in any spelling.
 fn subject(stream: &str) -> Subject {
     let parsed = google::parse_stream(stream).ok();
     let feed = parsed.and_then(|stream| Filter::of_stream(&stream).feed);
@@ -243,7 +244,7 @@ const FOR_LIFEREA: Articles = Articles {
 const REFERENCES: Articles = Articles {
     fact: |item| Some(Fact { article: article(item)?, ..Fact::default() }),
     set: |_, _| {},
-    // When one came that was marked here nobody knows; numbers grow with time.
+    // The time of arrival of a marked article is unknown here, but numbers grow with time.
     place: |item| (article(item).unwrap_or_default(), String::new()),
     made: |article| Some(json!({ "id": article.to_string(), "directStreamIds": [] })),
 };
@@ -265,7 +266,8 @@ fn fact(item: &Value) -> Option<Fact> {
     })
 }
 
-/// Whoever's state it is: some servers write the number of the user, and Liferea is told in a way of its own.
+/// Whether a category is a state, of any user. Some servers write the number of the user, and Liferea gets
+/// its own spelling.
 fn is_state(category: &Value, state: &str) -> bool {
     let Some(name) = category.as_str() else { return false };
     let plain = if name == READ_BY_LIFEREA { "user/-/state/com.google/read" } else { name };

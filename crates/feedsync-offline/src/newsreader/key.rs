@@ -1,13 +1,13 @@
-//! Under what an answer is kept.
+//! Keys of stored responses.
 
 use sha2::{Digest as _, Sha256};
 
-/// Most of what says what is asked, and nothing of what says who asks, or is another each time.
+/// Digest of the request without its credentials and without values that differ in each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub [u8; 32]);
 
 impl Key {
-    /// The key of a path and of parameters, whatever their order; without those of these names.
+    /// Key of a path and its parameters in any order, without the named parameters.
     pub(super) fn of(path: &str, parameters: &[&str], without: &[&str]) -> Self {
         let pairs = parameters.iter().flat_map(|text| text.split('&'));
         let is_kept = |pair: &&str| {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_and_what_is_another_each_time_mean_nothing() {
+    fn order_and_ignored_parameters_do_not_change_the_key() {
         let key = |path, query| Key::of(path, &[query], &["ck", "ot"]);
         let one = key("reader/api/0/stream/items/ids", "s=feed/1&n=100&ck=17&ot=5");
         assert_eq!(one, key("/reader/api/0/stream/items/ids", "ot=6&n=100&s=feed/1&"));

@@ -1,18 +1,18 @@
-//! What answers that are kept say of articles, in short: enough to know what a mark changes.
+//! Facts about articles from stored responses: enough to know what a mark changes.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes that a fact takes where it is stored.
+/// Size of a stored fact, in bytes.
 const FACT: usize = 33;
 
-/// A feed or a folder, by a digest of what the server calls it.
+/// A feed or a folder, by a digest of the server's name for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Subject(u64);
 
 impl Subject {
-    /// The one of this name.
+    /// The subject with this name.
     pub(crate) fn of(kind: &str, name: impl std::fmt::Display) -> Self {
         let digest = Sha256::digest(format!("{kind}/{name}"));
         Self(digest.iter().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte)))
@@ -27,32 +27,32 @@ impl Subject {
     }
 }
 
-/// What an answer says of an article. What it does not say is not known.
+/// Facts about an article. Unknown facts are none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fact {
-    /// Its number.
+    /// Number of the article.
     pub article: i64,
-    /// Its feed.
+    /// Feed of the article.
     pub feed: Option<Subject>,
-    /// Whether it was read.
+    /// Whether the article was read.
     pub is_read: Option<bool>,
-    /// Whether it is starred.
+    /// Whether the article is starred.
     pub is_starred: Option<bool>,
-    /// The names by which it is starred, where that is not done by its number.
+    /// Names by which the article is starred, on servers that do not use the number.
     pub names: [Option<Subject>; 2],
 }
 
-/// What an answer says of articles and feeds.
+/// Facts about articles and feeds in a response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Of articles.
+    /// Facts about articles.
     pub articles: Vec<Fact>,
-    /// Which feed is in which folder.
+    /// Pairs of a feed and its folder.
     pub filed: Vec<(Subject, Subject)>,
 }
 
 impl Facts {
-    /// As bytes, to be stored.
+    /// Serialized form, for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = (self.articles.len() as u32).to_be_bytes().to_vec();
         let number = |subject: Option<Subject>| subject.map_or(0, |Subject(number)| number);
@@ -70,7 +70,7 @@ impl Facts {
         bytes
     }
 
-    /// The facts of these bytes; none if they are no facts.
+    /// Parses the stored form; none if it is invalid.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (count, rest) = bytes.split_first_chunk()?;
         let count = u32::from_be_bytes(*count) as usize;

@@ -1,4 +1,4 @@
-//! Lists of articles in JSON, whatever their interface: what was changed changes in them, comes in or goes.
+//! Lists of articles in JSON, for all interfaces: changes modify, add or remove articles.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -9,20 +9,20 @@ use super::form::{Filter, List};
 use super::known::Fact;
 use super::overlay::{Overlay, State};
 
-/// How an interface writes articles.
+/// Representation of articles in an interface.
 pub(super) struct Articles {
-    /// What is said of one; nothing if it is none.
+    /// Reads the facts of an article; none if the value is not an article.
     pub(super) fact: fn(&Value) -> Option<Fact>,
-    /// Changes one.
+    /// Applies a state to an article.
     pub(super) set: fn(&mut Value, &State),
-    /// Where it stands in a list.
+    /// Returns the sort key of an article in a list.
     pub(super) place: fn(&Value) -> (i64, String),
-    /// An article of which nothing but the number is told; none where more is.
+    /// Creates an article that consists of its number only; none for other representations.
     pub(super) made: fn(i64) -> Option<Value>,
 }
 
 impl Articles {
-    /// Changes a list; by how many articles it has grown.
+    /// Applies changes to a list. Returns the growth of the number of articles.
     pub(super) fn merge(
         &self,
         items: &mut Vec<Value>,
@@ -53,7 +53,7 @@ impl Articles {
         items.len() as i64 - before as i64
     }
 
-    /// Changes an article; whether it stays where it is.
+    /// Applies changes to an article. Returns whether it remains in the list.
     fn stays(&self, item: &mut Value, fact: &Fact, list: &List, overlay: &Overlay) -> bool {
         let Some(state) = overlay.state(fact.article) else {
             return list.above.is_none_or(|above| fact.article > above);
@@ -76,7 +76,7 @@ impl Articles {
         for mut item in made.collect::<Vec<_>>().into_iter().chain(others) {
             let number = (self.fact)(&item).map(|fact| fact.article);
             let Some(number) = number.filter(|number| missing.remove(number)) else { continue };
-            // It may be from an answer that is older than this one.
+            // The article may come from an older response.
             (self.set)(&mut item, &overlay.whole(number));
             let place = (self.place)(&item);
             let comes_later = |there: &Value| match (self.place)(there).cmp(&place) {
@@ -89,13 +89,13 @@ impl Articles {
         }
     }
 
-    /// What is said of all of them.
+    /// Facts of all articles.
     pub(super) fn facts(&self, items: &[Value]) -> Vec<Fact> {
         items.iter().filter_map(self.fact).collect()
     }
 }
 
-/// The articles of answers that are like this one; where they are in it, `of` tells.
+/// Collects the articles of similar responses. `of` returns the list in a response.
 pub(super) fn gathered(
     answers: &[Vec<u8>],
     of: impl Fn(&mut Value) -> Option<&mut Vec<Value>>,
@@ -104,7 +104,7 @@ pub(super) fn gathered(
     parsed.flat_map(|mut value| of(&mut value).map(std::mem::take)).flatten().collect()
 }
 
-/// How many articles such a list has where it had so many; what nobody knows does not count.
+/// Number of articles in a list after the changes. Unknown articles do not count.
 pub(super) fn counted(filter: &Filter, before: i64, overlay: &Overlay) -> i64 {
     match (filter.is_narrow, filter.is_read, filter.is_starred) {
         (false, Some(false), None) => match (filter.feed, filter.folder) {
@@ -120,17 +120,17 @@ pub(super) fn counted(filter: &Filter, before: i64, overlay: &Overlay) -> i64 {
     }
 }
 
-/// The members of an object, of which one is a list.
+/// A member of an object that is a list.
 pub(super) fn array<'v>(value: &'v mut Value, name: &str) -> Option<&'v mut Vec<Value>> {
     value.get_mut(name)?.as_array_mut()
 }
 
-/// A number, also if it stands there as a text.
+/// Reads a number, which may be written as a text.
 pub(super) fn number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// Changes a number where one stands in a member, as a text if it is one.
+/// Changes a numeric member, and writes it as a text if it was one.
 pub(super) fn put_number(value: &mut Value, name: &str, change: impl FnOnce(i64) -> i64) {
     let Some(member) = value.get_mut(name) else { return };
     let Some(before) = number(member) else { return };
@@ -138,7 +138,7 @@ pub(super) fn put_number(value: &mut Value, name: &str, change: impl FnOnce(i64)
     *member = if member.is_string() { now.to_string().into() } else { now.into() };
 }
 
-/// Marks an article that says whether it is unread, and by this member whether it is starred.
+/// Applies a state to an article with `unread` and with this member for the star.
 pub(super) fn put_marks(article: &mut Value, state: &State, starred: &str) {
     if let Some(is_read) = state.read {
         put(article, "unread", !is_read);
@@ -148,7 +148,7 @@ pub(super) fn put_marks(article: &mut Value, state: &State, starred: &str) {
     }
 }
 
-/// Puts a member where it is told of something.
+/// Sets a member of an object.
 pub(super) fn put(value: &mut Value, name: &str, member: impl Into<Value>) {
     if let Some(members) = value.as_object_mut() {
         members.insert(name.to_owned(), member.into());

@@ -1,6 +1,6 @@
-//! The interface of Miniflux, version 1.
+//! Interface of Miniflux, version 1.
 //!
-//! A star is turned into its opposite, and nothing else can be said of it. So it is looked at before it is.
+//! A star can only be toggled. So its state is read before it is changed.
 
 use feedsync_newsreader::miniflux::{self, Request as Asked};
 use feedsync_newsreader::{FeedName, FolderNumber, Stream};
@@ -14,10 +14,10 @@ use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
 
-/// What is another each time.
+/// Parameters that differ in each request.
 const WITHOUT: &[&str] = &["after", "changed_after", "published_after"];
 
-/// A list of articles, and one alone.
+/// Kinds of lists: a list of articles, and a single article.
 const ENTRIES: u8 = 1;
 const ENTRY: u8 = 2;
 
@@ -45,10 +45,10 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
         Asked::MarkFeedRead(feed) => return all(Stream::Feed(FeedName::Number(feed))),
         Asked::MarkCategoryRead(folder) => return all(Stream::Folder(folder)),
         Asked::DeleteCategory(_) | Asked::DeleteFeed(_) => return write(request, Deed::Edit),
-        // They have come as far as anybody can tell.
+        // Offline, a refresh cannot fetch anything new.
         Asked::Refresh(_) => return What::Word(miniflux::done()),
         Asked::FlushHistory => return What::Word(miniflux::accepted()),
-        // Everybody is told these, or they are answered with what only the server can say.
+        // The response needs no account, or needs data that only the server has.
         Asked::Version
         | Asked::Health
         | Asked::CreateCategory(_)
@@ -88,7 +88,7 @@ fn write(request: &Request<'_>, deed: Deed) -> What {
     What::Writing(Writing { deed, request: Sending::of(&request.asked), answer })
 }
 
-/// The request that marks these read.
+/// The request that marks these articles read.
 pub(super) fn marks_read(articles: &[i64]) -> Sending {
     Sending {
         method: "PUT".to_owned(),
@@ -118,7 +118,7 @@ pub(super) fn facts(form: &Form, body: &[u8]) -> Option<Facts> {
     Some(Facts { articles: Vec::new(), filed: filed.collect() })
 }
 
-/// The folder of a category: the first is that of feeds in none.
+/// Folder of a category. The first category is for feeds in no folder.
 fn category(number: i64) -> Subject {
     let is_top = number == miniflux::TOP;
     Subject::folder(if is_top { FolderNumber::TOP.get() } else { number })
@@ -191,7 +191,7 @@ fn place(entry: &Value) -> (i64, String) {
     (0, entry["published_at"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Whether an article is starred, as it says itself.
+/// Whether an article is starred, according to the response.
 pub(super) fn is_starred(body: &[u8]) -> Option<bool> {
     serde_json::from_slice::<Value>(body).ok()?["starred"].as_bool()
 }

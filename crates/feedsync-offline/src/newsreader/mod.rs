@@ -1,16 +1,13 @@
-//! Newsreaders that go on without a network: what they ask of their server, answered here as it would be.
+//! Newsreaders without a network: their requests are answered here in place of the server.
 //!
-//! Each of the four interfaces is a style of a proxy that is emulated, and has a file of its own, which tells what a
-//! request means ([`Interface::read`]), what an answer says of articles ([`Interface::facts`]), and how an answer
-//! reads once marks are in it ([`Interface::merged`]). What somebody may have is in [`Accounts`]: answers, each as old
-//! as the last change that the server had by then, and changes, in their order. An answer that is shown is the kept
-//! one with every later change in it, whether its server has that by now or not. [`Delivery`] takes a change to the
-//! server.
+//! Each of the four interfaces is an emulated proxy style with its own file. The file interprets requests
+//! ([`Interface::read`]), reads facts about articles from responses ([`Interface::facts`]), and applies marks
+//! to responses ([`Interface::merged`]). [`Accounts`] stores each account's responses and changes. A response
+//! records the last change that the server had by then. A response from the store includes every later
+//! change, whether the server has it by now or not. [`Delivery`] sends a change to the server.
 //!
-//! - All that is marked read at once while nobody can ask the server, such as a feed, is all of it that was ever
-//!   shown here. What came there meanwhile nobody has seen.
-//! - A change may be sent twice, if nobody knows whether it arrived. So what turns a state into its opposite is looked
-//!   at first, or becomes a request that says which state is meant.
+//! - A change may be sent twice if it is unknown whether it arrived. So the state is read before a toggle, or
+//!   the toggle is replaced by a request that names the state.
 
 mod account;
 mod accounts;
@@ -58,117 +55,117 @@ pub enum Interface {
     TinyTinyRss,
 }
 
-/// A text that names no interface.
+/// Error: the text names no interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is none of google, miniflux, nextcloud, ttrss")]
 pub struct InterfaceError;
 
-/// A request of a newsreader: what is asked, and the header in which it may say who asks.
+/// A request of a newsreader.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// What is asked.
+    /// The parsed request line and the body.
     pub asked: Asked<'a>,
-    /// The header.
+    /// Headers, which may contain credentials.
     pub headers: &'a HeaderMap,
 }
 
-/// What a request means.
+/// Meaning of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// Who asks.
+    /// Credentials of the request.
     pub who: Who,
-    /// The number by which Tiny Tiny RSS answers.
+    /// Sequence number of the request, which the response of Tiny Tiny RSS repeats.
     pub seq: i64,
-    /// What.
+    /// The requested operation.
     pub what: What,
 }
 
-/// What is asked.
+/// A requested operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// Somebody signs in, and gets a session.
+    /// A user signs in and receives a session.
     SignIn {
-        /// By which name and password.
+        /// Name and password.
         sign_in: SignIn,
-        /// Whether the answer is to be JSON, where it need not be.
+        /// Whether the response is JSON on request.
         is_json: bool,
     },
-    /// Something is read.
+    /// A read request.
     Reading(Reading),
-    /// Something is changed.
+    /// A change.
     Writing(Writing),
-    /// Nothing that anybody depends on: without a network it is answered so.
+    /// An operation without lasting effect. Offline, this is its response.
     Word(Answer),
-    /// Something that only the server knows.
+    /// An operation that needs the server.
     Other,
 }
 
-/// What is read.
+/// A read request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// Under what it is kept.
+    /// Key of the stored response.
     pub key: Key,
-    /// What its answer is made of.
+    /// Structure of the response.
     pub form: Form,
-    /// Whether a server answers this only to those whom it knows.
+    /// Whether servers send this response only to accounts that they accept.
     pub is_proof: bool,
 }
 
-/// What is changed.
+/// A request for a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writing {
-    /// What.
+    /// The change.
     pub deed: Deed,
-    /// The request, without what says who asks.
+    /// The request without its credentials.
     pub request: Sending,
-    /// What is answered without a network.
+    /// The response without a network.
     pub answer: Answer,
 }
 
-/// What becomes of what.
+/// Kinds of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed {
-    /// Of articles.
+    /// Articles get marks.
     Mark {
-        /// Which.
+        /// Numbers of the articles.
         articles: Vec<i64>,
-        /// Whether they become read.
+        /// New read state.
         read: Option<bool>,
-        /// Whether they become starred.
+        /// New star state.
         starred: Option<bool>,
-        /// The tags that they get, or lose.
+        /// Tags, and whether each is added or removed.
         tags: Vec<(String, bool)>,
     },
-    /// Of articles that are called by their names: whether they become starred.
+    /// Articles that are identified by names get a star state.
     Star {
-        /// The feed of each, and its names.
+        /// Feed and names of each article.
         items: Vec<(Subject, Vec<Subject>)>,
-        /// Whether.
+        /// New star state.
         is_starred: bool,
     },
-    /// Everything that a list has is read.
+    /// All articles of a list are marked read.
     All {
-        /// Which list.
+        /// Filter of the list.
         filter: Filter,
-        /// Those with no higher number.
+        /// Maximum article number.
         up_to: Option<i64>,
     },
-    /// Articles become the opposite of what they are.
+    /// Articles have a state toggled.
     Toggle {
-        /// Which.
+        /// Numbers of the articles.
         articles: Vec<i64>,
-        /// Whether it is the star, and not whether they were read.
+        /// Whether the star is toggled, and not the read state.
         is_star: bool,
     },
-    /// Of anything else.
+    /// Any other change.
     Edit,
 }
 
 impl Interface {
-    /// All of them.
+    /// All interfaces.
     pub const ALL: [Self; 4] = [Self::Google, Self::Miniflux, Self::Nextcloud, Self::TinyTinyRss];
 
-    /// What it is called where somebody names it.
+    /// Name of the interface in the configuration.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Google => "google",
@@ -178,7 +175,7 @@ impl Interface {
         }
     }
 
-    /// What a request means.
+    /// Returns the meaning of a request.
     pub fn read(self, request: &Request<'_>) -> Call {
         let call = match self {
             Self::Google => google::read(request),
@@ -186,11 +183,12 @@ impl Interface {
             Self::Nextcloud => nextcloud::read(request),
             Self::TinyTinyRss => ttrss::read(request),
         };
-        // What there is of an answer without its body is not kept.
+        // A response without its body is not stored.
         if request.asked.method == "HEAD" { Call { what: What::Other, ..call } } else { call }
     }
 
-    /// What an answer says of articles; nothing if it is not what was asked for, so that it cannot be kept.
+    /// Reads facts about articles from a response. Returns none if the response does not match the request,
+    /// so that it cannot be stored.
     pub fn facts(self, form: &Form, body: &[u8]) -> Option<Facts> {
         match self {
             Self::Google => google::facts(form, body),
@@ -200,7 +198,8 @@ impl Interface {
         }
     }
 
-    /// An answer with changes in it. `others` are answers of the same kind that may have what this one lacks.
+    /// Returns a response with changes applied. `others` are responses of the same kind that may contain
+    /// missing articles.
     pub fn merged(
         self,
         form: &Form,
@@ -219,7 +218,7 @@ impl Interface {
         }
     }
 
-    /// The session in the answer to who signed in; none if they were refused.
+    /// The session in the response to a sign-in; none if it was refused.
     pub fn session(self, status: u16, body: &[u8]) -> Option<String> {
         match self {
             Self::Google => google::session(status, body),
@@ -228,7 +227,7 @@ impl Interface {
         }
     }
 
-    /// What somebody hears who signs in without a network.
+    /// Response to a sign-in without a network.
     pub fn signed_in(self, session: &str, seq: i64, is_json: bool) -> Answer {
         match self {
             Self::TinyTinyRss => feedsync_newsreader::ttrss::logged_in(seq, session, "", 0),
@@ -236,20 +235,20 @@ impl Interface {
         }
     }
 
-    /// Whether an answer of the server says that who asks is not known, or not any more.
+    /// Whether a response says that the credentials are not accepted.
     pub fn is_unknown(self, status: u16, body: &[u8]) -> bool {
         status == 401
             || self == Self::TinyTinyRss && ttrss::error(body).as_deref() == Some("NOT_LOGGED_IN")
     }
 
-    /// Whether an answer of the server says that it did what was asked.
+    /// Whether a response says that the request was carried out.
     pub fn is_done(self, status: u16, body: &[u8]) -> bool {
         (200..300).contains(&status)
             && (self != Self::TinyTinyRss || ttrss::status(body) == Some(0))
     }
 
-    /// Whether a server of this kind says what an answer to a change says, and not something on the way to it, such as
-    /// the page on which one signs in to a network.
+    /// Whether a response to a change comes from a server of this kind. It may come from something on the
+    /// way, such as the sign-in page of a network.
     pub(crate) fn is_word(self, status: u16, body: &[u8]) -> bool {
         match self {
             _ if !(200..300).contains(&status) => true,
@@ -259,7 +258,7 @@ impl Interface {
         }
     }
 
-    /// What is answered to what cannot be done without a network.
+    /// Response to a request that cannot be answered without a network.
     pub fn refused(self, seq: i64, reason: &str) -> Answer {
         let mut answer = match self {
             Self::Google => feedsync_newsreader::google::refuse(503, reason),
@@ -274,7 +273,7 @@ impl Interface {
         answer
     }
 
-    /// An answer that was kept, as that to the request of this number.
+    /// Adapts a stored response to the sequence number of a request.
     pub fn renumbered(self, body: Vec<u8>, seq: i64) -> Vec<u8> {
         match self {
             Self::TinyTinyRss => ttrss::renumbered(body, seq),
@@ -291,7 +290,7 @@ impl FromStr for Interface {
     }
 }
 
-/// By what field of a header somebody says who asks, among those that an interface knows.
+/// Reads the credentials from a header field, among those that an interface knows.
 fn by_field(headers: &HeaderMap, known: &[&str]) -> Who {
     let mut given = known.iter().filter_map(|name| {
         let mut values = headers.get_all(*name).iter();
@@ -304,5 +303,5 @@ fn by_field(headers: &HeaderMap, known: &[&str]) -> Who {
     }
 }
 
-/// The field in which most say who asks.
+/// The header field that most interfaces use for credentials.
 const AUTHORIZATION: &str = "authorization";

@@ -1,4 +1,4 @@
-//! The interface of Nextcloud News, version 1-2.
+//! Interface of Nextcloud News, version 1-2.
 
 use feedsync_newsreader::nextcloud::{self, Request as Asked};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
 
-/// What is another each time.
+/// Parameters that differ in each request.
 const WITHOUT: &[&str] = &["lastModified"];
 
 pub(super) fn read(request: &Request<'_>) -> Call {
@@ -44,16 +44,16 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
         | Asked::DeleteFeed(_)
         | Asked::MoveFeed(..)
         | Asked::RenameFeed(..) => return write(request, Deed::Edit),
-        // They are answered with what only the server can say.
+        // The response needs data that only the server has.
         Asked::CreateFolder(_) | Asked::CreateFeed { .. } => return What::Other,
-        // Not every server asks who wants to know.
+        // Not every server requires credentials for these.
         Asked::Levels | Asked::Version | Asked::Status => {
             is_proof = false;
             Form::Plain
         }
         Asked::Items(selection) => {
             let mut filter = Filter::of(&selection);
-            // What changed since whenever may be anything.
+            // A list of changes since a time may contain any articles.
             filter.is_narrow |= selection.changed.from.is_some();
             let is_descending = selection.descending;
             Form::List(List { kind: 1, filter, is_descending, above: None })
@@ -77,7 +77,7 @@ fn write(request: &Request<'_>, deed: Deed) -> What {
     What::Writing(Writing { deed, request: Sending::of(&request.asked), answer })
 }
 
-/// The request that marks these read.
+/// The request that marks these articles read.
 pub(super) fn marks_read(like: &Sending, articles: &[i64]) -> Sending {
     let end =
         ["feeds/", "folders/", "items/"].iter().filter_map(|part| like.path.rfind(part)).max();
@@ -86,7 +86,7 @@ pub(super) fn marks_read(like: &Sending, articles: &[i64]) -> Sending {
         method: like.method.clone(),
         path: format!("{prefix}items/read/multiple"),
         content_type: Some("application/json".to_owned()),
-        // Versions 1-2 and 1-3 call them so.
+        // The member has different names in versions 1-2 and 1-3.
         body: serde_json::json!({ "items": articles, "itemIds": articles }).to_string(),
     }
 }

@@ -1,23 +1,23 @@
-//! What was changed since an answer was given, in sum.
+//! Sum of the changes since a response.
 
 use std::collections::{HashMap, HashSet};
 
 use super::known::{Fact, Subject};
 use super::written::{Change, Mark};
 
-/// What was changed since an answer was given.
+/// Changes since a response.
 #[derive(Debug, Clone, Default)]
 pub struct Overlay {
     states: HashMap<i64, State>,
-    /// What is known of the articles that were changed, with what was changed.
+    /// Known facts of the changed articles, including the changes.
     facts: HashMap<i64, Fact>,
     filed: HashSet<(Subject, Subject)>,
-    /// By how many articles more are unread in a feed, or one that is not known.
+    /// Growth of the number of unread articles for each feed; none stands for an unknown feed.
     unread: HashMap<Option<Subject>, i64>,
     starred: i64,
 }
 
-/// What became of an article; what did not change is not said.
+/// Changed state of an article. Unchanged parts are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) read: Option<bool>,
@@ -26,7 +26,7 @@ pub(super) struct State {
 }
 
 impl Overlay {
-    /// What these changes come to, in their order, where this is known.
+    /// Sums up changes in their order.
     pub(super) fn new<'c>(
         changes: impl IntoIterator<Item = &'c Change>,
         filed: HashSet<(Subject, Subject)>,
@@ -56,17 +56,17 @@ impl Overlay {
         }
     }
 
-    /// Notes what is known of an article that was changed.
+    /// Adds known facts of a changed article.
     pub(super) fn learn(&mut self, fact: Fact) {
         self.facts.insert(fact.article, fact);
     }
 
-    /// Whether nothing was changed.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
-    /// The articles that were changed.
+    /// The changed articles.
     pub(super) fn articles(&self) -> impl Iterator<Item = i64> {
         self.states.keys().copied()
     }
@@ -75,7 +75,7 @@ impl Overlay {
         self.states.get(&article)
     }
 
-    /// All that is known of an article that was changed.
+    /// All that is known of a changed article.
     pub(super) fn whole(&self, article: i64) -> State {
         let mut state = self.states.get(&article).cloned().unwrap_or_default();
         if let Some(fact) = self.facts.get(&article) {
@@ -85,7 +85,7 @@ impl Overlay {
         state
     }
 
-    /// What is known of the articles that were changed.
+    /// Known facts of the changed articles.
     pub(super) fn facts(&self) -> impl Iterator<Item = &Fact> {
         self.facts.values()
     }
@@ -94,12 +94,12 @@ impl Overlay {
         self.filed.contains(&(feed, folder))
     }
 
-    /// How many unread articles there are of a feed where there were so many.
+    /// Number of unread articles of a feed after the changes, for a number before.
     pub(super) fn of_feed(&self, feed: Subject, before: i64) -> i64 {
         grown(before, self.unread.get(&Some(feed)).copied().unwrap_or_default())
     }
 
-    /// The same of a folder.
+    /// Number of unread articles of a folder after the changes.
     pub(super) fn of_folder(&self, folder: Subject, before: i64) -> i64 {
         let inside = self
             .unread
@@ -108,12 +108,12 @@ impl Overlay {
         grown(before, inside.map(|(_, more)| more).sum())
     }
 
-    /// The same of everything.
+    /// Number of all unread articles after the changes.
     pub(super) fn of_all(&self, before: i64) -> i64 {
         grown(before, self.unread.values().sum())
     }
 
-    /// How many are starred where so many were.
+    /// Number of starred articles after the changes.
     pub(super) fn starred(&self, before: i64) -> i64 {
         grown(before, self.starred)
     }

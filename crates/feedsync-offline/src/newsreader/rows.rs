@@ -1,4 +1,4 @@
-//! What is stored of newsreaders, to go on from.
+//! Stored rows of newsreader data.
 
 use super::account::Account;
 use super::key::Key;
@@ -8,40 +8,40 @@ use crate::authentication::Partition;
 use crate::interceptor::{Change, Content};
 use crate::time::Time;
 
-/// An answer that is kept.
+/// A stored response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Whose.
+    /// Partition of the account.
     pub partition: Partition,
-    /// Under what.
+    /// Key of the request.
     pub key: Key,
-    /// What its articles are written like, if it has any.
+    /// Kind of its list of articles, if it has one.
     pub kind: u8,
-    /// The last change that is in it.
+    /// Number of the last change that it includes.
     pub stamp: WrittenId,
-    /// When it came.
+    /// Time at which it was fetched.
     pub fetched: Time,
-    /// What it is.
+    /// Media type.
     pub media_type: String,
-    /// Its bytes.
+    /// Reference to its bytes.
     pub content: Content,
-    /// What it says.
+    /// Facts about articles and feeds in it.
     pub facts: Facts,
 }
 
-/// What was stored, to go on from.
+/// All stored rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// Who was answered.
+    /// The accounts.
     pub accounts: Vec<Account>,
-    /// What was answered.
+    /// The responses.
     pub kept: Vec<Kept>,
-    /// What was changed.
+    /// The changes.
     pub written: Vec<Written>,
 }
 
 impl Rows {
-    /// Makes a change, as a store does.
+    /// Applies a change, in the way a store does.
     pub fn make(&mut self, change: &Change) {
         match change {
             Change::Account(account) => {

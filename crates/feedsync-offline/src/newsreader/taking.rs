@@ -1,4 +1,4 @@
-//! Taking a change: what it does to which article, and the request by which its server is told.
+//! Acceptance of changes: their effect on articles, and the requests that carry them to the server.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,28 +10,29 @@ use super::{Deed, Interface, Writing, google, miniflux, nextcloud, ttrss};
 use crate::authentication::Partition;
 use crate::interceptor;
 
-/// Changes of an account at most that its server does not have.
+/// Maximum number of changes of an account that its server has not received.
 pub(super) const MOST_PENDING: usize = 20_000;
 
-/// Bytes that these take at most.
+/// Maximum size of these changes, in bytes.
 pub(super) const PENDING_BYTES: usize = 32 << 20;
 
-/// Articles that one request names, where it is made here.
+/// Maximum number of articles in a request that is created here.
 const AT_ONCE: usize = 200;
 
-/// Why a change is not taken.
+/// Reason why a change is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
-    /// There are too many already.
+    /// Too many changes wait already.
     #[error("more has changed than can be kept until the server is there again")]
     Full,
-    /// Which articles it is about, or what becomes of them, nobody knows here.
+    /// The affected articles, or their states, are not known here.
     #[error("the server is not reached, and what this changes is not known without it")]
     Unknown,
 }
 
 impl Accounts {
-    /// Takes a change that its server does not have yet. Acknowledged once that is stored.
+    /// Accepts a change that its server has not received. It may be acknowledged when the returned changes
+    /// are stored.
     pub fn take(
         &mut self,
         interface: Interface,
@@ -48,14 +49,14 @@ impl Accounts {
         Ok(self.add(partition, taken, false))
     }
 
-    /// Notes a change that its server has made as it was asked.
+    /// Notes a change that its server has carried out.
     pub fn made(
         &mut self,
         interface: Interface,
         partition: Partition,
         writing: &Writing,
     ) -> Vec<interceptor::Change> {
-        // What nobody knows here, no answer shows either.
+        // Unknown articles are in no stored response.
         let mut made = self.changes(interface, partition, writing).unwrap_or_default();
         made.retain(|change| !change.marks.is_empty());
         for change in &mut made {
@@ -179,7 +180,7 @@ impl Accounts {
     }
 }
 
-/// Whether it is known here which articles are meant: what was never shown cannot be marked.
+/// Whether the articles of a list are known here. Articles that were never shown cannot be marked.
 fn is_known(
     filter: &Filter,
     known: &HashMap<i64, Fact>,

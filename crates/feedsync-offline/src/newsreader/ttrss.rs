@@ -1,6 +1,7 @@
-//! The interface of Tiny Tiny RSS.
+//! Interface of Tiny Tiny RSS.
 //!
-//! All is asked at one address, in the body of a request, with the session and a number that its answer repeats.
+//! All requests have one address. Their bodies contain the operation, the session, and a number that the
+//! response repeats.
 
 use feedsync_newsreader::Selection;
 use feedsync_newsreader::ttrss::{self, Request as Asked, Toggled};
@@ -15,7 +16,7 @@ use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing};
 
-/// Lists of numbers alone; others by what of articles is told.
+/// Kinds of lists: numbers only, and whole articles. Other kinds depend on the requested members.
 const NUMBERS: u8 = 1;
 const WHOLE: u8 = 2;
 
@@ -50,7 +51,7 @@ fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
             let articles: Vec<i64> = marking.articles.iter().map(|number| number.get()).collect();
             let answer = ttrss::updated(seq, articles.len());
             let (read, starred) = (marking.read, marking.starred);
-            // What is published, or noted, may become the opposite of what it is with each time.
+            // Other fields may be toggled, which is not safe to repeat.
             if read.or(starred).is_none() {
                 return What::Other;
             }
@@ -70,7 +71,7 @@ fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
             return write(Deed::Edit, ttrss::updated(seq, articles.len()));
         }
         Asked::Unsubscribe(_) => return write(Deed::Edit, ttrss::done(seq)),
-        // It is answered with what only the server can say.
+        // The response needs data that only the server has.
         Asked::Subscribe { .. } => return What::Other,
         Asked::Headlines(asked) => {
             let told = [asked.show_content, asked.excerpt.is_some(), asked.include_attachments];
@@ -99,12 +100,12 @@ fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
 
 fn listed(kind: u8, selection: &Selection) -> Form {
     let above = selection.above.map(|number| number.get());
-    // What was shown before is left out of what is shown again.
+    // The lower bound is applied when the response is shown again, so it is not part of the filter.
     let filter = Filter::of(&Selection { above: None, ..selection.clone() });
     Form::List(List { kind, filter, is_descending: selection.descending, above })
 }
 
-/// The members of the body, without those that say who asks and how it is answered.
+/// Members of the body, without credentials and sequence number.
 fn members(request: &Request<'_>) -> Option<Map<String, Value>> {
     let mut members: Map<String, Value> = serde_json::from_slice(request.asked.body).ok()?;
     members.remove("sid");
@@ -142,7 +143,7 @@ fn without(request: &Request<'_>) -> Sending {
     sending
 }
 
-/// The body of a request with a session.
+/// The body of a request with this session.
 pub(super) fn with_session(body: &str, session: &str) -> String {
     match serde_json::from_str::<Map<String, Value>>(body) {
         Ok(mut members) => {
@@ -157,12 +158,12 @@ pub(super) fn with_session(body: &str, session: &str) -> String {
     }
 }
 
-/// The request that logs somebody in.
+/// The body of a sign-in request.
 pub(super) fn login(name: &str, password: &str) -> String {
     json!({ "op": "login", "user": name, "password": password }).to_string()
 }
 
-/// The request that gives articles a state: of the star 0, of being unread 2.
+/// The request that sets a field of articles: 0 is the star, 2 is unread.
 pub(super) fn updates(like: &Sending, articles: &[i64], field: u8, is_set: bool) -> Sending {
     let numbers: Vec<String> = articles.iter().map(i64::to_string).collect();
     Sending {
@@ -178,12 +179,12 @@ pub(super) fn updates(like: &Sending, articles: &[i64], field: u8, is_set: bool)
     }
 }
 
-/// What an answer says of itself: 0 if all is well.
+/// Status in a response; 0 is success.
 pub(super) fn status(body: &[u8]) -> Option<i64> {
     number(&serde_json::from_slice::<Value>(body).ok()?["status"])
 }
 
-/// What went wrong, as an answer says it.
+/// The error in a response.
 pub(super) fn error(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body).ok()?;
     (number(&value["status"]) != Some(0))
@@ -204,7 +205,7 @@ pub(super) fn renumbered(body: Vec<u8>, seq: i64) -> Vec<u8> {
     serde_json::to_vec(&value).unwrap_or(body)
 }
 
-/// The articles of an answer, which a header may precede.
+/// The articles of a response. A header may precede them.
 fn articles(value: &mut Value) -> Option<&mut Vec<Value>> {
     let content = array(value, "content")?;
     let has_header = content.len() == 2 && content[1].is_array();
@@ -260,7 +261,7 @@ pub(super) fn merged(
     serde_json::to_vec(&value).ok()
 }
 
-/// Feeds, categories and counters: which of them it is, its members say.
+/// Updates the count of a feed, category or counter. Its members tell which of these it is.
 fn count(shown: &mut Value, overlay: &Overlay) {
     let is_category = shown.get("kind").is_some_and(|kind| kind == "cat")
         || shown.get("unread").is_some() && shown.get("cat_id").is_none();
@@ -271,7 +272,7 @@ fn count(shown: &mut Value, overlay: &Overlay) {
         Some(id) if id >= 0 && is_category => overlay.of_folder(Subject::folder(id), before),
         Some(-4) => overlay.of_all(before),
         Some(id) if id > 0 => overlay.of_feed(Subject::feed(id), before),
-        // What is starred, new or labelled: nobody here knows which it is.
+        // Counts of starred, fresh or labelled articles cannot be told apart here.
         _ => before,
     };
     for name in ["unread", "counter"] {

@@ -1,4 +1,4 @@
-//! What somebody changes: the request that does it, and what becomes of which article.
+//! Changes of a user: the request, and its effect on articles.
 
 use std::fmt;
 
@@ -8,74 +8,75 @@ use serde::{Deserialize, Serialize};
 use super::known::Subject;
 use crate::authentication::Partition;
 
-/// The place of a change among all; a later one has a higher place.
+/// Number of a change. Later changes have higher numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WrittenId(pub u64);
 
-/// A change that somebody made.
+/// A change that a user made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Its place.
+    /// Number of the change.
     pub id: WrittenId,
-    /// Whose it is.
+    /// Partition of the account.
     pub partition: Partition,
-    /// Whether its server has it. It is needed all the same as long as an answer is kept that does not show it.
+    /// Whether its server has received the change. The change is still needed while a stored response does
+    /// not include it.
     pub is_sent: bool,
-    /// What it is.
+    /// The change itself.
     pub change: Change,
 }
 
-/// What is asked of the server, and what that changes.
+/// The request to the server, and its effect.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The request, without what says who asks. Of one that was sent nothing.
+    /// The request without its credentials; empty after it was sent.
     pub request: Sending,
-    /// The state that the request turns into its opposite, and what it is to become: it is looked at first.
+    /// Article whose state the request toggles, and the intended state. The state is read first.
     pub toggles: Option<(i64, bool)>,
-    /// What becomes of articles.
+    /// Effects on articles.
     pub marks: Vec<Mark>,
-    /// The tags that these articles get, or lose.
+    /// Tags of these articles, and whether each is added or removed.
     pub tags: Vec<(String, bool)>,
 }
 
-/// A request, without what says who asks.
+/// A request without its credentials.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sending {
-    /// Its method.
+    /// Method of the request.
     pub method: String,
     /// Path and query, below the address of the interface.
     pub path: String,
-    /// What the body is said to be.
+    /// Media type of the body.
     pub content_type: Option<String>,
-    /// The body.
+    /// Body of the request.
     pub body: String,
 }
 
-/// What becomes of an article.
+/// Effect of a change on an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Its number.
+    /// Number of the article.
     pub article: i64,
-    /// Its feed, if that is known.
+    /// Feed of the article, if known.
     pub feed: Option<Subject>,
-    /// Whether it is read.
+    /// Change of the read state.
     pub read: Option<Turn>,
-    /// Whether it is starred.
+    /// Change of the star state.
     pub starred: Option<Turn>,
 }
 
-/// What was so or not, as far as that is known, and is now.
+/// Change of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// What was known of it.
+    /// Previous state, if known.
     pub was: Option<bool>,
-    /// What it is from now on.
+    /// New state.
     pub now: bool,
 }
 
 impl Turn {
-    /// By how much what is so has become more. What nobody knew before counts as the opposite: newsreaders do not
-    /// say again what they show.
+    /// Change of the number of articles with the state. An unknown previous state counts as the opposite,
+    /// because newsreaders do not send a state that they already show.
     pub(super) fn step(self) -> i64 {
         match (self.was.unwrap_or(!self.now), self.now) {
             (false, true) => 1,
@@ -86,7 +87,7 @@ impl Turn {
 }
 
 impl Sending {
-    /// A request whose header alone says who asks.
+    /// Converts a request whose credentials are in the headers only.
     pub(super) fn of(asked: &Asked<'_>) -> Self {
         let path = asked.path.trim_start_matches('/');
         Self {
@@ -102,18 +103,18 @@ impl Sending {
 }
 
 impl Change {
-    /// As text, to be stored.
+    /// Serialized form, for storage.
     pub fn to_text(&self) -> String {
-        // Nothing in it has keys that are no texts, which is all that could fail.
+        // Serialization fails only for map keys that are not texts, and there are none.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The change of such a text; none if it is no change.
+    /// Parses the stored form; none if it is invalid.
     pub fn of_text(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         self.request.path.len() + self.request.body.len() + self.marks.len() * 64 + 128
     }
@@ -129,7 +130,7 @@ impl fmt::Debug for Change {
 }
 
 impl fmt::Debug for Sending {
-    /// Bodies may say what nobody else is to know.
+    /// Leaves out the body and the query, which may contain private data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path.split('?').next().unwrap_or_default())
     }
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stored_changes_come_back_and_show_no_body_in_logs() {
+    fn stored_changes_are_restored_and_their_debug_output_has_no_body() {
         let turn = Turn { was: Some(false), now: true };
         let change = Change {
             request: Sending {
