@@ -1,10 +1,11 @@
-//! Edits that are noted as sent before their turn comes, so that a line waits for the disk once for several of them
-//! (BITSY 3.5).
+//! Edits that are noted as sent before they are sent, so that a queue waits for the disk once for several
+//! edits (BITSY 3.5).
 //!
-//! What is noted as sent and not settled when a process ends is in doubt, and looked for before it is sent. What was
-//! noted too early is not found, and sent then: that costs a question. So only edits are noted early of which that
-//! question tells as much as their server would. Until its turn comes such an edit waits as any other: it may be
-//! changed, and whatever is stored of it takes the note back.
+//! An edit that is noted as sent and not settled when a process ends is in doubt. The gateway looks for it on
+//! the server before sending it. An edit that was noted too early is not found, and is sent then. This costs
+//! one request. So only edits are noted early for which that request tells as much as their server would.
+//! Until it is sent, such an edit waits like any other. It may be changed, and storing it again takes the
+//! note back.
 
 use http::{HeaderMap, StatusCode};
 
@@ -16,11 +17,11 @@ use super::{Interceptor, Policy};
 use crate::outbox::{Edit, Progress};
 use crate::propagation::Method;
 
-/// Edits that are noted at once.
+/// Maximum number of edits that are noted at once.
 const AT_ONCE: usize = 16;
 
 impl Interceptor {
-    /// Takes back what was noted of edits whose turn has not come: nobody is going to send them for now.
+    /// Takes back the notes of edits that were not sent, because they will not be sent soon.
     pub fn rest(&mut self) -> Step {
         let mut step = Step::default();
         for id in std::mem::take(&mut self.ahead) {
@@ -29,8 +30,9 @@ impl Interceptor {
         step
     }
 
-    /// What may leave now that a server has answered an edit, before that is taken in: the next of its line, if
-    /// it is noted as sent and the answer says plainly that the one before was carried out.
+    /// Returns the task for the next edit of a queue, before the response to its predecessor is processed.
+    /// The next edit must be noted as sent, and the response must say plainly that the predecessor was
+    /// carried out.
     pub fn next_of_line(
         &mut self,
         answered: TaskId,
@@ -52,7 +54,7 @@ impl Interceptor {
         Some(self.under_way(request, What::Send { edit: next }))
     }
 
-    /// Notes that an edit is being sent, and that those after it on its line are going to be.
+    /// Notes that an edit is being sent, and that its followers in the queue will be.
     pub(super) fn noted(&mut self, step: &mut Step, edit: &Edit<Entity>) {
         if self.ahead.remove(&edit.id) {
             return;
@@ -71,8 +73,9 @@ impl Interceptor {
         }
     }
 
-    /// What was made on an edit that is not settled is noted with what that comes to, and what is put where
-    /// nobody knows what is there is not looked for in vain.
+    /// Whether an edit may be noted early. An edit on top of an unsettled one is noted with the result of
+    /// that one. An edit of an unknown representation is excluded, because looking for it on the server tells
+    /// nothing.
     fn may_be_noted(&self, edit: &Edit<Entity>) -> bool {
         let asked = &edit.asked;
         let is_told = asked.method == Method::Post || asked.base.is_some();

@@ -1,4 +1,4 @@
-//! The answers that need no server.
+//! Responses that need no server.
 
 use std::time::Duration;
 
@@ -18,24 +18,24 @@ use crate::overlay;
 use crate::propagation;
 use crate::time::Time;
 
-/// `Accept-Post` (Linked Data Platform 7.1).
+/// The `Accept-Post` header (Linked Data Platform 7.1).
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
 
-/// What a collection takes in any case (RFC 5023 8.3.4).
+/// Media type that every collection accepts (RFC 5023 8.3.4).
 const ENTRY: HeaderValue = HeaderValue::from_static("application/atom+xml;type=entry");
 
-/// What people are told.
+/// Media type of error texts for people.
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// What programs are told (RFC 9457).
+/// Media type of error documents for programs (RFC 9457).
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
 
-/// What is so now, and need not be when it is asked for again: a browser would keep what is gone or moved for
-/// good (RFC 9111 4.2.2).
+/// Header of responses that may change until the next request. Without it a browser would store a 410 or a
+/// redirection for good (RFC 9111 4.2.2).
 const NOT_STORED: (HeaderName, HeaderValue) =
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
 
-/// What is said of the very bytes of a document, and is untrue of another that is made of it (RFC 9530).
+/// Digests of the bytes of a document. They are wrong for another document that is made of it (RFC 9530).
 const DIGESTS: [HeaderName; 4] = [
     HeaderName::from_static("content-digest"),
     HeaderName::from_static("content-md5"),
@@ -44,7 +44,8 @@ const DIGESTS: [HeaderName; 4] = [
 ];
 
 impl Interceptor {
-    /// What an address shows: what an application put there last, else what is stored (3.1).
+    /// Response for a resource: the content that an application put there last, else the stored
+    /// representation (3.1).
     pub(super) fn shows(
         &self,
         found: Found<'_>,
@@ -98,8 +99,8 @@ impl Interceptor {
         Reply { status, headers, shows: Shows::Composed(Box::new(composed)) }
     }
 
-    /// The edits that a feed, or a page of it, does not show yet, in their order. New members show on the
-    /// first page (R-B30).
+    /// Edits that a feed or a page of it does not show yet, in their order. New members show on the first
+    /// page (R-B30).
     fn edits_of(
         &self,
         found: &Found<'_>,
@@ -127,7 +128,7 @@ impl Interceptor {
         shown.chain(edits).collect()
     }
 
-    /// How an edit is acknowledged (3.2 to 3.4): with what it carries.
+    /// Acknowledgement of an edit, with its content (3.2 to 3.4).
     pub(super) fn acknowledged(
         &self,
         method: propagation::Method,
@@ -155,13 +156,13 @@ impl Interceptor {
 }
 
 impl Reply {
-    /// 410, and nothing else (3.1.2).
+    /// 410 without a body (3.1.2).
     pub(super) fn gone() -> Self {
         let headers = HeaderMap::from_iter([NOT_STORED]);
         Self { status: StatusCode::GONE, headers, shows: Shows::Nothing }
     }
 
-    /// What was here is there.
+    /// Redirection from a temporary address to the member.
     pub(super) fn moved(member: &Location) -> Self {
         let location = HeaderValue::from_str(member.as_str());
         let mut headers = HeaderMap::from_iter([NOT_STORED]);
@@ -184,7 +185,7 @@ impl Reply {
         Self { status: StatusCode::GATEWAY_TIMEOUT, headers, shows: Shows::Text(text) }
     }
 
-    /// 401, by the credentials with which it was subscribed (4.3).
+    /// 401, with a challenge for the credentials of the subscription (4.3).
     pub(super) fn unknown(unknown: &Unknown, feed: &Location) -> Self {
         let headers = HeaderMap::from_iter([
             (header::CONTENT_TYPE, TEXT),
@@ -195,7 +196,7 @@ impl Reply {
         Self { status: StatusCode::UNAUTHORIZED, headers, shows }
     }
 
-    /// What may be done (R-B1).
+    /// Response to OPTIONS (R-B1).
     pub(super) fn options(allow: &'static str) -> Self {
         let mut headers = HeaderMap::from_iter([(header::ALLOW, HeaderValue::from_static(allow))]);
         if allow.contains(Method::POST.as_str()) {
@@ -206,7 +207,7 @@ impl Reply {
         Self { status: StatusCode::NO_CONTENT, headers, shows: Shows::Nothing }
     }
 
-    /// 406: what is stored is in another form than was asked for (3).
+    /// 406: the stored representation is not one that the request accepts (3).
     pub(super) fn not_acceptable() -> Self {
         let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT), NOT_STORED]);
         crate::coding::vary(&mut headers);
@@ -215,7 +216,7 @@ impl Reply {
         Self { status: StatusCode::NOT_ACCEPTABLE, headers, shows }
     }
 
-    /// 412: it is not what the application has seen.
+    /// 412: the representation is not the one that the application named.
     pub(super) fn stale(tag: Option<&str>) -> Self {
         let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT), NOT_STORED]);
         tag.into_iter().for_each(|tag| tagged(&mut headers, tag));
@@ -224,7 +225,7 @@ impl Reply {
         Self { status: StatusCode::PRECONDITION_FAILED, headers, shows }
     }
 
-    /// The address of stored bytes, if it shows such.
+    /// Reference to the stored bytes that the reply shows, if any.
     pub fn content(&self) -> Option<Content> {
         match &self.shows {
             Shows::Content(content) => Some(*content),
@@ -243,7 +244,7 @@ fn tagged(headers: &mut HeaderMap, tag: &str) {
     }
 }
 
-/// Where entries of a document are edited, and their media.
+/// Addresses at which a member and its media are edited. The address of media comes with that of the entry.
 pub(super) fn edited_at<'m>(
     member: &'m feedsync_formats::Member,
     address: &'m Location,

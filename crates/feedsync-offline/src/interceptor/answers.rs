@@ -1,4 +1,4 @@
-//! What the answers to the requests of a round mean (BITSY 2.1.3).
+//! Meaning of the responses to requests of a round (BITSY 2.1.3).
 
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -21,13 +21,13 @@ use crate::subscription::round::{Fetch, Part, Settled};
 use crate::time::Time;
 use crate::validation::{renewed, validates};
 
-/// How often a page where a feed was is taken for the work of somebody who sits between (R-B43).
+/// Number of times that a page in place of a feed is attributed to a captive portal (R-B43).
 const PORTALS: u32 = 10;
 
-/// A request and its answer, for who is told of them.
+/// A request and its response, for events.
 pub(super) struct Exchange<'a> {
     pub(super) task: &'a Task,
-    /// When the request was made.
+    /// Time at which the request was made.
     pub(super) asked: Time,
     pub(super) status: StatusCode,
     pub(super) headers: &'a HeaderMap,
@@ -84,12 +84,13 @@ impl Interceptor {
                         let headers = renewed(known.headers, headers, timing);
                         Representation { headers, fetched: now, ..known }
                     }
-                    // It is about another response than the stored one: that is fetched whole (RFC 9111 4.3.3).
+                    // The 304 is about another response than the stored one, which is therefore fetched
+                    // without condition (RFC 9111 4.3.3).
                     (false, Some(_)) => {
                         underway.unconditional.insert(fetch.location.clone());
                         return Ok(Settled::Lost);
                     }
-                    // Nothing was asked about: the answer is none.
+                    // The request had no condition, so a 304 is an error.
                     (false, None) => {
                         self.failed(step, id, exchange, now);
                         return Ok(Settled::Failed);
@@ -116,7 +117,7 @@ impl Interceptor {
                 self.reach.lost(&fetch.request, now, random);
                 Ok(Settled::Lost)
             }
-            // The feed that led there is from before.
+            // The feed that led there is older than the deletion.
             Outcome::Failed if self.was_deleted(stored, id, fetch, status)? => {
                 Ok(Settled::Fetched(Vec::new()))
             }
@@ -133,7 +134,7 @@ impl Interceptor {
         }
     }
 
-    /// Whether something is not there since it was deleted here, itself or with its entry.
+    /// Whether a resource is missing because it or its entry was deleted here.
     fn was_deleted<S: Stored>(
         &self,
         stored: &S,
@@ -153,7 +154,8 @@ impl Interceptor {
         Ok(deletable.any(|location| self.is_deleted(partition, &location)))
     }
 
-    /// What an answer is stored as. What came from elsewhere says so: addresses in it count from there.
+    /// Representation to store for a response. After a redirection it names its address, because relative
+    /// addresses in it refer to that.
     fn fresh(
         &self,
         fetch: &Fetch,
@@ -170,7 +172,8 @@ impl Interceptor {
         Representation { status, headers, content, fetched, also: None }
     }
 
-    /// Reads what came, and what it leads to; none if it is not what was asked for (2.1.3).
+    /// Reads a response and returns the resources that it leads to. Returns none if it is not the requested
+    /// kind of resource (2.1.3).
     #[expect(clippy::too_many_arguments, reason = "a request, its answer and where they belong")]
     fn read<S: Stored>(
         &mut self,
@@ -255,7 +258,7 @@ impl Interceptor {
         }
     }
 
-    /// Notes when the server answered for the feed, by its own clock (2.1.2).
+    /// Notes the time of the server's response for the feed, by the server's clock (2.1.2).
     fn dated(&mut self, id: KeepingId, headers: &HeaderMap, now: Time) {
         let date = headers.get(header::DATE).and_then(|date| Time::of_date(date.to_str().ok()?));
         if let Some(keeping) = self.keepings.get_mut(&id) {
@@ -263,8 +266,8 @@ impl Interceptor {
         }
     }
 
-    /// Stores what a server said instead, where that is what applications are to get (2.1.3, 4.3, R-B20): that
-    /// they may not have it; to the letter that it is not there; anything, where there is nothing better.
+    /// Stores an error response, where applications are to get it (2.1.3, 4.3, R-B20). This is so for a 401;
+    /// in the strict profile for a 403, 404 or 410; and for any error if no good representation is stored.
     fn spoiled<S: Stored>(
         &mut self,
         stored: &S,
@@ -315,7 +318,7 @@ impl Interceptor {
         self.tell(step, id, exchange, Some(None), now);
     }
 
-    /// Tells of an exchange.
+    /// Creates the event for an exchange.
     fn tell(
         &mut self,
         step: &mut Step,
@@ -338,7 +341,7 @@ impl Exchange<'_> {
         conditions.iter().any(|condition| self.task.headers.contains_key(condition))
     }
 
-    /// As applications are told of it.
+    /// The exchange in the form of events for applications.
     pub(super) fn interaction(&self, now: Time) -> Interaction<Option<Content>> {
         Interaction {
             status: self.status,

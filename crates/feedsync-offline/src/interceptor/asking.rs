@@ -1,4 +1,4 @@
-//! What a request of an application is about, and what is done with it (BITSY 3).
+//! Decisions about the requests of an application (BITSY 3).
 
 use http::header::IF_MATCH;
 use http::{HeaderMap, Method};
@@ -18,70 +18,71 @@ use crate::time::Time;
 /// A request of an application, without its body.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'r> {
-    /// Its method.
+    /// Method of the request.
     pub method: &'r Method,
-    /// What it asks for.
+    /// Address of the requested resource.
     pub location: &'r Location,
-    /// Its headers.
+    /// Headers of the request.
     pub headers: &'r HeaderMap,
 }
 
-/// What is done with a request.
+/// Decision about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It is passed on as it is, and the answer back; nothing of it is stored.
+    /// The request and its response are forwarded unchanged, and nothing is stored.
     Pass,
-    /// It is an edit that goes to its server, to where the proposal says, while the application waits. Its body is kept until
-    /// [`Interceptor::carried`] was told what became of it.
+    /// The request is an edit that is sent to its server while the application waits. The proposal names the
+    /// address. The body is stored until [`Interceptor::carried`] has received the result.
     Carry(Box<Proposed>),
-    /// It is an edit that waits here. Its body is read and stored, then it is [taken](Interceptor::take).
+    /// The request is an edit that waits here. Its body is stored, and then it is [added](Interceptor::take).
     Take(Box<Proposed>),
-    /// It is answered with this.
+    /// The request gets this response.
     Answer(Box<Reply>),
 }
 
-/// An edit that an application wants.
+/// An edit that an application requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposed {
-    /// Whose it is.
+    /// Partition of the application.
     pub partition: Partition,
-    /// The feed whose members it edits.
+    /// The feed whose members are edited.
     pub feed: Location,
-    /// The collection in whose order it leaves.
+    /// The queue in whose order the edit is sent.
     pub line: Location,
-    /// How it edits.
+    /// Method of the edit.
     pub method: propagation::Method,
-    /// What was asked for: the collection, the member, or its media.
+    /// Address of the request: the collection, the member, or its media.
     pub location: Location,
-    /// The generation that was next when it was asked for.
+    /// Next generation of the feed at the time of the request.
     pub generation: u64,
-    /// Whether what was stored before must outlive a power cut before this is carried: else what made a member
-    /// could be forgotten, looked for after this has changed it, not be found, and be made again.
+    /// Whether earlier changes must be durable before this edit is sent. Otherwise a power cut could lose the
+    /// result of a POST. The gateway would look for the member after this edit has changed it, not find it,
+    /// and create it again.
     pub needs_sync: bool,
-    /// The entity tag that its server knows, where the request names the one that it had here.
+    /// Entity tag of the server, if the request names the local tag.
     pub tag: Option<String>,
 }
 
-/// What an address is to those who ask.
+/// State of an address for a request.
 pub(super) struct Found<'i> {
     pub(super) partition: Partition,
     pub(super) keeping: KeepingId,
     pub(super) feed: Location,
     pub(super) role: Role,
     pub(super) representation: Option<Representation>,
-    /// The last edit on its way.
+    /// The last edit that is not settled.
     pub(super) edit: Option<&'i Edit<super::Entity>>,
-    /// What shows of an edit that was carried out.
+    /// Result of a completed edit that the feed does not show yet.
     pub(super) shown: Option<&'i super::Shown>,
     entry: Option<Location>,
     location: Location,
 }
 
-/// Where members are that no server knows of yet.
+/// Path of temporary addresses, for members that no server knows yet.
 const PENDING: &str = "/.well-known/bitsy/pending/";
 
 impl Interceptor {
-    /// What is done with a request. Without a network it is answered from here, whatever it is.
+    /// Decides about a request. Without a network every request gets a response from here.
     pub fn decide<S: Stored>(
         &self,
         stored: &S,
@@ -89,7 +90,7 @@ impl Interceptor {
         now: Time,
     ) -> Result<Decision, S::Error> {
         let Request { method, location, headers } = request;
-        // What must not be asked of a server is as if there were no network (RFC 9111 5.2.1.7).
+        // A request with `only-if-cached` is treated as if there were no network (RFC 9111 5.2.1.7).
         let may_pass = self.policy != Policy::Offline && !is_only_if_cached(request);
         if let Some(named) = self.named(headers, location) {
             return match named {
@@ -131,7 +132,8 @@ impl Interceptor {
                 _ => Decision::Pass,
             },
             Action::Forward => Decision::Pass,
-            // What is not stored may be there after all: who asks finds out.
+            // The resource may exist although it is not stored. The application receives the server's
+            // response.
             Action::Unreachable if may_pass && !is_pending(location) => Decision::Pass,
             Action::Unreachable => self.answer(Reply::unreachable(location)),
             Action::Gone => self.answer(Reply::gone()),
@@ -152,7 +154,7 @@ impl Interceptor {
         Decision::Answer(Box::new(reply))
     }
 
-    /// All that is known of an address.
+    /// Collects the state of an address.
     pub(super) fn found<S: Stored>(
         &self,
         stored: &S,
@@ -179,7 +181,7 @@ impl Interceptor {
         }))
     }
 
-    /// What shows of an edit that was carried out.
+    /// Result of a completed edit that the feed does not show yet.
     pub(super) fn shown_at(
         &self,
         partition: Partition,
@@ -200,13 +202,13 @@ impl Interceptor {
             Some(_) => propagation::Method::Put,
             None => propagation::Method::Delete,
         });
-        // An edit that was carried out delays no other edit: the server judges that, as long as there is one.
+        // A completed edit does not delay other edits. The server judges these as long as it is reachable.
         let is_gone = |method: &propagation::Method| *method == propagation::Method::Delete;
         let shown = shown.filter(|method| !is_edit || (!is_online && is_gone(method)));
         let entry = found.entry.as_ref();
         let entry_is_deleted = entry.is_some_and(|entry| self.is_deleted(found.partition, entry));
         let line = self.line_of(found);
-        // A new member could be taken for one that waits here and may have arrived; other edits could not.
+        // A new member could be taken for one that waits here and may have arrived. Other edits could not.
         let waits = match found.role.is_collection() {
             true => self.outbox.waits(found.partition, &line),
             false => self.outbox.moves(found.partition, &line),
@@ -219,7 +221,7 @@ impl Interceptor {
         let is_stored = !is_stale
             && found.representation.as_ref().is_some_and(|representation| {
                 let is_refusal = representation.status == http::StatusCode::UNAUTHORIZED;
-                // Who brings nothing was refused, not who brings something.
+                // The stored 401 applies to requests without credentials only.
                 let is_theirs =
                     found.partition != Partition::public() || !brings_credentials(headers);
                 representation.is_good() || (is_refusal && is_theirs) || !is_online
@@ -234,14 +236,14 @@ impl Interceptor {
         }
     }
 
-    /// Whether a member was deleted here; its media are deleted with it.
+    /// Whether a member was deleted here. Its media are deleted with it.
     pub(super) fn is_deleted(&self, partition: Partition, entry: &Location) -> bool {
         let last = self.outbox.last(partition, entry).map(|edit| edit.asked.method);
         let shown = || self.shown_at(partition, entry).is_some_and(|shown| shown.entity.is_none());
         last.map_or_else(shown, |method| method == propagation::Method::Delete)
     }
 
-    /// The collection in whose order edits of a resource leave; of a feed without one, the feed.
+    /// The queue of a resource's edits: the collection, or the feed if it has none.
     fn line_of(&self, found: &Found<'_>) -> Location {
         let collection =
             self.keepings.get(&found.keeping).and_then(|keeping| keeping.collection.clone());
@@ -274,7 +276,7 @@ impl Interceptor {
         }
     }
 
-    /// The tag that a server gave to what a request names by the tag that it had here.
+    /// The server's entity tag for a representation that a request names by its local tag.
     fn known_as(&self, found: &Found<'_>, headers: &HeaderMap) -> Option<String> {
         let wanted = headers.get(IF_MATCH)?.to_str().ok()?.trim();
         let given = self.tag_of(found);
@@ -282,7 +284,7 @@ impl Interceptor {
         given.iter().find(|tag| is_ours && tag.starts_with('"') && *tag != wanted).cloned()
     }
 
-    /// Whether what would be shown is what a request accepts (R-B28).
+    /// Whether a request accepts the representation that would be shown (R-B28).
     fn accepts(&self, headers: &HeaderMap, found: &Found<'_>) -> bool {
         let Some(keeping) = self.keepings.get(&found.keeping) else { return true };
         let edited = found.edit.and_then(|edit| edit.asked.body.as_ref());
@@ -293,7 +295,7 @@ impl Interceptor {
         headers_of.is_none_or(|of| crate::negotiation::is_acceptable(headers, of, registered))
     }
 
-    /// The entity tag under which applications know what is at an address now.
+    /// Entity tags by which applications know the present representation of an address.
     pub(super) fn tag_of(&self, found: &Found<'_>) -> Vec<String> {
         if let Some(edit) = found.edit {
             return edit.asked.body.iter().map(|body| local_tag(body.content)).collect();
@@ -311,7 +313,7 @@ impl Interceptor {
 }
 
 impl Role {
-    /// Whether edits of this kind are for it.
+    /// Whether a resource of this role accepts edits of this method.
     fn takes(self, method: propagation::Method) -> bool {
         match method {
             propagation::Method::Post => self.is_collection(),
@@ -320,13 +322,13 @@ impl Role {
     }
 }
 
-/// Where a member of a collection is until its server says where.
+/// Temporary address of a new member, until its server has assigned one.
 pub(super) fn pending(collection: &Location, key: &str) -> Location {
     let text = format!("{}{PENDING}{key}", collection.origin());
     text.parse().unwrap_or_else(|_| collection.clone())
 }
 
-/// Whether an address is of that sort. None of them is ever asked of a server.
+/// Whether an address is temporary. Such addresses are never requested from a server.
 pub(super) fn is_pending(location: &Location) -> bool {
     location.as_str()[location.origin().len()..].starts_with(PENDING)
 }

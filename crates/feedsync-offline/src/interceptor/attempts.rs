@@ -1,13 +1,13 @@
-//! Edits that go to their servers while their applications wait: what replaces a resource is noted before it is
-//! sent, so that it is not taken for somebody else's should this process end before the answer is here.
+//! Edits that are sent to their servers while their applications wait. The content of a PUT is noted before
+//! it is sent. So it is not taken for another client's edit if this process ends before the response arrives.
 //!
-//! Nobody acknowledged such an edit, and it is not sent again. If its server has carried it out, an edit that is
-//! made here later names an entity tag that the resource has no more, and is refused (412). Then it is looked
-//! what is there: if that was sent from here, the edit was made on it, unless its application named itself what
-//! it is made on.
+//! Such an edit was not acknowledged, and it is not sent again. If its server has carried it out, a later
+//! edit from here names an outdated entity tag and is refused (412). The gateway then reads the resource. If
+//! the content was sent from here, the edit is made on top of it, unless its application named the entity tag
+//! itself.
 //!
-//! A request may arrive after who sent it has ended, and after it was looked what is there. So an attempt is
-//! forgotten once something else is there than before, and not before.
+//! A request may arrive after its sender has ended, and after the resource was read. So an attempt is removed
+//! only when the resource has changed.
 
 use std::collections::BTreeMap;
 
@@ -21,21 +21,21 @@ use crate::location::Location;
 use crate::outbox::Edit;
 use crate::propagation::Method;
 
-/// Of a resource, at most.
+/// Maximum number of attempts for a resource.
 const MOST: usize = 8;
 
-/// What was sent to replace a resource, and nobody knows whether it did.
+/// Content that was sent to replace a resource, with an unknown result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Whose it is.
+    /// Partition of the application.
     pub partition: Partition,
-    /// What it replaces.
+    /// Address of the resource.
     pub location: Location,
-    /// What was sent.
+    /// Content that was sent.
     pub content: Content,
 }
 
-/// Attempts of which nobody knows what became.
+/// Attempts with unknown results.
 #[derive(Debug, Default)]
 pub(super) struct Attempts(BTreeMap<(Partition, Location), Vec<Content>>);
 
@@ -48,12 +48,12 @@ impl Attempts {
         attempts
     }
 
-    /// What was attempted of a resource.
+    /// Contents that were sent for a resource.
     pub(super) fn of(&self, partition: Partition, location: &Location) -> &[Content] {
         self.0.get(&(partition, location.clone())).map_or(&[], Vec::as_slice)
     }
 
-    /// All of them.
+    /// All attempts.
     pub(super) fn all(&self) -> impl Iterator<Item = (Partition, Location, Content)> {
         self.0.iter().flat_map(|((partition, location), contents)| {
             contents.iter().map(|content| (*partition, location.clone(), *content))
@@ -70,8 +70,8 @@ impl Attempts {
 }
 
 impl Interceptor {
-    /// Notes that an edit is about to be carried: to be stored before it is sent, and need not outlive a power
-    /// cut. What became of it is [told](Self::carried).
+    /// Notes that an edit is about to be sent. The note is stored before sending, but need not survive a
+    /// power cut. The result is passed to [`Self::carried`].
     pub fn carries(&mut self, proposed: &Proposed, entity: Option<&Entity>) -> Step {
         let mut step = Step::default();
         let Some(entity) = entity.filter(|_| proposed.method == Method::Put) else { return step };
@@ -80,7 +80,7 @@ impl Interceptor {
         step
     }
 
-    /// Notes that an edit which is given up may have been carried out.
+    /// Notes that a discarded edit may have been carried out.
     pub(super) fn given_up(&mut self, step: &mut Step, edit: &Edit<Entity>) {
         let asked = &edit.asked;
         let body = asked.body.as_ref().filter(|_| asked.method == Method::Put && edit.tries > 0);
@@ -103,7 +103,7 @@ impl Interceptor {
         step.changes.push(Change::Attempt(Box::new(attempt)));
     }
 
-    /// Whether an edit that is refused for what it was made on may have been made on what was sent from here.
+    /// Whether an edit that was refused for its base may have been made on content that was sent from here.
     pub(super) fn may_rebase(&self, edit: &Edit<Entity>) -> bool {
         let asked = &edit.asked;
         let is_rebased = self.trails.get(&edit.id).is_some_and(|trail| trail.is_rebased);
@@ -113,7 +113,7 @@ impl Interceptor {
             && !self.attempts.of(asked.partition, &asked.location).is_empty()
     }
 
-    /// Whether what is there now was sent from here.
+    /// Whether the present content was sent from here.
     pub(super) fn is_attempted<S: Stored>(
         &self,
         stored: &S,
@@ -133,13 +133,14 @@ impl Interceptor {
         Ok(false)
     }
 
-    /// Whether an edit that is refused for what it was made on may itself be what is there now: an earlier
-    /// sending of it may have arrived after it was looked for.
+    /// Whether the present content may be that of the refused edit itself. An earlier attempt may have
+    /// arrived after the gateway looked for it.
     pub(super) fn may_be_there(edit: &Edit<Entity>) -> bool {
         edit.asked.method == Method::Put && edit.tries > 1
     }
 
-    /// Whether something was attempted of a resource, and its server still has what it had before.
+    /// Whether an attempt for a resource may still arrive: there is one, and the server has the same content
+    /// as before.
     pub(super) fn may_arrive<S: Stored>(
         &self,
         stored: &S,
@@ -153,7 +154,7 @@ impl Interceptor {
         Ok(known.is_some_and(|known| known.content == there))
     }
 
-    /// What became of an attempt is known.
+    /// Removes an attempt whose result is known.
     pub(super) fn attempted(&mut self, step: &mut Step, attempt: &Attempt) {
         let key = (attempt.partition, attempt.location.clone());
         let Some(of) = self.attempts.0.get_mut(&key) else { return };
@@ -167,7 +168,8 @@ impl Interceptor {
         }
     }
 
-    /// What its server has of a resource is known. What waits here may still name what it had before.
+    /// Removes the attempts for a resource whose present content is known. They stay while edits wait,
+    /// because these may name the previous content.
     pub(super) fn there(&mut self, step: &mut Step, partition: Partition, location: &Location) {
         if self.attempts.of(partition, location).is_empty()
             || self.outbox.last(partition, location).is_some()

@@ -1,4 +1,4 @@
-//! What is to be done in the background, and what became of it.
+//! Background tasks and their results.
 
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
@@ -15,7 +15,7 @@ use crate::subscription::round::Fetch;
 use crate::subscription::state::State;
 use crate::time::Time;
 
-/// What a task is for.
+/// Purpose of a task.
 #[derive(Debug)]
 pub(super) struct Errand {
     pub(super) task: Task,
@@ -26,32 +26,32 @@ pub(super) struct Errand {
 pub(super) enum What {
     /// A request of a round.
     Fetch { keeping: KeepingId, round: u64, fetch: Fetch, asked: Time },
-    /// An edit.
+    /// Sending of an edit.
     Send { edit: EditId },
-    /// Whether an edit was carried out.
+    /// Check whether an edit was carried out.
     Look { edit: EditId },
-    /// What became of an edit, where its server said that this is told.
+    /// Request for the result of an edit, at the address that its server named.
     Ask { edit: EditId },
-    /// Where a feed has what was made in it.
+    /// Search in a feed for members that were created in it.
     Find { partition: Partition, feed: Location },
-    /// What a server made of an edit.
+    /// Request for the representation that a server made of an edit.
     Learn { keeping: KeepingId, location: Location },
 }
 
-/// A request that is about to be one.
+/// Parts of a new task.
 pub(super) struct Request {
     pub(super) partition: Partition,
     pub(super) method: Method,
     pub(super) location: Location,
-    /// The feed that leads there, or what an application named.
+    /// The feed that leads to the address, or the address that an application named.
     pub(super) source: Location,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Content>,
 }
 
 impl Interceptor {
-    /// What is to be done in the background: at most as many requests as there is room for, beside those that
-    /// are under way. They are carried out once the step is stored.
+    /// Returns the tasks to begin in the background, at most as many as there is room for in addition to the
+    /// running ones. They may begin when the step is stored.
     pub fn begin<S: Stored>(
         &mut self,
         stored: &S,
@@ -100,7 +100,7 @@ impl Interceptor {
         Ok((tasks, step))
     }
 
-    /// When [`begin`](Self::begin) has more to do, if nothing else happens.
+    /// Time at which [`begin`](Self::begin) has more to do, if nothing else happens.
     pub fn wakes(&self, now: Time) -> Option<Time> {
         if self.policy == Policy::Offline {
             return None;
@@ -115,7 +115,7 @@ impl Interceptor {
         due.chain(self.outbox.wakes(now)).chain(away).chain(looks).chain(finds).min()
     }
 
-    /// Takes in what became of a task. `random` spreads tries that would otherwise come together.
+    /// Applies the result of a task. `random` spreads attempts that would otherwise coincide.
     pub fn finished<S: Stored>(
         &mut self,
         stored: &S,
@@ -127,7 +127,7 @@ impl Interceptor {
         let mut step = Step::default();
         let Some(Errand { task, what }) = self.tasks.remove(&id) else { return Ok(step) };
         if self.outdated.remove(&id) {
-            // What was asked for has changed since: it is asked for again.
+            // The resource has changed during the request, so it is requested again.
             match what {
                 What::Fetch { keeping, round, fetch, .. } => {
                     self.fetch_again((keeping, round), fetch)
@@ -170,7 +170,7 @@ impl Interceptor {
                         }
                         return Ok(step);
                     }
-                    // There is no room for the answer, whatever it says.
+                    // The response could not be stored, so its content is unknown.
                     Outcome::NoRoom => {
                         self.look_later(&mut step, &edit, now, random);
                         return Ok(step);
@@ -194,13 +194,13 @@ impl Interceptor {
         Ok(step)
     }
 
-    /// Whether a server was reached, as far as anybody knows.
+    /// Whether the server of an address is considered reachable.
     pub fn is_reached(&self, location: &Location) -> bool {
         self.reach.is_here(location)
     }
 
-    /// Goes on with the edits that one before it is sending or looking for: they are busy until that has ended.
-    /// Of its tasks those before `until` were begun.
+    /// Takes over the tasks of edits from an earlier instance. These edits are busy until the tasks end. Only
+    /// tasks before `until` had begun.
     pub fn take_over(&mut self, before: Self, until: TaskId) {
         self.reach.watch_as(&before.reach);
         let of_edits = before.tasks.into_iter().filter(|(id, errand)| match errand.what {
@@ -212,17 +212,18 @@ impl Interceptor {
         self.tasks = of_edits.collect();
     }
 
-    /// The name of the next task.
+    /// Number of the next task.
     pub fn next_task(&self) -> TaskId {
         TaskId(self.next_task)
     }
 
-    /// Names its tasks from there on, so that none has the name of one that was begun before it was made again.
+    /// Sets the number of the next task, so that no task has the number of one that an earlier instance
+    /// began.
     pub fn name_tasks_from(&mut self, first: u64) {
         self.next_task = first;
     }
 
-    /// Notes that a request of an application reached its server, or did not.
+    /// Notes whether a request of an application reached its server.
     pub fn reached(&mut self, location: &Location, did: bool, now: Time, random: u64) {
         match did {
             true => drop(self.reach.answered(location)),
@@ -238,7 +239,7 @@ impl Interceptor {
         })
     }
 
-    /// The edit that is being sent by a task.
+    /// The edit that a task is sending.
     pub(super) fn edit_of(&self, task: TaskId) -> Option<EditId> {
         match self.tasks.get(&task)?.what {
             What::Send { edit } => Some(edit),
@@ -263,7 +264,7 @@ impl Interceptor {
         task
     }
 
-    /// A question that is not part of a round.
+    /// A GET request that is not part of a round.
     pub(super) fn question(&self, id: KeepingId, location: Location) -> Request {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -299,7 +300,7 @@ impl Interceptor {
             return;
         };
         self.reach.answered(location);
-        // Meanwhile it may have been edited again, and is what that made of it.
+        // If the resource was edited meanwhile, the response may be outdated.
         if status != StatusCode::OK || self.outbox.last(partition, location).is_some() {
             return;
         }

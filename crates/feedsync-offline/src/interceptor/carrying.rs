@@ -1,4 +1,4 @@
-//! Edits that go to their server while the application waits, and what was carried out (BITSY 3.5, R-B35).
+//! Edits that are sent to their server while the application waits, and results of edits (BITSY 3.5, R-B35).
 
 use std::collections::BTreeSet;
 
@@ -20,21 +20,21 @@ use crate::profile::Profile;
 use crate::propagation::{self, Done, Method, Verdict};
 use crate::time::Time;
 
-/// What became of an edit that was carried.
+/// Result of an edit that was sent while its application waited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Carried {
-    /// Its server answered.
+    /// The server responded.
     Answered {
-        /// The status.
+        /// Status of the response.
         status: StatusCode,
-        /// The headers.
+        /// Headers of the response.
         headers: HeaderMap,
-        /// The bytes, which are stored.
+        /// Body of the response, which is stored.
         content: Content,
     },
-    /// There was no network; before anything was sent, or perhaps after all was.
+    /// The connection failed, before anything was sent or possibly after everything was.
     Lost {
-        /// Whether it may have arrived.
+        /// Whether the edit may have arrived.
         perhaps_arrived: bool,
     },
 }
@@ -44,15 +44,15 @@ pub(super) struct CarriedOut<'a> {
     pub(super) partition: Partition,
     pub(super) feed: &'a Location,
     pub(super) method: Method,
-    /// What was edited; of a POST the address that it has here.
+    /// The edited resource; for a POST, its temporary address.
     pub(super) resource: &'a Location,
     pub(super) entity: Option<&'a Entity>,
     pub(super) generation: u64,
-    /// Whether it waited here, and applications know it by an address of ours.
+    /// Whether the edit waited here, so that applications may know a temporary address.
     pub(super) was_taken: bool,
 }
 
-/// What a server answered.
+/// Response of a server.
 #[derive(Clone, Copy)]
 pub(super) struct Answered<'a> {
     pub(super) status: StatusCode,
@@ -61,8 +61,8 @@ pub(super) struct Answered<'a> {
 }
 
 impl Interceptor {
-    /// Takes in what became of an edit that was carried. What never arrived is taken as if there were no
-    /// network, and acknowledged so; else the application gets its server's answer.
+    /// Applies the result of an edit that was sent while its application waited. An edit that never arrived
+    /// is queued and acknowledged as without a network. Otherwise the application gets its server's response.
     #[expect(
         clippy::too_many_arguments,
         reason = "a request, its bytes, its answer, time and chance"
@@ -98,17 +98,19 @@ impl Interceptor {
         };
         self.reach.answered(&proposed.location);
         let mut step = Step::default();
-        // Who answers for a server, or fails, may not know what it has done.
+        // A 5xx or 408 may come from an intermediary or a failing server, which leaves the result of the edit
+        // unknown.
         let is_known = !status.is_server_error() && *status != StatusCode::REQUEST_TIMEOUT;
         let known = attempt.iter().filter(|_| is_known);
         known.for_each(|attempt| self.attempted(&mut step, attempt));
         let answered = Answered { status: *status, headers: answer, content: *content };
         let verdict = self.verdict(stored, proposed.method, &proposed.location, answered, now)?;
-        // A page may be of whoever sits between: the application reads it, and the feed tells.
+        // The page may come from a captive portal. The application gets it, and the feed is fetched to learn
+        // the result.
         let is_page = status.is_success() && is_page(answer);
         let is_kept = self.keeping_of(proposed.partition, &proposed.feed).is_some();
         if !is_kept {
-            // It was unsubscribed from meanwhile: nothing is kept of it.
+            // The subscription ended meanwhile, so nothing is stored.
         } else if is_page && self.settings.profile == Profile::Resilient {
             self.refresh(&mut step, proposed.partition, &proposed.feed, &proposed.line, now);
         } else if let Verdict::Done(done) = &verdict {
@@ -141,7 +143,7 @@ impl Interceptor {
         Ok((None, step))
     }
 
-    /// What an answer to an edit means.
+    /// Meaning of the response to an edit.
     pub(super) fn verdict<S: Stored>(
         &self,
         stored: &S,
@@ -158,8 +160,8 @@ impl Interceptor {
         Ok(Verdict::of(method, location, answer, self.settings.profile, now))
     }
 
-    /// Stores what an edit that was carried out has made, and has it shown until its feed does. The address
-    /// of what was edited, and its entity tag if it is known.
+    /// Stores the result of an edit that was carried out, and shows it until the feed does. Returns the
+    /// address of the resource, and its entity tag if known.
     pub(super) fn carried_out(
         &mut self,
         step: &mut Step,
@@ -186,7 +188,7 @@ impl Interceptor {
             self.represent(step, partition, location, Some(stored));
         }
         let tag = answered.headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
-        // The tag of an answer to PUT is that of what was put, as it was put (RFC 9110 9.3.4).
+        // The tag in a response to PUT is that of the content, if it was stored unchanged (RFC 9110 9.3.4).
         let is_told = done.stored.contains(&place) || method == Method::Put;
         let tag = tag.filter(|tag| is_told && tag.starts_with('"'));
         let mut shown = match done.stored.contains(&place) {
@@ -214,7 +216,7 @@ impl Interceptor {
             }
             _ => {}
         }
-        // Nobody was told an address of ours for what was carried.
+        // No application knows a temporary address of an edit that it waited for.
         if let Some(member) = member.filter(|_| was_taken) {
             self.name(step, partition, resource, Some(member));
         }
@@ -239,7 +241,7 @@ impl Interceptor {
         (place, tag.map(str::to_owned))
     }
 
-    /// Stores what a server has at an address.
+    /// Stores the server's representation of an address.
     pub(super) fn represent(
         &mut self,
         step: &mut Step,
@@ -251,7 +253,7 @@ impl Interceptor {
         self.represent_still(step, partition, location, representation);
     }
 
-    /// The same, of what tells nothing of what may still arrive there.
+    /// Stores the server's representation, but keeps the attempts for the address, which may still arrive.
     pub(super) fn represent_still(
         &mut self,
         step: &mut Step,
@@ -266,7 +268,7 @@ impl Interceptor {
     }
 
     fn show(&mut self, step: &mut Step, shown: Shown) {
-        // What shows of one address is what was done there last; that it was made here stays so.
+        // Only the last edit of an address is shown. It stays marked as created here.
         let before = self
             .shown
             .at(&shown.resource)
@@ -283,14 +285,14 @@ impl Interceptor {
         self.shows_now(step, Shown { place, pending, ..shown });
     }
 
-    /// What shows at a place is this now.
+    /// Replaces the shown edit with this number.
     pub(super) fn shows_now(&mut self, step: &mut Step, shown: Shown) {
         step.changes.push(Change::Shown(Box::new(shown.clone())));
         self.shown.remove(shown.place);
         self.shown.insert(shown);
     }
 
-    /// Has a feed, and others of its collection, fetched as soon as nothing waits that will change it again.
+    /// Refreshes a feed and others of its collection, unless edits wait that will change it again.
     pub(super) fn refresh(
         &mut self,
         step: &mut Step,
@@ -299,7 +301,7 @@ impl Interceptor {
         line: &Location,
         now: Time,
     ) {
-        // What waits for an address waits for the feed.
+        // New members without an address need the feed before the other edits.
         if self.outbox.moves(partition, line) && self.unnamed(partition, feed).is_empty() {
             return;
         }

@@ -1,4 +1,4 @@
-//! What applications, and who keeps the gateway, ask for (BITSY 2.1, 2.2).
+//! Operations of applications and of the administrator (BITSY 2.1, 2.2).
 
 use http::header;
 
@@ -17,55 +17,55 @@ use crate::subscription::state::State;
 use crate::subscription::{ClosedError, Holder, Subscription};
 use crate::time::Time;
 
-/// Whether the network is used (1.3): who carries the device decides.
+/// Use of the network (1.3). The owner of the device decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// Whenever there is one.
+    /// The network is used whenever there is one.
     #[default]
     Auto,
-    /// Never.
+    /// The network is not used.
     Offline,
 }
 
-/// Why something that was asked for is not done.
+/// Reason why an operation fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
-    /// There is no such subscription.
+    /// The subscription does not exist.
     #[error("there is no such subscription")]
     NoSubscription,
-    /// It has ended.
+    /// The subscription has ended.
     #[error(transparent)]
     Closed(#[from] ClosedError),
-    /// There is no such error.
+    /// The error does not exist.
     #[error("there is no such error; it may have been cleared")]
     NoError,
-    /// The error is not of an edit that could be made again.
+    /// The error is not about an edit that can be repeated.
     #[error("the error is not of an edit: resume the subscription instead")]
     NoEdit,
-    /// The edit would take the place of one that was made after it.
+    /// The edit would replace a later one.
     #[error("an edit of the same resource waits: give that up first, or clear the error")]
     Waits,
 }
 
 impl Interceptor {
-    /// Whether the network is used.
+    /// The policy for the use of the network.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// Sets whether the network is used. Who wants it used wants it now.
+    /// Sets the policy for the use of the network, and removes delays between attempts.
     pub fn set_policy(&mut self, policy: Policy) -> Step {
         self.policy = policy;
         self.reach.clear();
         Step { changes: vec![Change::Policy(policy)], is_durable: true, ..Step::default() }
     }
 
-    /// Tries all servers again that were not reached, since there may be a network.
+    /// Retries all servers that were not reached, since there may be a network.
     pub fn retry_all(&mut self) {
         self.reach.clear();
     }
 
-    /// Whether a server was reached, as far as anybody knows, and leave to use the network.
+    /// Whether the server of an address is considered reachable and the use of the network is permitted.
     pub fn is_online(&self, location: &Location) -> bool {
         self.policy != Policy::Offline && self.reach.is_here(location)
     }
@@ -101,7 +101,7 @@ impl Interceptor {
         (id, holder, step)
     }
 
-    /// Ends a subscription for one application (`unsubscribe`): its edits still leave.
+    /// Ends a subscription for one application (`unsubscribe`). Its edits are still sent.
     pub fn unsubscribe(
         &mut self,
         id: KeepingId,
@@ -112,20 +112,20 @@ impl Interceptor {
         Ok(self.closed(id, step))
     }
 
-    /// Ends a subscription for all who hold it.
+    /// Closes a subscription for all applications.
     pub fn close(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
         let step = self.change(id, now, |subscription| Ok(subscription.close()))?;
         Ok(self.closed(id, step))
     }
 
-    /// Fetches nothing until it is resumed (`pause`).
+    /// Pauses fetching until it is resumed (`pause`).
     pub fn pause(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
         let step = self.change(id, now, |subscription| Ok(subscription.pause()))?;
         self.underway.remove(&id);
         Ok(step)
     }
 
-    /// Goes on at once (`resume`), with what waits for a server or for credentials, too.
+    /// Resumes fetching at once (`resume`), and releases edits that were put off or held.
     pub fn resume(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
         let mut step = self.change(id, now, |subscription| Ok(subscription.resume()))?;
         self.released(&mut step, id);
@@ -133,7 +133,7 @@ impl Interceptor {
         Ok(step)
     }
 
-    /// Follows a relation (`addFollow`).
+    /// Adds a relation to follow (`addFollow`).
     pub fn add_follow(
         &mut self,
         id: KeepingId,
@@ -149,7 +149,7 @@ impl Interceptor {
         })
     }
 
-    /// Follows a relation no longer (`removeFollow`).
+    /// Removes a relation (`removeFollow`).
     pub fn remove_follow(
         &mut self,
         id: KeepingId,
@@ -160,7 +160,7 @@ impl Interceptor {
         self.change(id, now, |it| it.remove_follow(holder, relation).map(|()| None))
     }
 
-    /// Sets the least number of minutes between two rounds (`interval`).
+    /// Sets the minimum time between two rounds, in minutes (`interval`).
     pub fn set_interval(
         &mut self,
         id: KeepingId,
@@ -171,7 +171,7 @@ impl Interceptor {
         self.change(id, now, |it| it.set_interval(holder, minutes).map(|()| None))
     }
 
-    /// Sets the configuration of the proxy (`proxy`).
+    /// Sets the proxy configuration (`proxy`).
     pub fn set_proxy(
         &mut self,
         id: KeepingId,
@@ -183,7 +183,7 @@ impl Interceptor {
         Ok(step)
     }
 
-    /// Whether requests for an address are answered as a proxy would, and how (2.3).
+    /// Proxy style for requests to an address, if a proxy is emulated there (2.3).
     pub fn style_of(&self, location: &Location) -> Option<Style> {
         self.proxies.values().find_map(|proxy| proxy.style_of(location))
     }
@@ -194,7 +194,7 @@ impl Interceptor {
         Ok(Step { changes: vec![Change::ErrorGone(id)], is_durable: true, ..Step::default() })
     }
 
-    /// Has the server of an edit that was refused asked what it has now.
+    /// Requests the present representation of a resource whose edit was refused.
     pub fn look_at(&mut self, id: ErrorId) -> Result<Step, ControlError> {
         let error = self.errors.all().find(|error| error.id == id).ok_or(ControlError::NoError)?;
         let interaction = &error.interaction;
@@ -208,8 +208,8 @@ impl Interceptor {
         Ok(Step::default())
     }
 
-    /// Makes an edit again that was refused, on what its server has now, and clears the error. `random`
-    /// becomes part of a name that nobody else has.
+    /// Repeats a refused edit on the server's present version, and clears the error. `random` becomes part of
+    /// a unique name.
     pub fn retry<S: Stored>(
         &mut self,
         stored: &S,
@@ -237,7 +237,7 @@ impl Interceptor {
         let mut location = interaction.location.clone();
         let mut method = method;
         if asking::is_pending(&location) {
-            // What it was made on was never made: it is made itself.
+            // The member that it edits was never created, so a PUT becomes a POST.
             let named = self.named.get(error.partition, &location).flatten();
             (method, location) = match (named, &line) {
                 (Some(member), _) => (method, member.clone()),
@@ -296,7 +296,7 @@ impl Interceptor {
         step
     }
 
-    /// Forgets what was unsubscribed from and has nothing on its way any more.
+    /// Removes closed subscriptions that have no waiting edits.
     pub(super) fn drained(&mut self, step: &mut Step) {
         let closed = self.keepings.values().filter(|keeping| {
             let subscription = &keeping.subscription;
@@ -321,7 +321,7 @@ impl Interceptor {
         }
     }
 
-    /// Forgets what is stored of a feed.
+    /// Removes the stored data of a feed.
     fn forget(&mut self, step: &mut Step, partition: Partition, feed: &Location) {
         let resources = std::collections::BTreeMap::new();
         step.changes.push(Change::Generation {

@@ -1,4 +1,4 @@
-//! What an answer is, by what it says and by what it is.
+//! Classification of responses by their headers and their content.
 
 use feedsync::Format;
 use feedsync_formats::{MemberFeed, Plain, ReadOptions, detect, read_plain};
@@ -7,7 +7,7 @@ use http::header::{self, HeaderMap};
 use super::stored::{Content, Stored};
 use crate::location::Location;
 
-/// Whether bytes can be what their headers say: what is said to be Atom has to be (2.1.3).
+/// Whether bytes can be what their headers say. A response declared as Atom must be Atom (2.1.3).
 pub(super) fn can_be<S: Stored>(
     stored: &S,
     headers: &HeaderMap,
@@ -20,13 +20,13 @@ pub(super) fn can_be<S: Stored>(
     Ok(MemberFeed::read(&bytes, &ReadOptions::tolerant()).is_ok())
 }
 
-/// A document that is a feed, or a page of one.
+/// Parses a document that is an Atom feed, or a page of one.
 pub(super) fn feed_of(bytes: &[u8], address: &Location) -> Option<MemberFeed> {
     let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
     MemberFeed::read(bytes, &options).ok().filter(MemberFeed::is_feed)
 }
 
-/// A feed that can be subscribed to and not edited: RSS, or JSON Feed (R-B44).
+/// Parses a feed that can be subscribed to and not edited: RSS or JSON Feed (R-B44).
 pub(super) fn read_only(bytes: &[u8], address: &Location) -> Option<Plain> {
     let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
     let format = detect(bytes)?;
@@ -35,22 +35,22 @@ pub(super) fn read_only(bytes: &[u8], address: &Location) -> Option<Plain> {
     is_feed.then(|| read_plain(bytes, &options).ok()).flatten()
 }
 
-/// What a JSON Feed says that it is.
+/// Text that identifies a JSON Feed.
 const JSON_FEED: &[u8] = b"jsonfeed.org/version/";
 
-/// From where the addresses in a document count.
+/// Base address of a document: `Content-Location`, or its own address.
 pub(super) fn base(headers: &HeaderMap, location: &Location) -> Location {
     let told = headers.get(header::CONTENT_LOCATION).and_then(|told| told.to_str().ok());
     let told = told.and_then(|told| Location::resolve(Some(location), told).ok());
     told.unwrap_or_else(|| location.clone())
 }
 
-/// Whether an answer is a page for people.
+/// Whether a response is a page for people.
 pub(super) fn is_page(headers: &HeaderMap) -> bool {
     essence(headers).is_some_and(|kind| matches!(&*kind, "text/html" | "application/xhtml+xml"))
 }
 
-/// Whether an answer says that it is the configuration of a proxy, or at least XML (R-B24).
+/// Whether the media type of a response is that of a proxy configuration, or at least XML (R-B24).
 pub(super) fn is_configuration(headers: &HeaderMap) -> bool {
     let kinds = [feedsync_formats::PROXY_TYPE, "application/xml", "text/xml"];
     essence(headers).is_none_or(|kind| kinds.contains(&&*kind))
@@ -67,7 +67,7 @@ mod tests {
     use crate::testing::{at, headers};
 
     #[test]
-    fn the_media_type_tells_pages_and_configurations_apart() {
+    fn media_type_distinguishes_pages_and_configurations() {
         for (kind, page, configuration) in [
             (Some("text/html"), true, false),
             (Some("Text/HTML ; charset=utf-8"), true, false),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_count_from_the_content_location() {
+    fn base_address_is_the_content_location() {
         let asked = at("a/feed");
         let base_of = |told: &str| base(&headers(&[("content-location", told)]), &asked);
         assert_eq!(base(&HeaderMap::new(), &asked), asked);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rss_and_json_feed_are_read_without_being_edited() {
+    fn only_rss_and_json_feed_are_parsed_as_read_only() {
         let rss = "<rss version='2.0'><channel><title>t</title></channel></rss>";
         let json =
             "{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"t\",\"items\":[]}";
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_feed_is_a_feed() {
+    fn only_feed_documents_are_parsed_as_feeds() {
         let feed =
             "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link href='b'/></entry></feed>";
         let entry = "<entry xmlns='http://www.w3.org/2005/Atom'/>";

@@ -1,9 +1,9 @@
-//! How an edit shows in a feed that does not show it yet (BITSY 3.1.1).
+//! Display of an edit in a feed that does not include it yet (BITSY 3.1.1).
 //!
-//! An entry is what its application sent. In the resilient profile one that was made here has an edit link, so that
-//! whoever reads the feed can edit it before its server knows of it. Media that were made here show as a media link
-//! entry (RFC 5023 9.6), whose content and `edit-media` link lead to them. It has no edit link: the entry itself is its
-//! server's, and does not exist before the server has made it.
+//! An entry is shown as its application sent it. In the resilient profile an entry that was created here has
+//! an edit link, so that readers of the feed can edit it before its server knows it. Media that were created
+//! here are shown as a media link entry (RFC 5023 9.6), whose content and `edit-media` link lead to them.
+//! That entry has no edit link, because it does not exist before the server has created it.
 
 use feedsync::{Format, Payload};
 use feedsync_formats::{
@@ -18,24 +18,25 @@ use crate::location::Location;
 use crate::overlay::Local;
 use crate::profile::Profile;
 
-/// Author of media whose maker is not named: an entry has an author (RFC 4287 4.1.2).
+/// Author of media that have no named author, because an entry must have one (RFC 4287 4.1.2).
 const NOBODY: &str = "unknown";
 
-/// The media type of bytes of which none was told (RFC 9110 8.3).
+/// Media type of bytes without a declared one (RFC 9110 8.3).
 const UNKNOWN: &str = "application/octet-stream";
 
-/// The beginning of a media link entry.
+/// Empty entry, to which the parts of a media link entry are added.
 const EMPTY: &str = "<entry xmlns=\"http://www.w3.org/2005/Atom\"></entry>";
 
 impl Edited {
-    /// Whether it may be an entry: what nobody calls XML is none.
+    /// Whether the content may be an entry. Media types other than XML are excluded.
     pub(super) fn may_be_entry(&self) -> bool {
         self.essence().is_none_or(|essence| {
             matches!(&*essence, "application/atom+xml" | "application/xml" | "text/xml")
         })
     }
 
-    /// The edit as it shows, with its bytes if it may be an entry; none if it does not show.
+    /// The edit in the form in which a feed shows it; none if it is not shown. `bytes` are its content if it
+    /// may be an entry.
     pub(super) fn shown(
         &self,
         bytes: Option<&[u8]>,
@@ -55,14 +56,14 @@ impl Edited {
             return Some(local(Some(entry), id));
         }
         let is_atom = self.essence().as_deref() == Some("application/atom+xml");
-        // What says that it is an entry and is none, its server refuses.
+        // The server will refuse a document that claims to be an entry and is not one.
         if !is_helped || is_atom {
             return None;
         }
         Some(local(Some(self.media_link_entry(updated)), Some(self.member.to_string())))
     }
 
-    /// The entry that leads to media which were made here.
+    /// Media link entry for media that were created here.
     fn media_link_entry(&self, updated: &str) -> Payload {
         let at = self.member.as_str();
         let media_type = self.media_type.as_deref().unwrap_or(UNKNOWN);
@@ -88,7 +89,7 @@ impl Edited {
     }
 }
 
-/// The entry that an application sent, and its id; none if it sent something else.
+/// Entry that an application sent, and its id; none if it sent something else.
 fn entry(bytes: &[u8], member: &Location) -> Option<(Payload, Option<String>)> {
     let options = ReadOptions { base: Some(member.as_str()), ..ReadOptions::tolerant() };
     let Submission::Entry { payload, .. } = read_submission(bytes, &options).ok()? else {
@@ -99,7 +100,7 @@ fn entry(bytes: &[u8], member: &Location) -> Option<(Payload, Option<String>)> {
     Some((payload, id))
 }
 
-/// The entry with the link by which it is edited, in place of those that it was copied with.
+/// Replaces the edit links that an entry was copied with by one to the member.
 fn editable(entry: &Payload, member: &Location) -> Payload {
     let bare = without_server_parts(entry).unwrap_or_else(|| entry.clone());
     let edit = Some(member.as_str());
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_was_made_here_has_the_one_edit_link_that_leads_to_it() {
+    fn entry_created_here_has_one_edit_link_to_its_address() {
         let entry = edited(PENDING, true, Some("application/atom+xml;type=entry"), None);
         let text = shown(&entry, ENTRY, Profile::Resilient).unwrap();
         assert!(!text.contains("other"), "{text}");
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(shown(&untyped, ENTRY, Profile::Resilient), Some(text));
         let letter = shown(&entry, ENTRY, Profile::Strict).unwrap();
         assert!(letter.contains("http://other/1") && !letter.contains(PENDING), "{letter}");
-        // What its server has said, and what was there before, stays as it is.
+        // Edit links of a known member are not changed.
         for (member, made) in [("http://example.org/1", true), ("http://example.org/1", false)] {
             let text = shown(&edited(member, made, None, None), ENTRY, Profile::Resilient).unwrap();
             assert!(text.contains("http://other/1") && !text.contains("example"), "{text}");
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn media_that_were_made_here_show_as_a_media_link_entry() {
+    fn media_created_here_are_shown_as_a_media_link_entry() {
         let media = edited(PENDING, true, Some("image/png"), Some("The%20c%C3%A4t"));
         assert!(!media.may_be_entry());
         let text = shown(&media, b"", Profile::Resilient).unwrap();
@@ -172,7 +173,7 @@ mod tests {
         assert!(text.contains("<title>text/xml</title>"), "{text}");
         let untyped = shown(&edited(PENDING, true, None, None), b"\xff", Profile::Resilient);
         assert!(untyped.unwrap().contains("type=\"application/octet-stream\""));
-        // Nor what is said to be an entry and is none, nor media that were there before.
+        // Invalid entries and replaced media are not shown either.
         let atom = edited(PENDING, true, Some("application/atom+xml"), None);
         assert_eq!(shown(&atom, b"<x/>", Profile::Resilient), None);
         let replaced = edited("http://example.org/1", false, Some("image/png"), None);

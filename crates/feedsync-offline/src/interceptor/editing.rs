@@ -13,10 +13,10 @@ use crate::outbox::{Added, EditId, NewEdit};
 use crate::propagation::Method;
 use crate::time::Time;
 
-/// What a server is to call a new member (RFC 5023 9.7).
+/// Header with the requested name of a new member (RFC 5023 9.7).
 const SLUG: HeaderName = HeaderName::from_static("slug");
 
-/// What is no part of an edit: who makes it, under which conditions, by which way.
+/// Headers that are no part of an edit: they are about the client, about conditions, or about the connection.
 const NOT_SENT: [HeaderName; 23] = [
     header::ACCEPT,
     header::ACCEPT_ENCODING,
@@ -43,7 +43,7 @@ const NOT_SENT: [HeaderName; 23] = [
     header::UPGRADE,
 ];
 
-/// What is told of bytes to whoever reads them: the rest of a request is between who made it and the server.
+/// Headers of an edit that are shown to readers. The others are between the application and the server.
 const TOLD: [HeaderName; 5] = [
     header::CONTENT_DISPOSITION,
     header::CONTENT_ENCODING,
@@ -53,13 +53,13 @@ const TOLD: [HeaderName; 5] = [
 ];
 
 impl Entity {
-    /// The same as it is shown to whoever reads it.
+    /// Headers that are shown to readers.
     pub(super) fn told(&self) -> HeaderMap {
         let told = self.headers.iter().filter(|(name, _)| TOLD.contains(name));
         told.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// What an application sends: bytes, and of its headers those that are about them.
+    /// The content of an edit: bytes, and the request headers that describe them.
     pub fn sent(headers: &HeaderMap, content: super::Content) -> Self {
         let about = headers.iter().filter(|(name, _)| {
             let is_of_a_page = name.as_str().starts_with("sec-");
@@ -71,8 +71,8 @@ impl Entity {
 }
 
 impl Interceptor {
-    /// Takes an edit: it is acknowledged once the step is stored, and sent later. `headers` are those of the
-    /// request; its bytes are stored. `random` becomes part of a name that nobody else has.
+    /// Adds an edit to the outbox. It may be acknowledged when the step is stored, and is sent later.
+    /// `headers` are those of the request, whose body is stored. `random` becomes part of a unique name.
     pub fn take<S: Stored>(
         &mut self,
         stored: &S,
@@ -86,7 +86,7 @@ impl Interceptor {
             .map(|(reply, step, _)| (reply, step))
     }
 
-    /// The same, and which edit it is if it is a new one.
+    /// Adds an edit to the outbox. Returns its number, too, if it is new.
     pub(super) fn add<S: Stored>(
         &mut self,
         stored: &S,
@@ -100,10 +100,10 @@ impl Interceptor {
         let mut step = Step { is_durable: true, ..Step::default() };
         let key = format!("{random:032x}");
         if self.keeping_of(partition, &feed).is_none() {
-            // It was unsubscribed from meanwhile, and nobody would know by what to send it.
+            // The subscription ended meanwhile, so there are no credentials for the edit.
             return Ok((Reply::unreachable(&location), Step::default(), None));
         }
-        // Its address may have become known since it was asked for.
+        // The address of the member may have become known since the request.
         let location = match self.named.get(partition, &location) {
             Some(Some(member)) => member.clone(),
             Some(None) => return Ok((Reply::gone(), Step::default(), None)),
@@ -151,7 +151,7 @@ impl Interceptor {
             resource: resource.clone(),
         };
         let added = self.outbox.add(new);
-        // What was never sent and is deleted, or deleted anew, is not on its way any more.
+        // An unsent edit may have been replaced by a DELETE, or removed by it.
         if let Some(before) = before.filter(|before| self.outbox.edit(*before).is_none()) {
             step.changes.push(Change::EditGone(before));
             self.trails.remove(&before);
@@ -170,10 +170,10 @@ impl Interceptor {
         Ok((reply, step, new))
     }
 
-    /// Gives up an edit that nobody wants any more, with what was made on it. What it carried is gone.
+    /// Discards an edit that is no longer wanted, with the edits that build on it. Their contents are lost.
     pub fn discard(&mut self, id: EditId) -> Step {
         let mut step = Step { is_durable: true, ..Step::default() };
-        // What is being sent may be carried out all the same: it is settled by its answer.
+        // An edit that is being sent may still be carried out. Its response settles it.
         if self.is_busy(id) {
             return step;
         }
@@ -198,7 +198,7 @@ impl Interceptor {
         }
     }
 
-    /// Notes where a member is that had an address of ours.
+    /// Notes the server address of a member that had a temporary address.
     pub(super) fn name(
         &mut self,
         step: &mut Step,
@@ -215,8 +215,8 @@ impl Interceptor {
     }
 }
 
-/// Whether what a request demands of what it edits is so (RFC 9110 13.1): a date demands nothing, since two
-/// edits can lie within its second.
+/// Whether the conditions of a request are met (RFC 9110 13.1). A date is no condition, since two edits may
+/// happen within its second.
 fn is_met(headers: &HeaderMap, tags: &[String]) -> bool {
     let listed = |name: HeaderName| {
         let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());

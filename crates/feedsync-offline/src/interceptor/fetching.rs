@@ -1,4 +1,4 @@
-//! What is fetched in the background: rounds of subscriptions (BITSY 2.1.3).
+//! Background requests of rounds (BITSY 2.1.3).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,30 +18,30 @@ use crate::subscription::round::{Counted, Fetch, Part, Round, Settled};
 use crate::subscription::state::State;
 use crate::time::Time;
 
-/// Requests of one round that are under way at once: servers are asked politely.
+/// Maximum number of concurrent requests of one round, to limit the load on servers.
 const AT_ONCE: usize = 4;
 
-/// What somebody else's server is left alone for that was not reached.
+/// Delay before the next request to a server of another origin that was not reached.
 const ELSEWHERE: Duration = Duration::from_secs(5 * 60);
 
-/// What a feed is asked for as, unless the application says.
+/// `Accept` header for requests of a feed, unless the application registers one.
 pub(super) const ACCEPT: HeaderValue = HeaderValue::from_static("application/atom+xml, */*;q=0.5");
 
-/// A round that is under way.
+/// A round in progress.
 #[derive(Debug)]
 pub(super) struct Underway {
     pub(super) round: Round,
     pub(super) gathered: Gathered,
-    /// Which round it is: what an earlier one asked for is not of it.
+    /// Number of the round. Responses to requests of an earlier round are ignored.
     number: u64,
     tasks: usize,
     pub(super) portals: u32,
-    /// Addresses that are asked for without conditions.
+    /// Addresses that are requested without conditions.
     pub(super) unconditional: BTreeSet<Location>,
 }
 
 impl Interceptor {
-    /// Begins the rounds that are due, and takes their next requests.
+    /// Begins the rounds that are due, and creates tasks for their next requests.
     pub(super) fn fetches<S: Stored>(
         &mut self,
         stored: &S,
@@ -87,7 +87,7 @@ impl Interceptor {
         }
     }
 
-    /// The next request of a round, if its server may be asked.
+    /// Takes the next request of a round, if its server may be asked.
     fn next_fetch(&mut self, id: KeepingId, now: Time) -> Option<Fetch> {
         let keeping = self.keepings.get(&id)?;
         if keeping.subscription.state() != State::Fetching {
@@ -95,7 +95,7 @@ impl Interceptor {
         }
         let underway = self.underway.get_mut(&id)?;
         let next = underway.round.peek()?;
-        // A probe that waits for an answer is enough of a server that was not reached.
+        // One request at a time is enough to test a server that was not reached.
         let is_away = !self.reach.is_here(&next.request);
         if underway.tasks >= if is_away { 1 } else { AT_ONCE }
             || !self.reach.may_try(&next.request, now)
@@ -110,7 +110,7 @@ impl Interceptor {
         Some(fetch)
     }
 
-    /// The request: conditional, where what is stored may still be right.
+    /// Creates a request. It is conditional if the stored representation may still be valid.
     fn request_of<S: Stored>(
         &self,
         stored: &S,
@@ -139,8 +139,8 @@ impl Interceptor {
         let is_unconditional =
             underway.is_some_and(|underway| underway.unconditional.contains(&fetch.location));
         let known = known.filter(|_| !is_unconditional);
-        // A date is too coarse to tell whether what was done a moment ago is there, and what somebody keeps
-        // between us and the server is too old.
+        // A date is too coarse to tell whether a recent edit is included, and a cache on the way may be
+        // outdated.
         let shown = self.shown.of_feed(subscription.partition(), subscription.feed()).next();
         if shown.is_some() {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -159,7 +159,7 @@ impl Interceptor {
         Ok(Request { partition, method, location, source, headers, body: None })
     }
 
-    /// Takes in what became of a request of a round. `random` spreads what would come together.
+    /// Applies the result of a request of a round. `random` spreads attempts that would otherwise coincide.
     #[expect(clippy::too_many_arguments, reason = "a request, its answer, time and chance")]
     pub(super) fn fetched<S: Stored>(
         &mut self,
@@ -210,7 +210,7 @@ impl Interceptor {
         Ok(())
     }
 
-    /// Records an error that no server answered with, under the status that stands for it (2.1.3).
+    /// Records an error without a response of a server, under the status that stands for it (2.1.3).
     fn failed_here(
         &mut self,
         step: &mut Step,
@@ -224,7 +224,7 @@ impl Interceptor {
         self.failed(step, id, exchange, now);
     }
 
-    /// Has a round ask for something again, whatever was answered.
+    /// Repeats a request of a round, whatever the response was.
     pub(super) fn fetch_again(&mut self, (id, number): (KeepingId, u64), fetch: Fetch) {
         let underway = self.underway.get_mut(&id).filter(|underway| underway.number == number);
         if let Some(underway) = underway {
@@ -233,7 +233,7 @@ impl Interceptor {
         }
     }
 
-    /// What somebody else's server does not answer keeps the feed back no longer than a moment.
+    /// Result of a request whose server was not reached. A server of another origin does not delay the feed.
     fn unreached(&mut self, fetch: &Fetch, feed: &Location, now: Time, random: u64) -> Settled {
         self.reach.lost(&fetch.request, now, random);
         let is_elsewhere = !fetch.request.is_same_origin(feed) && self.reach.is_here(feed);
@@ -246,7 +246,7 @@ impl Interceptor {
 }
 
 impl Underway {
-    /// The bytes that the next generation is made of.
+    /// Contents of the documents for the next generation.
     pub(super) fn contents(&self) -> impl Iterator<Item = Content> {
         self.gathered.documents.values().map(|document| document.content)
     }

@@ -1,5 +1,5 @@
-//! Where members are that were made and whose server did not say, when no round is going to tell: edits of them
-//! leave whatever state their subscription is in (BITSY 2.1.3, R-B32).
+//! Search for created members whose addresses their servers did not name, when no round is going to find
+//! them. Their edits are sent in every state of the subscription (BITSY 2.1.3, R-B32).
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::outbox::wait;
 use crate::subscription::state::State;
 use crate::time::Time;
 
-/// How often a feed is asked, until what was made is nowhere.
+/// Number of requests of a feed after which a missing member counts as not created.
 const TRIES: u32 = 8;
 
-/// Between two times, at least.
+/// Minimum time between two requests.
 const LEAST: Duration = Duration::from_secs(5);
 
-/// A feed that is asked where it has what was made in it.
+/// Search for created members in a feed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Finding {
     pub(super) not_before: Time,
@@ -29,7 +29,7 @@ pub(super) struct Finding {
 }
 
 impl Interceptor {
-    /// Asks the feeds that no round will ask, and in which something has no address that edits wait for.
+    /// Requests the feeds with members that have no address and waiting edits, if no round will request them.
     pub(super) fn finds(&mut self, tasks: &mut Vec<Task>, room: usize, now: Time) {
         let feeds: Vec<(Partition, Location)> = self.shown.feeds_with_unnamed().collect();
         self.finding.retain(|feed, _| feeds.contains(feed));
@@ -53,7 +53,7 @@ impl Interceptor {
         }
     }
 
-    /// Takes in what a feed has.
+    /// Applies the result of a request for a feed.
     #[expect(clippy::too_many_arguments, reason = "a request, its answer, time and chance")]
     pub(super) fn found_in<S: Stored>(
         &mut self,
@@ -88,7 +88,7 @@ impl Interceptor {
                         }
                         None => Vec::new(),
                     };
-                    // What was found a moment ago shows where it is, and is no other's.
+                    // A member that was just found has an address now, and is not taken for another one.
                     match places.into_iter().next() {
                         Some(member) => self.is_at(step, partition, &pending, &member),
                         None if finding.tries >= TRIES => {
@@ -103,7 +103,7 @@ impl Interceptor {
         Ok(())
     }
 
-    /// What was made here is nowhere to be found: edits of it are errors.
+    /// Gives up the search for a created member. Its edits become errors.
     fn is_nowhere(&mut self, step: &mut Step, partition: Partition, pending: &Location, now: Time) {
         let places = self.shown.at(pending).filter(|shown| shown.partition == partition);
         for place in places.map(|shown| shown.place).collect::<Vec<_>>() {

@@ -1,5 +1,5 @@
-//! A feed as one round found it, which takes the place of the one before at once: nobody sees a feed whose
-//! links lead to what is not stored yet (BITSY 2.1.1, R-B12).
+//! The state of a feed that one round found. It replaces the former state at once, so that no application
+//! sees a feed with links to resources that are not stored yet (BITSY 2.1.1, R-B12).
 
 use std::collections::BTreeMap;
 
@@ -17,39 +17,39 @@ use crate::location::Location;
 use crate::subscription::End;
 use crate::time::Time;
 
-/// What is seen for the first time, until the generation has a number.
+/// Generation of resources that are seen for the first time, until the generation has a number.
 const NOW: u64 = u64::MAX;
 
-/// What was seen before anything that is going to be looked for.
+/// Generation of resources that are never the result of an edit.
 const LONG_AGO: u64 = 0;
 
-/// What a round has found so far.
+/// Findings of a round so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// The feed and its pages.
+    /// Documents of the feed and its pages.
     pub(super) documents: BTreeMap<Location, Representation>,
-    /// All that belongs to it.
+    /// Resources that belong to the feed.
     belongings: BTreeMap<Location, Belonging>,
-    /// The collection behind it, once the feed was read.
+    /// Collection of the feed, once the feed was read.
     collection: Option<Option<Location>>,
-    /// Members whose address their server had not told.
+    /// Temporary and real addresses of members whose address the server had not named.
     found: Vec<(Location, Location)>,
-    /// Where the feed has moved for good.
+    /// Permanent new address of the feed.
     pub(super) moved: Option<Location>,
-    /// Whether a part of the feed could not be had.
+    /// Whether a part of the feed could not be fetched.
     pub(super) is_partial: bool,
-    /// Edits that were carried out before this place show in it.
+    /// Edits that were carried out before the edit with this number show in the feed.
     pub(super) began: u64,
-    /// Whether any document differs from what is stored.
+    /// Whether any document differs from the stored one.
     pub(super) is_new: bool,
 }
 
-/// A member that was made and has no address yet: the address that it has here, what it is, and which
-/// generation was next when it was made.
+/// Created members without an address: temporary address, content, and next generation at the time of
+/// creation.
 type Unnamed = Vec<(Location, Content, u64)>;
 
 impl Gathered {
-    /// Takes in a document of the feed.
+    /// Adds a document of the feed.
     pub(super) fn take(
         &mut self,
         location: &Location,
@@ -70,7 +70,7 @@ impl Gathered {
         }
     }
 
-    /// Takes in a document of a feed that cannot be edited.
+    /// Adds a document of a feed that cannot be edited.
     pub(super) fn take_read_only(&mut self, location: &Location, is_first: bool) {
         let belonging = Belonging { role: Role::Feed, entry: None, seen: NOW };
         self.belongings.insert(location.clone(), belonging);
@@ -79,17 +79,17 @@ impl Gathered {
         }
     }
 
-    /// Notes where a member is whose address nobody had told.
+    /// Notes the address of a member whose address was unknown.
     pub(super) fn find(&mut self, pending: &Location, member: Location) {
         self.found.push((pending.clone(), member));
     }
 
-    /// Whether a member was found to be another one.
+    /// Whether an address was already found for another member.
     pub(super) fn has(&self, member: &Location) -> bool {
         self.found.iter().any(|(_, found)| found == member)
     }
 
-    /// Takes in what a link leads to.
+    /// Adds the target of a link.
     pub(super) fn linked(&mut self, location: &Location) {
         let role = Role::Subscribable;
         self.belongings.entry(location.clone()).or_insert(Belonging {
@@ -101,8 +101,9 @@ impl Gathered {
 }
 
 impl Interceptor {
-    /// Where in a document of the feed an entry may be that was posted, the likeliest first: where one of its id
-    /// is, and where others say the same; none that was there before or is another's that was made here.
+    /// Returns the addresses in a document of the feed at which a posted entry may be, the likeliest first.
+    /// Entries with its id precede entries with the same wording. Earlier members and other members that were
+    /// created here are excluded.
     pub(super) fn places_of<S: Stored>(
         &self,
         stored: &S,
@@ -123,7 +124,7 @@ impl Interceptor {
         Ok(places)
     }
 
-    /// Whether a member was not seen before a generation, and is none that was made here.
+    /// Whether a member was not seen before a generation, and was not created here.
     pub(super) fn is_new<S: Stored>(
         &self,
         stored: &S,
@@ -139,7 +140,7 @@ impl Interceptor {
         Ok(!is_known && self.shown_at(partition, place).is_none())
     }
 
-    /// Notes what was seen before.
+    /// Sets the generation of resources that were seen before.
     pub(super) fn seen<S: Stored>(
         &self,
         stored: &S,
@@ -158,7 +159,7 @@ impl Interceptor {
         Ok(())
     }
 
-    /// Members of a feed that were made and have no address yet.
+    /// Created members of a feed that have no address yet.
     pub(super) fn unnamed(&self, partition: Partition, feed: &Location) -> Unnamed {
         let of = self.shown.unnamed(partition, feed);
         of.filter_map(|shown| {
@@ -167,8 +168,8 @@ impl Interceptor {
         .collect()
     }
 
-    /// Ends a round: what it found is what applications see from now on, also if some of it could not be had
-    /// (R-B12, R-B19).
+    /// Ends a round. Applications see its findings from now on, even if a part could not be fetched (R-B12,
+    /// R-B19).
     pub(super) fn end_round(&mut self, step: &mut Step, id: KeepingId, end: End, now: Time) {
         let Some(underway) = self.underway.remove(&id) else { return };
         let gathered = underway.gathered;
@@ -216,7 +217,7 @@ impl Interceptor {
             let number = self.counters.generation;
             self.counters.generation += 1;
             for (location, belonging) in resources.iter_mut().filter(|(_, it)| it.seen == NOW) {
-                // What one edit has made here, no other has.
+                // The result of one edit is not the result of another.
                 let is_ours = self.shown_at(partition, location).is_some()
                     || gathered.found.iter().any(|(_, member)| member == location);
                 belonging.seen = if is_ours { LONG_AGO } else { number };
@@ -230,7 +231,7 @@ impl Interceptor {
         self.unshow(step, partition, &feed, gathered.began, now);
     }
 
-    /// What was made here without an address is there.
+    /// Sets the address of a member that was created without one.
     pub(super) fn is_at(
         &mut self,
         step: &mut Step,
@@ -243,7 +244,7 @@ impl Interceptor {
         self.rename(step, partition, pending, member);
     }
 
-    /// What shows of a member that was made without an address shows where it is.
+    /// Moves the shown edit of a member to its new address.
     fn show_at(
         &mut self,
         step: &mut Step,
@@ -260,7 +261,7 @@ impl Interceptor {
         }
     }
 
-    /// Edits of a member that was made without an address are of what it is now.
+    /// Moves waiting edits of a member to its new address.
     fn rename(
         &mut self,
         step: &mut Step,
@@ -273,7 +274,8 @@ impl Interceptor {
         }
     }
 
-    /// What was carried out before the feed was asked for shows in the feed itself.
+    /// Removes shown edits that were carried out before the feed was requested, because the feed includes
+    /// them.
     fn unshow(
         &mut self,
         step: &mut Step,

@@ -1,8 +1,8 @@
 //! Edits that are put off or held, and edits that pass them (BITSY 3.5, R-B34, R-B35).
 //!
-//! A response that puts an edit off keeps back that edit and later ones of the same resource. Other edits of the
-//! collection pass it, one at a time. A new member that is like one which may have been made waits for it: looking
-//! for one of them could find the other.
+//! A response that puts an edit off delays that edit and later ones of the same resource. Other edits of the
+//! collection pass it, one at a time. A new member waits if it is similar to one that may have been created,
+//! because a search for one of them could find the other.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +21,12 @@ use crate::profile::Profile;
 use crate::propagation::Method;
 use crate::time::Time;
 
-/// Number of broken connections after which the pause before an edit grows no longer.
+/// Number of broken connections after which the delay before an edit grows no longer.
 const MOST_LOSSES: u32 = 9;
 
 impl Trail {
-    /// Notes that the connection broke off after the edit was sent. The first time the network is at fault; then
-    /// the edit may be, and others go before it.
+    /// Notes that the connection broke after the edit was sent. The first time the network may be at fault.
+    /// Later the edit itself may be, and others are sent before it.
     pub(super) fn breaks_off(&mut self, now: Time, random: u64) {
         self.losses = self.losses.saturating_add(1);
         if self.losses > 1 {
@@ -41,14 +41,14 @@ impl Trail {
 }
 
 impl Interceptor {
-    /// The edits that leave now: of each line at most one.
+    /// Returns the edits to send now, at most one of each queue.
     pub(super) fn leaving<S: Stored>(
         &self,
         stored: &S,
         now: Time,
     ) -> Result<Vec<EditId>, S::Error> {
         let busy: BTreeSet<EditId> = self.tasks.values().filter_map(|it| it.what.edit()).collect();
-        // To the letter, requests are replayed in their order.
+        // The strict profile sends requests in their order.
         let stays = match self.settings.profile {
             Profile::Resilient => Leave::Passed,
             Profile::Strict => Leave::Blocks,
@@ -60,7 +60,7 @@ impl Interceptor {
                 return Leave::Blocks;
             }
             let waits = self.trails.get(&edit.id).is_some_and(|trail| trail.waits(now));
-            // An address here has no server to be reached: what it names is looked for in its feed.
+            // A temporary address has no server. The member is looked for in its feed.
             if waits || is_pending(to) {
                 return stays;
             }
@@ -79,13 +79,13 @@ impl Interceptor {
         failed.map_or(Ok(due), Err)
     }
 
-    /// Whether a server takes no edits for a moment.
+    /// Whether the server of an edit is paced at this time.
     pub(super) fn is_paced(&self, id: EditId, now: Time) -> bool {
         let edit = self.outbox.edit(id);
         edit.is_some_and(|edit| self.reach.paced_until(&edit.asked.location, now).is_some())
     }
 
-    /// Whether looking for an earlier new member could find this one.
+    /// Whether a search for an earlier new member could find this one.
     fn may_be_confused<S: Stored>(
         &self,
         stored: &S,
@@ -121,8 +121,8 @@ impl Interceptor {
         Ok(both.is_some_and(|(ours, theirs)| ours.is_like(&theirs)))
     }
 
-    /// Holds an edit that its server refuses for want of credentials, and reports that as an error: nobody here
-    /// has other credentials.
+    /// Holds an edit that its server refuses for lack of credentials, and reports this as an error. No other
+    /// credentials are known here.
     pub(super) fn held(
         &mut self,
         step: &mut Step,
@@ -135,7 +135,7 @@ impl Interceptor {
         let was = asked.was.as_ref().map(|was| was.content);
         let interaction = of_edit(edit, exchange.interaction(now));
         let whose = (asked.partition, &asked.feed);
-        // What somebody was told before and has not answered is told anew.
+        // An earlier error about the same edit is replaced.
         self.told_no_more(step, edit);
         let error = self.interacted(step, whose, interaction, Some(was));
         self.outbox.stall(edit.id, exchange.status, error, now);
@@ -144,7 +144,7 @@ impl Interceptor {
         self.refresh(step, asked.partition, &asked.feed, &asked.line, now);
     }
 
-    /// The edit that an error reports as held.
+    /// The held edit that an error reports.
     pub(super) fn held_by(&self, error: ErrorId) -> Option<EditId> {
         let of = |edit: &&Edit<Entity>| {
             edit.progress == Progress::Held
@@ -153,14 +153,14 @@ impl Interceptor {
         self.outbox.edits().find(of).map(|edit| edit.id)
     }
 
-    /// Takes back the error that reports an edit as held.
+    /// Removes the error that reports an edit as held.
     pub(super) fn told_no_more(&mut self, step: &mut Step, edit: &Edit<Entity>) {
         let error = edit.stall.and_then(|stall| stall.error);
         let cleared = error.and_then(|error| self.errors.clear(error));
         step.changes.extend(cleared.map(|error| Change::ErrorGone(error.id)));
     }
 
-    /// Lets go what waits for credentials.
+    /// Releases the edits that wait for credentials.
     pub(super) fn released(&mut self, step: &mut Step, id: KeepingId) {
         let Some(keeping) = self.keepings.get(&id) else { return };
         let partition = keeping.subscription.partition();
@@ -173,7 +173,7 @@ impl Interceptor {
         }
     }
 
-    /// Lets an edit leave with its turn that is put off or held.
+    /// Releases an edit that was put off or held, to be sent in its order.
     fn let_go(&mut self, step: &mut Step, id: EditId) {
         let Some(edit) = self.outbox.edit(id).cloned() else { return };
         if self.outbox.release_one(id) {
@@ -182,7 +182,7 @@ impl Interceptor {
         }
     }
 
-    /// Tries an edit again that waits, now.
+    /// Retries a waiting edit now.
     pub fn hurry(&mut self, id: EditId) -> Step {
         let mut step = Step { is_durable: true, ..Step::default() };
         let Some(edit) = self.outbox.edit(id).cloned() else { return step };
@@ -190,7 +190,7 @@ impl Interceptor {
             return step;
         }
         self.reach.took(&edit.asked.location);
-        // What was never sent leaves with its turn; what was accepted is its server's to carry out.
+        // An edit that was never sent keeps its order. An accepted one is left to its server.
         if !matches!(edit.progress, Progress::Queued | Progress::Accepted) {
             self.trails.remove(&id);
             self.let_go(&mut step, id);
@@ -199,7 +199,7 @@ impl Interceptor {
         step
     }
 
-    /// Tries all edits again that wait, now.
+    /// Retries all these waiting edits now.
     pub fn hurry_all(&mut self, ids: impl IntoIterator<Item = EditId>) -> Step {
         let mut all = Step::default();
         for step in ids.into_iter().map(|id| self.hurry(id)) {
@@ -211,7 +211,7 @@ impl Interceptor {
 }
 
 impl What {
-    /// The edit that a task sends, or looks for before it is sent again.
+    /// The edit that a task sends or looks for.
     fn edit(&self) -> Option<EditId> {
         match self {
             Self::Send { edit } | Self::Look { edit } | Self::Ask { edit } => Some(*edit),

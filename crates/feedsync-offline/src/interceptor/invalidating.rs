@@ -1,9 +1,9 @@
-//! Stored representations that somebody else's edit has outdated (RFC 9111 4.4).
+//! Invalidation of stored representations after requests outside the outbox (RFC 9111 4.4).
 //!
-//! A successful request with an unsafe method invalidates what is stored of its target, and of what `Location` and
-//! `Content-Location` name in the same origin, whoever stored it. What is invalid is not served while there is a
-//! network. Of a feed the gateway keeps the document for applications without a network, and begins a new round;
-//! anything else it forgets and asks for again.
+//! A successful request with an unsafe method invalidates the stored representations of its target, and of
+//! addresses of the same origin in `Location` and `Content-Location`. This applies to all partitions. Invalid
+//! representations are not served while there is a network. The document of a feed stays for applications
+//! without a network, and a new round begins. Other representations are removed and requested again.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use crate::location::Location;
 use crate::propagation::named;
 use crate::time::Time;
 
-/// Methods that change nothing (IANA's registry of HTTP methods).
+/// Safe methods (IANA's registry of HTTP methods).
 const SAFE: [&str; 9] =
     ["GET", "HEAD", "OPTIONS", "TRACE", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH"];
 
-/// Whether a request may change what its server has.
+/// Whether a request may change data of its server.
 pub fn is_unsafe(method: &Method) -> bool {
     !SAFE.contains(&method.as_str())
 }
 
 impl Interceptor {
-    /// Takes in that a server answered a request which went past the outbox.
+    /// Applies the response to a request that was forwarded past the outbox.
     pub fn passed<S: Stored>(
         &mut self,
         stored: &S,
@@ -48,7 +48,7 @@ impl Interceptor {
         Ok(step)
     }
 
-    /// Takes in that a request may have changed what its server has, and was not answered.
+    /// Applies a request that may have changed data of the server and got no response.
     pub fn perhaps_changed<S: Stored>(
         &mut self,
         stored: &S,
@@ -63,7 +63,7 @@ impl Interceptor {
         Ok(step)
     }
 
-    /// Invalidates what the answer to an edit names besides what is `known` from that answer.
+    /// Invalidates the addresses that a response to an edit names, except those `known` from that response.
     pub(super) fn invalidate_named<S: Stored>(
         &mut self,
         stored: &S,
@@ -92,7 +92,7 @@ impl Interceptor {
     ) -> Result<(), S::Error> {
         self.outdate_requests(location);
         let mut whose: BTreeMap<KeepingId, (Partition, Role)> = BTreeMap::new();
-        // What a round has stored already belongs to no feed before it ends.
+        // Resources that a running round has stored belong to no feed before the round ends.
         for (id, keeping) in &self.keepings {
             if self.underway.contains_key(id) {
                 whose.insert(*id, (keeping.subscription.partition(), Role::Unknown));
@@ -119,7 +119,7 @@ impl Interceptor {
         Ok(())
     }
 
-    /// Has a feed fetched as soon as may be.
+    /// Begins a round of a feed as soon as possible.
     pub(super) fn round_now(&mut self, step: &mut Step, id: KeepingId, now: Time) {
         let Some(keeping) = self.keepings.get_mut(&id) else { return };
         let state = keeping.subscription.refresh();
@@ -127,7 +127,7 @@ impl Interceptor {
         self.told(step, id, state, now);
     }
 
-    /// Notes requests that were begun before a change: what they find may be from before it.
+    /// Marks requests that began before a change, because their responses may be outdated.
     fn outdate_requests(&mut self, location: &Location) {
         let is_of = |what: &What, at: &Location| match what {
             What::Fetch { fetch, .. } => fetch.location == *location || at == location,

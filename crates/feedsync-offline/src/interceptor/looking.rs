@@ -1,8 +1,8 @@
-//! Whether an edit that may have been carried out was: what is found where it would be.
+//! Verification whether an edit that may have been carried out was.
 //!
-//! A POST is looked for in its feed, a PUT where it was put. Neither a page of a portal nor an answer that could
-//! as well be from before says that an edit was carried out; and what cannot be told apart is an error, with
-//! what was sent, rather than a guess (R-B35, R-B43).
+//! A POST is looked for in its feed, a PUT at its address. Two kinds of responses do not prove that an edit
+//! was carried out: the page of a captive portal, and a response that may be from before. An ambiguous result
+//! is an error with the content of the edit, rather than a guess (R-B35, R-B43).
 
 use std::time::Duration;
 
@@ -27,40 +27,41 @@ use crate::propagation::{Done, Method, named};
 use crate::subscription::outcome::HOPS;
 use crate::time::Time;
 
-/// How often an edit is looked for where nothing answers that could tell, until it is an error.
+/// Number of inconclusive checks after which an edit is an error.
 const LOOKS: u32 = 12;
 
-/// How often an edit is looked for where its server wants other credentials, until it is held.
+/// Number of checks that lack credentials after which an edit is held.
 const LOOKS_WITHOUT_CREDENTIALS: u32 = 3;
 
-/// How often a server that accepted an edit is asked whether it has carried it out.
+/// Number of checks of an accepted edit.
 const AWAITS: u32 = 48;
 
-/// Between two such questions, at least; and until something is looked for that a server took too long for.
+/// Minimum time between checks of an accepted edit. It is also the minimum time before the check of a POST
+/// after a timeout of its server.
 pub(super) const AWAIT: Duration = Duration::from_secs(30);
 
-/// What a look finds.
+/// Result of a check.
 enum Finding {
     /// The edit was carried out.
     Done(Done),
-    /// It was not.
+    /// The edit was not carried out.
     Missing,
-    /// Somebody else was there, or nothing is there any more.
+    /// The resource was changed by another client, or it is gone.
     Conflict,
-    /// What it was made on was sent from here, and is there with this entity tag.
+    /// The edit was made on content that was sent from here, which is present with this entity tag.
     MadeOn(String),
-    /// It may be one of these: the member, and its media.
+    /// One of these members may be the result: the member, and its media.
     Perhaps(Vec<Found>),
-    /// It is to be looked for there.
+    /// The check continues at another address.
     Elsewhere(Location),
-    /// Who answered is not the server.
+    /// The response is not from the server.
     Impostor,
-    /// Nothing can be said.
+    /// The response is inconclusive.
     Unclear,
 }
 
 impl Interceptor {
-    /// Takes in what was found where an edit was looked for.
+    /// Applies the response to a check.
     pub(super) fn looked<S: Stored>(
         &mut self,
         stored: &S,
@@ -90,13 +91,13 @@ impl Interceptor {
                 self.outbox.rebase(edit.id, tag, Entity { headers, content: exchange.content });
                 self.lost(step, edit, now, random);
             }
-            // Its server says that it carried the edit out, is seen to have not, and says so again.
+            // The server said more than once that it carried the edit out, and the check disproved it.
             Finding::Missing if !is_awaited && self.is_denied(edit) => {
                 self.refused(step, edit, &exchange, now);
                 self.given_up(step, edit);
             }
             Finding::Missing if !is_awaited => {
-                // What was sent stays as it was sent: somebody may still have it.
+                // The content of an edit that was sent does not change, because the request may still arrive.
                 let trail = self.trails.entry(edit.id).or_default();
                 trail.is_missing = true;
                 trail.perhaps.clear();
@@ -132,7 +133,7 @@ impl Interceptor {
         self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 1)
     }
 
-    /// An edit is looked for again as soon as may be.
+    /// Checks an edit again as soon as possible.
     fn look_again(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time, random: u64) {
         match edit.progress {
             Progress::Accepted => drop(self.awaited.insert(edit.id)),
@@ -140,7 +141,7 @@ impl Interceptor {
         }
     }
 
-    /// An edit is looked for again after a while; what was looked for too often is an error.
+    /// Checks an edit again later. After too many checks the edit is an error or is held.
     fn unclear(
         &mut self,
         step: &mut Step,
@@ -164,7 +165,7 @@ impl Interceptor {
         }
     }
 
-    /// An edit that may have arrived is looked for, after a while that grows.
+    /// Checks an edit that may have arrived again, after a growing delay.
     pub(super) fn look_later(
         &mut self,
         step: &mut Step,
@@ -209,13 +210,13 @@ impl Interceptor {
             Method::Put if status.is_success() => {
                 self.in_place(stored, edit, headers, content, &task.location)
             }
-            // There is nothing to be replaced.
+            // The resource to replace does not exist.
             Method::Put if is_gone => Ok(Finding::Conflict),
             _ => Ok(Finding::Unclear),
         }
     }
 
-    /// Looks for what was posted or deleted in the feed.
+    /// Looks in the feed for a posted or deleted member.
     fn in_feed<S: Stored>(
         &self,
         stored: &S,
@@ -239,13 +240,13 @@ impl Interceptor {
         let Some(body) = &asked.body else { return Ok(Finding::Missing) };
         let posted = (&body.content, asked.generation);
         let places = self.places_of(stored, whose, posted, &document, &address)?;
-        // As many belong to what was made before it, and is like it.
+        // As many matches belong to similar members that were created before it.
         let before = self.unnamed_like(stored, whose, &body.content, &address)?;
         if let Some(member) = places.into_iter().nth(before) {
             let member = Some(member);
             return Ok(Finding::Done(Done { member, asks: true, ..Done::default() }));
         }
-        // A server that says so twice, and was seen in between, may make something else of it.
+        // A server that repeats its statement after a check may have made something else of the entry.
         if self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 1) {
             return Ok(Finding::Done(Done { asks: true, ..Done::default() }));
         }
@@ -255,7 +256,7 @@ impl Interceptor {
         Ok(if media.is_empty() { Finding::Missing } else { Finding::Perhaps(media) })
     }
 
-    /// How many were made in a feed that are like an entry, and nobody knows where.
+    /// Number of members without an address in a feed that are similar to an entry.
     fn unnamed_like<S: Stored>(
         &self,
         stored: &S,
@@ -274,7 +275,7 @@ impl Interceptor {
         Ok(count)
     }
 
-    /// The media of a feed that were not there before an edit was made.
+    /// Media of a feed that were not seen before an edit was made.
     fn media<S: Stored>(
         &self,
         stored: &S,
@@ -298,7 +299,7 @@ impl Interceptor {
         Ok(found)
     }
 
-    /// Whether media are what was posted.
+    /// Result for media that may be the posted ones.
     fn among(
         &self,
         edit: &Edit<Entity>,
@@ -319,7 +320,7 @@ impl Interceptor {
         if others.is_empty() { Finding::Missing } else { Finding::Perhaps(others) }
     }
 
-    /// Looks for what was put where it was put.
+    /// Looks at the address of a PUT for its content.
     fn in_place<S: Stored>(
         &self,
         stored: &S,
@@ -350,7 +351,7 @@ impl Interceptor {
         if is_claimed && (asked.base.is_some() || (was.is_some() && !is_was)) {
             return Ok(Finding::Done(Done { asks: true, ..Done::default() }));
         }
-        // With a condition the server tells. Without one, what it has may be somebody else's.
+        // With a condition the server detects conflicts. Without one, its version may be another client's.
         Ok(match (&asked.base, was) {
             (None, Some(_)) if !is_was => Finding::Conflict,
             (Some(_), _) if was_ours => Finding::Conflict,
@@ -358,7 +359,7 @@ impl Interceptor {
         })
     }
 
-    /// Whether what was put is what is there.
+    /// Whether the content of a PUT is present at its address.
     fn is_there<S: Stored>(
         &self,
         stored: &S,
@@ -369,7 +370,7 @@ impl Interceptor {
         let asked = &edit.asked;
         let Some(ours) = &asked.body else { return Ok(None) };
         let says = |one: Content, other: Content| self.says_same(stored, one, other, address);
-        // What says the same as what it was made on tells nothing.
+        // If the edit has the wording of the version that it replaces, the comparison proves nothing.
         let is_it = ours.content == theirs
             || says(ours.content, theirs)?
                 && !asked.was.as_ref().map_or(Ok(false), |was| says(was.content, ours.content))?;
@@ -377,8 +378,8 @@ impl Interceptor {
         Ok(is_it.then(done))
     }
 
-    /// Looks what keeps an edit from its resource: the edit itself, or what it was made on and was sent from
-    /// here.
+    /// Looks for the cause of a failed condition. It may be the edit itself, or content from here on which
+    /// the edit was made.
     fn what_is_in_its_way<S: Stored>(
         &self,
         stored: &S,
@@ -404,7 +405,7 @@ impl Interceptor {
         Ok(tag.map_or(Finding::Conflict, |tag| Finding::MadeOn(tag.to_owned())))
     }
 
-    /// Whether two entries say the same.
+    /// Whether two entries have the same wording.
     fn says_same<S: Stored>(
         &self,
         stored: &S,

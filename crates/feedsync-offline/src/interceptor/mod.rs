@@ -1,17 +1,14 @@
-//! The whole: what becomes of requests of applications, what is fetched and sent in the background, and what
-//! applications are told (BITSY 1.2, 2.1.3, 3).
+//! The central state machine. It decides about requests of applications, background requests, edits, and
+//! events for applications (BITSY 1.2, 2.1.3, 3).
 //!
-//! It holds what is small and decides on it: subscriptions, edits on their way, errors. What is stored, it
-//! reads through [`Stored`]. Whatever is asked of it answers with a [`Step`]: what to store in one
-//! transaction, before anything else happens. [`Interceptor::restored`] makes it again of what was stored, so
-//! that it may stop between any two steps. It has to be made again after an error of the store, too: what it
-//! holds is then ahead of what is stored.
+//! [`Interceptor`] holds the small state in memory: subscriptions, waiting edits, errors. It reads other
+//! stored data through [`Stored`]. Every operation returns a [`Step`]: changes to store in one transaction
+//! before anything else happens. [`Interceptor::restored`] restores it from the stored rows, so that the
+//! process may end between any two steps. It must also be restored after an error of the store, because its
+//! state is then ahead of the store.
 //!
-//! - A request is first [judged](Interceptor::decide). Most are answered from there; edits are read whole,
-//!   and are either [taken](Interceptor::take) or carried to their server while the application waits, which
-//!   is [noted](Interceptor::carries) before and [told](Interceptor::carried) after. Edits of one resource that are carried must not overlap.
-//! - [`Interceptor::begin`] gives out what is to be done in the background; each task is
-//!   [finished](Interceptor::finished) once.
+//! - [`Interceptor::begin`] returns the background tasks. Each task is [finished](Interceptor::finished)
+//!   once.
 
 mod ahead;
 mod answering;
@@ -76,58 +73,58 @@ use reach::Reach;
 use sending::Trail;
 use showing::Showing;
 
-/// A subscription's place.
+/// Number of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeepingId(pub u64);
 
-/// A subscription, and what is known of its feed.
+/// A stored subscription, and what is known of its feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keeping {
-    /// Its place.
+    /// Number of the subscription.
     pub id: KeepingId,
-    /// The subscription. A closed one stays until its edits have left (2.1.2).
+    /// The subscription. A closed one stays until its edits are settled (2.1.2).
     pub subscription: Subscription,
-    /// The collection behind the feed (1.3).
+    /// Collection of the feed (1.3).
     pub collection: Option<Location>,
-    /// Where the feed is asked for, if it has moved there for good.
+    /// Permanent new address of the feed, if it has moved.
     pub moved: Option<Location>,
-    /// The relations that were followed to get what is stored; none if nothing is.
+    /// Relations that were followed for the stored data; none if no data are stored.
     pub followed: Option<BTreeSet<Relation>>,
 }
 
-/// How it is set up.
+/// Settings of the interceptor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
     /// How closely the document is followed.
     pub profile: Profile,
-    /// Whether what somebody else's server forbids to store is not stored (R-B26).
+    /// Whether `no-store` of other origins is honoured (R-B26).
     pub honours_no_store: bool,
 }
 
-/// What was stored, to go on from.
+/// Stored rows, from which the interceptor is restored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rows {
     /// The subscriptions.
     pub keepings: Vec<Keeping>,
-    /// Edits on their way.
+    /// Edits that are not settled.
     pub edits: Vec<Edit<Entity>>,
-    /// Errors that nobody has cleared.
+    /// Errors that are not cleared.
     pub errors: Vec<SyncError<Option<Content>>>,
-    /// What shows until its feed was fetched again.
+    /// Completed edits that are shown until their feeds are fetched again.
     pub shown: Vec<Shown>,
-    /// Members that have got an address.
+    /// Temporary addresses of members, and their server addresses.
     pub named: Vec<(Partition, Location, Option<Location>)>,
-    /// Edits that were carried, and of which nobody knows what became, in their order.
+    /// Attempts with unknown results, in their order.
     pub attempts: Vec<Attempt>,
-    /// What is kept of newsreaders.
+    /// Stored data of newsreaders.
     pub newsreaders: newsreader::Rows,
-    /// The next places.
+    /// Numbers of the next rows.
     pub counters: Counters,
-    /// Whether the network is used.
+    /// Policy for the use of the network.
     pub policy: Policy,
 }
 
-/// What decides.
+/// The central state machine.
 #[derive(Debug)]
 pub struct Interceptor {
     settings: Settings,
@@ -145,34 +142,34 @@ pub struct Interceptor {
     accounts: Accounts,
     counters: Counters,
     reach: Reach,
-    /// Feeds that are asked where they have what was made in them.
+    /// Feeds that are searched for created members.
     finding: BTreeMap<(Partition, Location), Finding>,
     underway: BTreeMap<KeepingId, Underway>,
     tasks: BTreeMap<TaskId, Errand>,
     next_task: u64,
-    /// What is known of edits that are being sent.
+    /// Delivery states of edits.
     trails: BTreeMap<EditId, Trail>,
-    /// Edits that are noted as sent and wait for their turn.
+    /// Edits that are noted as sent and were not sent yet.
     ahead: BTreeSet<EditId>,
-    /// Accepted edits that are looked for.
+    /// Accepted edits that are checked.
     awaited: BTreeSet<EditId>,
-    /// Whether edits were carried out that a power cut would put in doubt again.
+    /// Whether a power cut would put completed edits in doubt again.
     is_ahead: bool,
-    /// What servers are asked what they made of edits.
+    /// Resources whose representation after an edit is requested from the server.
     asked: BTreeSet<(KeepingId, Location)>,
-    /// Documents of feeds that were changed since they were fetched: they are for applications without a network.
+    /// Feed documents that were changed after they were fetched. They are for applications without a network.
     stale: BTreeSet<(Partition, Location)>,
-    /// Requests under way that were begun before what they ask for was changed.
+    /// Running requests that began before their resource changed.
     outdated: BTreeSet<TaskId>,
 }
 
 impl Interceptor {
-    /// One that begins with nothing.
+    /// Creates an interceptor without stored data.
     pub fn new(settings: Settings) -> Self {
         Self::restored(settings, Rows::default())
     }
 
-    /// One that goes on from what was stored. Rounds that were under way begin again; what was being sent is
+    /// Restores an interceptor from stored rows. Running rounds begin again. Edits that were being sent are
     /// in doubt.
     pub fn restored(settings: Settings, rows: Rows) -> Self {
         let Rows { keepings, edits, errors, shown, named, attempts, newsreaders, counters, policy } =
@@ -199,7 +196,7 @@ impl Interceptor {
             trails: BTreeMap::new(),
             ahead: BTreeSet::new(),
             awaited: BTreeSet::new(),
-            // What the process before wrote may not be synchronised.
+            // The steps of the former process may not be synchronised to the disk.
             is_ahead: true,
             asked: BTreeSet::new(),
             stale: BTreeSet::new(),
@@ -215,13 +212,13 @@ impl Interceptor {
         interceptor
     }
 
-    /// Takes in what is stored of the configurations of proxies, which [`restored`](Self::restored) cannot read.
+    /// Reads the stored proxy configurations, which [`restored`](Self::restored) cannot read.
     pub fn recall<S: Stored>(&mut self, stored: &S) -> Result<(), S::Error> {
         for keeping in self.keepings.values() {
             let Some(proxy) = keeping.subscription.proxy() else { continue };
             let partition = keeping.subscription.partition();
             let Some(known) = stored.representation(partition, proxy)? else { continue };
-            // What cannot be read is fetched with the next round.
+            // An unreadable configuration is fetched with the next round.
             let Ok(bytes) = stored.content(&known.content) else { continue };
             let read = Configuration::read(&bytes, proxy).ok();
             self.proxies.extend(read.map(|read| (keeping.id, read)));
@@ -229,32 +226,32 @@ impl Interceptor {
         Ok(())
     }
 
-    /// All subscriptions; closed ones as long as edits of theirs are on their way.
+    /// All subscriptions. Closed ones are included while they have waiting edits.
     pub fn keepings(&self) -> impl Iterator<Item = &Keeping> {
         self.keepings.values()
     }
 
-    /// A subscription.
+    /// Returns a subscription.
     pub fn keeping(&self, id: KeepingId) -> Option<&Keeping> {
         self.keepings.get(&id)
     }
 
-    /// The edits on their way, in the order in which they came.
+    /// Edits that are not settled, in the order of their arrival.
     pub fn edits(&self) -> impl DoubleEndedIterator<Item = &Edit<Entity>> {
         self.outbox.edits()
     }
 
-    /// The errors that nobody has cleared.
+    /// Errors that are not cleared.
     pub fn errors(&self) -> &Errors<Option<Content>> {
         &self.errors
     }
 
-    /// Notes that all steps so far outlive a power cut.
+    /// Notes that all steps so far survive a power cut.
     pub fn synced(&mut self) {
         self.is_ahead = false;
     }
 
-    /// The bytes that are needed: whatever else is stored without an address may go.
+    /// Digests of the contents in use. Other stored contents without an address may be deleted.
     pub fn needed(&self) -> impl Iterator<Item = Digest> {
         let edits = self.outbox.edits().flat_map(|edit| {
             edit.asked.body.iter().chain(&edit.asked.was).map(|entity| entity.content)
@@ -283,7 +280,7 @@ impl Interceptor {
         self.keepings.insert(keeping.id, keeping);
     }
 
-    /// The subscription of a feed by these people: the open one, if there is one.
+    /// The subscription of a feed in a partition, preferably an open one.
     fn keeping_of(&self, partition: Partition, feed: &Location) -> Option<&Keeping> {
         let at = self.addresses.get(feed)?.iter().filter_map(|id| self.keepings.get(id));
         let of = at.filter(|keeping| {
@@ -293,14 +290,14 @@ impl Interceptor {
         of.min_by_key(|keeping| keeping.subscription.state() == State::Closed)
     }
 
-    /// Stores what a subscription is now.
+    /// Stores the present state of a subscription.
     fn store(&self, step: &mut Step, id: KeepingId) {
         if let Some(keeping) = self.keepings.get(&id) {
             step.changes.push(Change::Keeping(Box::new(keeping.clone())));
         }
     }
 
-    /// Stores the next places, if they changed.
+    /// Stores the counters, if they changed.
     fn count(&mut self, step: &mut Step) {
         let counters =
             Counters { edit: self.outbox.next().0, error: self.errors.next().0, ..self.counters };
@@ -310,7 +307,7 @@ impl Interceptor {
         }
     }
 
-    /// Tells that a subscription is in another state, if it is.
+    /// Creates the event for a change of state, if there is one.
     fn told(&self, step: &mut Step, id: KeepingId, state: Option<State>, now: Time) {
         let Some((state, keeping)) = state.zip(self.keepings.get(&id)) else { return };
         let subscription = &keeping.subscription;
@@ -320,7 +317,7 @@ impl Interceptor {
         step.events.push(Event { partition, feed, news: News::State(change) });
     }
 
-    /// Tells of an interaction, and records it if it is an error.
+    /// Creates the event for an interaction, and records it if it is an error.
     fn interacted(
         &mut self,
         step: &mut Step,
@@ -334,7 +331,7 @@ impl Interceptor {
         is_error.map(|was| self.record(step, whose, interaction, was))
     }
 
-    /// Records an error; what was edited is kept with it.
+    /// Records an error, with the content of the edit.
     fn record(
         &mut self,
         step: &mut Step,
@@ -350,7 +347,7 @@ impl Interceptor {
     }
 }
 
-/// Whether a change takes a place that is counted.
+/// Whether a change uses a number from the counters.
 fn is_counted(change: &Change) -> bool {
     matches!(change, Change::Keeping(_) | Change::Shown(_))
 }

@@ -1,14 +1,15 @@
-//! Members that were made here and have got an address of their server's: for a while both are known.
+//! Addresses of members that were created here. For a while both their temporary and their server address are
+//! known.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::authentication::Partition;
 use crate::location::Location;
 
-/// How many are known at most; the oldest are forgotten first.
+/// Maximum number of known addresses. The oldest are removed first.
 const MOST: usize = 10_000;
 
-/// Where members are that had an address of ours.
+/// Server addresses of members by their temporary addresses.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
     members: HashMap<Location, Vec<(Partition, Option<Location>)>>,
@@ -16,7 +17,7 @@ pub(super) struct Naming {
 }
 
 impl Naming {
-    /// Those of a store that is opened again, the oldest first.
+    /// Restores the addresses from a store, the oldest first.
     pub(super) fn restored(
         named: impl IntoIterator<Item = (Partition, Location, Option<Location>)>,
     ) -> Self {
@@ -27,7 +28,7 @@ impl Naming {
         naming
     }
 
-    /// Where a member is, if that is known; none if it is nowhere.
+    /// Server address of a member, if known. The inner value is none if the member does not exist.
     pub(super) fn get(
         &self,
         partition: Partition,
@@ -36,7 +37,7 @@ impl Naming {
         self.of(pending).find(|(whose, _)| *whose == partition).map(|(_, member)| member)
     }
 
-    /// The same for all who may know.
+    /// Server addresses for all partitions.
     pub(super) fn of(
         &self,
         pending: &Location,
@@ -45,7 +46,7 @@ impl Naming {
         members.map(|(partition, member)| (*partition, member.as_ref()))
     }
 
-    /// Notes where a member is; what is forgotten for it.
+    /// Notes the address of a member. Returns the entry that is removed for it.
     pub(super) fn insert(
         &mut self,
         partition: Partition,
@@ -66,7 +67,7 @@ impl Naming {
         Some(oldest)
     }
 
-    /// Forgets all that these people had.
+    /// Removes all addresses of a partition.
     pub(super) fn forget_all(&mut self, partition: Partition) {
         self.order.retain(|(whose, _)| *whose != partition);
         self.members.retain(|_, members| {
@@ -93,7 +94,7 @@ mod tests {
     const OTHER: Partition = Partition::of_bytes([7; 32]);
 
     #[test]
-    fn a_member_is_known_to_those_who_made_it_until_it_is_forgotten() {
+    fn member_address_is_known_to_its_partition_until_removed() {
         let (public, pending) = (Partition::public(), at("pending"));
         let named = [
             (public, pending.clone(), Some(at("a"))),
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_too_many_members_is_forgotten() {
+    fn oldest_address_is_removed_beyond_the_maximum() {
         let mut naming = Naming::default();
         let pending = |number: usize| at(&number.to_string());
         for number in 0..MOST {
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(naming.get(OTHER, &pending(0)), Some(None), "it is another's");
         let forgotten = naming.insert(OTHER, pending(1), None);
         assert_eq!(forgotten, Some((Partition::public(), pending(1))));
-        // What is known already takes no place.
+        // An entry that is known already needs no room.
         assert_eq!(naming.insert(OTHER, pending(1), Some(at("a"))), None);
         assert_eq!(naming.members.len(), MOST);
     }

@@ -1,4 +1,5 @@
-//! What newsreaders ask and change: it shares the store, the errors and what is known of the network with all else.
+//! Requests and changes of newsreaders. They share the store, the errors and the reachability of servers with
+//! all other requests.
 
 use http::{HeaderMap, StatusCode};
 
@@ -11,10 +12,10 @@ use crate::newsreader::{Account, Accounts, Interface, WrittenId};
 use crate::subscription::outcome::retry_after;
 use crate::time::Time;
 
-/// Changes that newsreaders of one account made, and that its server does not have yet.
+/// Changes that newsreaders of one account made, and that its server has not received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingChanges {
-    /// The interface that the newsreaders speak.
+    /// The interface of the newsreaders.
     pub interface: Interface,
     /// The address of the server.
     pub base: Location,
@@ -29,23 +30,24 @@ pub struct WaitingChanges {
 pub enum WaitingFor {
     /// They are sent next.
     Turn,
-    /// Somebody allows the network again.
+    /// The use of the network is permitted again.
     Network,
     /// The server is reached.
     Server,
-    /// The server asked for a pause until then.
+    /// The pause that the server asked for ends at this time.
     Time(Time),
-    /// The newsreader signs in again: the server refused its credentials.
+    /// The newsreader signs in again, because the server refused its credentials.
     SignIn,
 }
 
 impl Interceptor {
-    /// What is kept of those who read.
+    /// Stored data of the newsreaders.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
     }
 
-    /// Changes what is kept of them. What was acknowledged to somebody `is_durable`.
+    /// Changes the stored data of the newsreaders. `is_durable` says whether a client receives an
+    /// acknowledgement.
     pub fn read_with(
         &mut self,
         is_durable: bool,
@@ -55,17 +57,18 @@ impl Interceptor {
         Step { changes, is_durable, ..Step::default() }
     }
 
-    /// Whether a server is asked, as far as anybody knows that it can be reached.
+    /// Whether a server may be asked: the network is permitted, and the server is reachable or due for a
+    /// test.
     pub fn may_ask(&self, location: &Location, now: Time) -> bool {
         self.policy == Policy::Auto && self.reach.may_try(location, now)
     }
 
-    /// Has a server of newsreaders tried often while it is away.
+    /// Tests a server of newsreaders more often while it is unreachable.
     pub fn watch(&mut self, base: &Location) {
         self.reach.watch(base);
     }
 
-    /// The changes of newsreaders that wait, and why, of each account that has some.
+    /// Waiting changes of newsreaders for each account that has some, and the reason.
     pub fn waiting_changes(&self, now: Time) -> Vec<WaitingChanges> {
         let accounts = self.accounts.all().filter_map(|account| {
             let count = self.accounts.pending(account.partition).count();
@@ -86,7 +89,7 @@ impl Interceptor {
         each.collect()
     }
 
-    /// Those whose changes can be sent now.
+    /// Accounts whose changes can be sent now.
     pub fn deliverable(&self, now: Time) -> Vec<Account> {
         let waiting = self.accounts.waiting().into_iter();
         let may_send = |account: &&Account| {
@@ -96,7 +99,7 @@ impl Interceptor {
         waiting.filter(may_send).cloned().collect()
     }
 
-    /// A server failed at a change, or wants to be left alone for a while; whether the change is at fault.
+    /// Notes that a server failed at a change or asked for a pause. Returns whether the change is at fault.
     pub fn not_taken(
         &mut self,
         (partition, id): (Partition, WrittenId),
@@ -112,8 +115,8 @@ impl Interceptor {
         status == StatusCode::INTERNAL_SERVER_ERROR && self.accounts.fails(id, now)
     }
 
-    /// A server has refused a change: it is an error until somebody has looked at it. `content` are the bytes of
-    /// the answer, `body` those of the request.
+    /// Records that a server refused a change, as an error until it is cleared. `content` is the body of the
+    /// response, `body` that of the request.
     pub fn not_written(
         &mut self,
         id: WrittenId,
@@ -144,8 +147,8 @@ impl Interceptor {
         step
     }
 
-    /// A server does not know somebody any more: what they changed waits until they sign in again, and that is an
-    /// error until somebody has looked at it.
+    /// Records that a server no longer accepts an account, as an error until it is cleared. The changes of
+    /// the account wait for a new sign-in.
     pub fn not_known(&mut self, account: &Account, status: StatusCode, now: Time) -> Step {
         let mut step = Step::default();
         if !self.accounts.hold(account.partition) {

@@ -1,8 +1,8 @@
-//! Which servers can be reached, as far as anybody knows: each request tells, and one that was not reached is
-//! asked again after a while that grows.
+//! Reachability of servers. Each request updates it. A server that was not reached is tried again after a
+//! growing delay.
 //!
-//! A network that is away and a server that is away look the same to an application: what is stored is served,
-//! and edits wait (1.3).
+//! Applications need not distinguish an unreachable network from an unreachable server. Stored data are
+//! served and edits wait (1.3).
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -10,13 +10,14 @@ use std::time::Duration;
 use crate::location::Location;
 use crate::time::Time;
 
-/// The shortest time until a server is tried again.
+/// Minimum time until a server is tried again.
 const FIRST: Duration = Duration::from_secs(2);
 
-/// The longest: who opens a lid does not want to wait.
+/// Maximum time until a server is tried again. It is short, because a person may be waiting after opening a
+/// laptop.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// The longest for a server that somebody reads from: they look again and again whether it is there.
+/// Maximum time for servers of newsreaders, whose users check often whether the server is back.
 const LONGEST_WATCHED: Duration = Duration::from_secs(10);
 
 /// Number of edits that a server may put off or refuse in a row before the next one has to wait.
@@ -25,7 +26,7 @@ const FREE: u32 = 1;
 /// Longest time between two edits to a server that puts off or refuses each of them.
 const LONGEST_PACE: Duration = Duration::from_secs(60);
 
-/// The servers that were not reached, and those that take no edits at present.
+/// The servers that were not reached, and those that accept no edits at present.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reach {
     away: HashMap<String, Away>,
@@ -41,28 +42,28 @@ struct Away {
 }
 
 impl Reach {
-    /// Whether requests to a server may be expected to arrive.
+    /// Whether the server is considered reachable.
     pub(super) fn is_here(&self, location: &Location) -> bool {
         !self.away.contains_key(location.origin())
     }
 
-    /// Whether a server may be asked now: it was reached, or it is time to try.
+    /// Whether a server may be asked now: it is considered reachable, or a test is due.
     pub(super) fn may_try(&self, location: &Location, now: Time) -> bool {
         self.away.get(location.origin()).is_none_or(|away| away.until <= now)
     }
 
-    /// Notes that a server answered; whether that is news.
+    /// Notes that a server responded. Returns whether it was unreachable before.
     pub(super) fn answered(&mut self, location: &Location) -> bool {
         self.away.remove(location.origin()).is_some()
     }
 
-    /// Notes that a server was not reached. `random` spreads tries that would otherwise come together.
+    /// Notes that a server was not reached. `random` spreads attempts that would otherwise coincide.
     pub(super) fn lost(&mut self, location: &Location, now: Time, random: u64) {
         let is_watched = self.watched.contains(location.origin());
         let longest = if is_watched { LONGEST_WATCHED } else { LONGEST };
         let away = self.away.entry(location.origin().to_owned());
         let away = away.or_insert(Away { tries: 0, until: now });
-        // Several requests that were lost at once count as one.
+        // Several requests that fail at once count as one failure.
         if away.until > now {
             return;
         }
@@ -71,8 +72,8 @@ impl Reach {
         away.until = now.after(most / 2 + (most / 2).mul_f64(random as f64 / u64::MAX as f64));
     }
 
-    /// Notes that a server put an edit off for itself, or wants credentials: other edits go on to it, but more
-    /// and more slowly, as long as it takes none.
+    /// Notes that a server put an edit off or requires credentials. Other edits are still sent to it, but
+    /// ever more slowly while it accepts none.
     pub(super) fn put_off(&mut self, location: &Location, now: Time) {
         let pace = self.paced.entry(location.origin().to_owned());
         let pace = pace.or_insert(Away { tries: 0, until: now });
@@ -99,23 +100,23 @@ impl Reach {
         self.away.get(location.origin()).map(|away| away.until)
     }
 
-    /// Has a server tried more often.
+    /// Tests a server more often while it is unreachable.
     pub(super) fn watch(&mut self, location: &Location) {
         self.watched.insert(location.origin().to_owned());
     }
 
-    /// Has the servers tried more often that another one does.
+    /// Tests the servers more often that another instance does.
     pub(super) fn watch_as(&mut self, other: &Self) {
         self.watched.extend(other.watched.iter().cloned());
     }
 
-    /// Forgets what was not reached, since there is a network again.
+    /// Removes all failures and pauses, since there is a network again.
     pub(super) fn clear(&mut self) {
         self.away.clear();
         self.paced.clear();
     }
 
-    /// When a server may be tried again.
+    /// Time at which a server may be tried again.
     pub(super) fn wakes(&self, now: Time) -> Option<Time> {
         self.away
             .values()
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
     use crate::testing::at;
 
-    /// Pauses double from the first one to the longest, of which chance takes up to half.
+    /// Pauses double from the minimum to the maximum. Up to half of each is random.
     #[test]
     fn server_that_is_lost_is_tried_after_a_pause_and_is_here_when_it_answers() {
         let location: Location = "http://example.org/feed".parse().unwrap();
@@ -142,7 +143,7 @@ mod tests {
         let mut pauses = Vec::new();
         for _ in 0..20 {
             reach.lost(&location, now, u64::MAX);
-            // Another request that was lost at the same time counts as the same.
+            // Another request that fails at the same time counts as the same failure.
             reach.lost(&location, now, u64::MAX);
             assert!(!reach.is_here(&location) && reach.is_here(&elsewhere));
             let until = reach.away_until(&location).unwrap();
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_were_not_reached_say_when_they_are_tried() {
+    fn next_attempt_times_of_unreached_servers_are_returned() {
         let (near, far) = (at("a"), "http://far.example/".parse::<Location>().unwrap());
         let mut reach = Reach::default();
         let now = Time::from_millis(1_000);
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_takes_no_edit_is_sent_fewer_and_fewer() {
+    fn pauses_grow_for_a_server_that_accepts_no_edits() {
         let location = at("a");
         let mut reach = Reach::default();
         let mut now = Time::from_millis(1_000);
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_somebody_reads_from_is_tried_often_also_by_who_takes_over() {
+    fn watched_server_is_tried_often_also_after_a_takeover() {
         let location = at("a");
         let mut before = Reach::default();
         before.watch(&location);

@@ -1,4 +1,4 @@
-//! What an application is answered with.
+//! Responses to applications.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
@@ -11,76 +11,79 @@ use crate::location::Location;
 use crate::overlay::overlaid;
 use crate::profile::Profile;
 
-/// An answer that needs no server.
+/// A response that needs no server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Its status.
+    /// Status of the response.
     pub status: StatusCode,
-    /// Its headers, without the length and what depends on it.
+    /// Headers of the response, without the length and headers that depend on it.
     pub headers: HeaderMap,
-    /// Its entity; of the answer to HEAD what it would have been.
+    /// Body of the response. For HEAD it is the body of the response to GET.
     pub shows: Shows,
 }
 
-/// The entity of an answer.
+/// Body of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shows {
-    /// None.
+    /// No body.
     Nothing,
-    /// What is said to a person; the headers name its type.
+    /// A text, whose type is in the headers.
     Text(String),
-    /// Bytes that are stored.
+    /// Stored bytes.
     Content(Content),
-    /// A feed with edits that it does not show yet.
+    /// A feed combined with edits that it does not show yet.
     Composed(Box<Composed>),
 }
 
-/// A feed with edits that it does not show yet. Two that are equal have the same bytes.
+/// A feed combined with edits that it does not show yet. Equal values have equal bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Composed {
-    /// Its document.
+    /// Document of the feed.
     pub document: Content,
-    /// Where it came from.
+    /// Address of the document.
     pub address: Location,
     /// The edits, in their order.
     pub edits: Vec<Edited>,
-    /// What it says that it was updated: later with each edit, and the same as long as the edits are.
+    /// The `updated` time. It is later with each edit, and depends only on the document and the number of
+    /// edits.
     pub updated: String,
-    /// How closely the document is followed: members that were made here have an edit link, or none.
+    /// How closely the document is followed. Members that were created here have an edit link, or none in the
+    /// strict profile.
     pub profile: Profile,
 }
 
 /// An edit that a feed shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Edited {
-    /// Where the member is.
+    /// Address of the member.
     pub member: Location,
-    /// Whether it was made here.
+    /// Whether the member was created here.
     pub made: bool,
-    /// What it is now; none if it was deleted.
+    /// Present content of the member; none if it was deleted.
     pub content: Option<Content>,
-    /// The media type that was told of it.
+    /// Declared media type of the content.
     pub media_type: Option<String>,
-    /// The name that was asked for (`Slug`).
+    /// Requested name (`Slug`).
     pub slug: Option<String>,
 }
 
 impl Composed {
-    /// What tells one such document from another.
+    /// Entity tag of the combined document.
     pub fn tag(&self) -> String {
         let mut hasher = DefaultHasher::new();
         (&self.edits, &self.updated).hash(&mut hasher);
         format!("local-{:.16}-{:016x}", self.document.digest.to_string(), hasher.finish())
     }
 
-    /// Its bytes. An edit that is no entry, or a document that is no feed, shows nothing (R-B30).
+    /// Bytes of the combined document. An edit that is not an entry is not shown, and a document that is not
+    /// a feed is not changed (R-B30).
     pub fn bytes<S: Stored>(&self, stored: &S) -> Result<Vec<u8>, S::Error> {
         let document = stored.content(&self.document)?;
         let options = ReadOptions { base: Some(self.address.as_str()), ..ReadOptions::tolerant() };
         let Ok(feed) = MemberFeed::read(&document, &options) else { return Ok(document) };
         let mut edits = Vec::with_capacity(self.edits.len());
         for edit in &self.edits {
-            // Media may be large, and are not looked into.
+            // Media may be large, and are not parsed.
             let read = edit.content.filter(|_| edit.may_be_entry());
             let bytes = read.map(|content| stored.content(&content)).transpose()?;
             edits.extend(edit.shown(bytes.as_deref(), &self.updated, self.profile));

@@ -1,5 +1,6 @@
-//! Stored bytes that are not what they were: the disk has changed them, or they are gone. They are as if they had
-//! never been stored. What a server has is fetched again; an edit that would carry them is an error and never sent.
+//! Damaged contents: stored bytes that the disk has changed or lost. They are treated as if they had never
+//! been stored. Representations of a server are fetched again. An edit with a damaged body becomes an error
+//! and is never sent.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,8 @@ const NOT_SENT: HeaderValue = HeaderValue::from_static(
 );
 
 impl Interceptor {
-    /// Takes in that stored bytes are damaged or gone; `addresses` are those of which they were stored.
+    /// Removes references to damaged contents. `addresses` are the addresses whose representations are
+    /// damaged.
     pub fn damaged<S: Stored>(
         &mut self,
         stored: &S,
@@ -55,7 +57,7 @@ impl Interceptor {
             }
         }
         step.changes.extend(self.accounts.damaged(&is_it));
-        // What a round has found and cannot read any more it finds anew.
+        // A round with damaged documents begins again.
         let underway = self.underway.iter().filter(|(_, it)| it.contents().any(|it| is_it(&it)));
         for id in underway.map(|(id, _)| *id).collect::<Vec<KeepingId>>() {
             self.underway.remove(&id);
@@ -93,7 +95,7 @@ impl Interceptor {
         }
     }
 
-    /// An edit is an error without having been sent this time.
+    /// Turns an edit into an error without sending it.
     fn unsent(
         &mut self,
         step: &mut Step,
@@ -147,7 +149,7 @@ impl Interceptor {
         }
     }
 
-    /// An error says what it can still say.
+    /// Removes damaged contents from errors, whose other parts stay.
     fn damaged_errors(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool) {
         for error in self.errors.all_mut() {
             let interaction = &mut error.interaction;

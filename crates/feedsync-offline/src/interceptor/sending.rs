@@ -1,7 +1,8 @@
-//! Edits on their way, in the background (BITSY 3.5).
+//! Sending of edits in the background (BITSY 3.5).
 //!
-//! What may have arrived is looked for before it is sent again: a POST in its feed, a PUT where it was put. An
-//! answer that a captive portal may have given is believed once its server has been seen (R-B43).
+//! An edit that may have arrived is looked for before it is sent again: a POST in its feed, a PUT at its
+//! address. A response that may come from a captive portal is trusted after its server has been reached
+//! (R-B43).
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
@@ -26,48 +27,48 @@ use crate::propagation::{self, Done, Verdict};
 use crate::subscription::outcome::HOPS;
 use crate::time::Time;
 
-/// By what a server that knows it tells that a POST is the one of before.
+/// Header by which a server recognizes a repeated POST, if it supports it.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What a server is to call a new member (RFC 5023 9.7).
+/// Header with the requested name of a new member (RFC 5023 9.7).
 const SLUG: HeaderName = HeaderName::from_static("slug");
 
-/// How often a server may send an edit on to another origin before that is its last word.
+/// Number of redirections to other origins that are checked before one is final.
 const STRAYS: u32 = 2;
 
-/// What is known of an edit that is being sent, until it is settled. It is not stored: an edit of which
-/// nothing is known is looked for.
+/// State of the delivery of an edit, until it is settled. It is not stored, so after a restart a doubtful
+/// edit is looked for again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trail {
-    /// It is known not to have arrived.
+    /// The edit is known not to have arrived.
     pub(super) is_missing: bool,
-    /// Its server has not what it was made on: it is looked what that has.
+    /// The condition of the edit failed, so the present content is requested.
     pub(super) is_unmet: bool,
-    /// It was made on what was attempted here, and names that now.
+    /// The edit was made on an attempt from here, and names its entity tag now.
     pub(super) is_rebased: bool,
-    /// How often somebody said that it was carried out who may not have been its server.
+    /// Number of responses, possibly not of the server, that said that the edit was carried out.
     pub(super) claims: u32,
-    /// How often it was sent on to another origin by somebody who may not have been its server.
+    /// Number of redirections to another origin, possibly not by the server.
     pub(super) strays: u32,
-    /// How often the connection broke off after the edit was sent.
+    /// Number of broken connections after the edit was sent.
     pub(super) losses: u32,
-    /// Where it goes instead.
+    /// Address to which the edit is sent after a redirection.
     to: Option<Location>,
-    /// Where is told what became of it.
+    /// Address at which the result of the edit is requested.
     told_at: Option<Location>,
-    /// Where it is looked for instead.
+    /// Address of the check after a redirection.
     pub(super) look_at: Option<Location>,
-    /// What it may be.
+    /// Members that may be the result of the edit.
     pub(super) perhaps: Vec<Found>,
-    /// It is looked for again then.
+    /// Earliest time of the next check.
     pub(super) not_before: Option<Time>,
     pub(super) hops: usize,
     pub(super) looks: u32,
-    /// Applications know that it has to wait.
+    /// Whether applications have received an event that the edit waits.
     is_told: bool,
 }
 
-/// A member that may have been made, and its media.
+/// A member that may have been created, and its media.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) member: Location,
@@ -75,7 +76,7 @@ pub(super) struct Found {
 }
 
 impl Trail {
-    /// Whoever sent it elsewhere may not have been its server.
+    /// Removes the addresses of redirections, which may not have come from the server.
     pub(super) fn forget_ways(&mut self) {
         (self.to, self.told_at, self.look_at, self.hops) = (None, None, None, 0);
         self.perhaps.clear();
@@ -83,12 +84,12 @@ impl Trail {
 }
 
 impl Interceptor {
-    /// What is to be done for an edit now.
+    /// Task for an edit at this time.
     pub(super) fn errand_of(&mut self, step: &mut Step, id: EditId, now: Time) -> Option<Task> {
         let edit = self.outbox.edit(id)?.clone();
         let trail = self.trails.get(&id).cloned().unwrap_or_default();
         let to = trail.to.clone().unwrap_or_else(|| edit.asked.location.clone());
-        // What has no address of its server's yet is looked for in its feed.
+        // A member without a server address is looked for in its feed.
         if !self.reach.may_try(&to, now) || asking::is_pending(&to) {
             return None;
         }
@@ -112,7 +113,7 @@ impl Interceptor {
         Some(self.under_way(request, What::Send { edit: id }))
     }
 
-    /// The request that an edit is.
+    /// The request that sends an edit.
     pub(super) fn sending(&self, edit: &Edit<Entity>, to: Location) -> Request {
         let asked = &edit.asked;
         let mut headers = asked.body.as_ref().map(|body| body.headers.clone()).unwrap_or_default();
@@ -132,8 +133,8 @@ impl Interceptor {
         Request { body, ..self.request(edit, method(asked.method), to, headers) }
     }
 
-    /// Leaves out of the headers of an edit what is not for where it goes (R-B8): what was registered is added
-    /// where it may go, and where its server sends it to is none of whom the application spoke to.
+    /// Removes headers that must not be sent to an address (R-B8). Registered headers are added where they
+    /// may be sent. A server that the edit is redirected to must not get the headers for the original server.
     fn keep_secrets(&self, headers: &mut HeaderMap, edit: &Edit<Entity>, to: &Location) {
         let asked = &edit.asked;
         let keeping = self.keeping_of(asked.partition, &asked.feed);
@@ -150,7 +151,7 @@ impl Interceptor {
         }
     }
 
-    /// A request for an edit, with what was registered for its feed.
+    /// Creates a request for an edit, with the headers registered for its feed.
     fn request(
         &self,
         edit: &Edit<Entity>,
@@ -170,8 +171,8 @@ impl Interceptor {
         Request { partition, method, location, source, headers, body: None }
     }
 
-    /// Where to look for an edit that may have been carried out; none if it is as well sent again: what is
-    /// deleted.
+    /// The check for an edit that may have been carried out. There is none for a DELETE that can simply be
+    /// repeated.
     pub(super) fn look(&self, edit: &Edit<Entity>) -> Option<Request> {
         let asked = &edit.asked;
         let is_claimed = |trail: &Trail| trail.claims > 0 || trail.strays > 0;
@@ -196,12 +197,12 @@ impl Interceptor {
         let at = look_at.or(media).unwrap_or(at);
         let mut request = self.request(edit, Method::GET, at, HeaderMap::new());
         request.headers.entry(header::ACCEPT).or_insert(ACCEPT);
-        // What was there before tells nothing.
+        // A cached response from before the edit would prove nothing.
         request.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         Some(request)
     }
 
-    /// Takes in the answer to an edit.
+    /// Applies the response to an edit.
     pub(super) fn sent<S: Stored>(
         &mut self,
         stored: &S,
@@ -236,8 +237,8 @@ impl Interceptor {
                 if trail.hops > HOPS {
                     self.refused(step, edit, &exchange, now);
                 } else if again && is_resilient && !to.is_same_origin(at) {
-                    // A captive portal sends everybody to a page of its own. So the edit is looked for before it
-                    // is sent again; if that shows the server itself, this is what the server says.
+                    // A captive portal redirects all requests to its own page. So the edit is looked for
+                    // before it is sent again. If the server is reached then, the redirection is its own.
                     trail.to = None;
                     trail.strays += 1;
                     if trail.strays > STRAYS {
@@ -269,10 +270,11 @@ impl Interceptor {
                     self.event(step, edit, exchange.interaction(now));
                 }
                 self.outbox.stall(edit.id, status, None, now);
-                // Who answers for a server does not know whether it has done it.
+                // These statuses may come from an intermediary, which does not know whether the server has
+                // carried the edit out.
                 if matches!(status.as_u16(), 408 | 502 | 504) {
                     self.look_later(step, edit, now, random);
-                    // The server itself may be at it still.
+                    // The server itself may still be processing the request.
                     let least = (method == propagation::Method::Post).then(|| now.after(AWAIT));
                     let trail = self.trails.entry(edit.id).or_default();
                     trail.not_before = trail.not_before.max(least);
@@ -293,7 +295,7 @@ impl Interceptor {
         Ok(())
     }
 
-    /// Takes in the answer to the question what became of an edit.
+    /// Applies the response to the request for the result of an edit.
     pub(super) fn told_of<S: Stored>(
         &mut self,
         stored: &S,
@@ -313,7 +315,7 @@ impl Interceptor {
             return Ok(());
         }
         if !status.is_success() {
-            // It was carried out, says who sent us here.
+            // The redirection said that the edit was carried out.
             self.claimed(step, edit, now, random);
             return Ok(());
         }
@@ -327,7 +329,7 @@ impl Interceptor {
         Ok(())
     }
 
-    /// Somebody says that an edit was carried out, and may be somebody else than its server.
+    /// Notes a statement that an edit was carried out, which may not come from its server.
     fn claimed(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time, random: u64) {
         let trail = self.trails.entry(edit.id).or_default();
         trail.claims += 1;
@@ -340,7 +342,7 @@ impl Interceptor {
         self.settle(step, edit, lost, now, random);
     }
 
-    /// An edit still waits.
+    /// Settles an edit that still waits.
     pub(super) fn settle(
         &mut self,
         step: &mut Step,

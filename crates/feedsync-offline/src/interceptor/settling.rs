@@ -17,7 +17,7 @@ use crate::propagation::{self, Done};
 use crate::time::Time;
 
 impl Interceptor {
-    /// An edit was carried out.
+    /// Settles an edit that was carried out.
     pub(super) fn done(
         &mut self,
         step: &mut Step,
@@ -56,7 +56,7 @@ impl Interceptor {
         self.drained(step);
     }
 
-    /// An edit is an error, and what was made on it with it: applications see what the server has.
+    /// Turns an edit and those that build on it into errors. Applications see the server's version again.
     pub(super) fn refused(
         &mut self,
         step: &mut Step,
@@ -78,7 +78,7 @@ impl Interceptor {
         let interaction = of_edit(edit, interaction);
         self.interacted(step, (asked.partition, &asked.feed), interaction, Some(was));
         ended.dependents.iter().for_each(|dependent| self.dropped(step, dependent, now));
-        // Who looks at the error sees what the server has.
+        // The server's version is requested, to be shown next to the error.
         if asked.method != propagation::Method::Post {
             let keeping = self.keeping_of(asked.partition, &asked.feed).map(|keeping| keeping.id);
             self.asked.extend(keeping.map(|keeping| (keeping, asked.location.clone())));
@@ -87,7 +87,8 @@ impl Interceptor {
         self.drained(step);
     }
 
-    /// An edit cannot be made: what it was made on failed (RFC 4918 11.4). Nobody asked the server.
+    /// Turns an edit into an error because the edit that it builds on failed (RFC 4918 11.4). It was not
+    /// sent.
     pub(super) fn dropped(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time) {
         step.changes.push(Change::EditGone(edit.id));
         self.trails.remove(&edit.id);
@@ -107,7 +108,7 @@ impl Interceptor {
         self.record(step, (asked.partition, &asked.feed), interaction, None);
     }
 
-    /// Edits of what is nowhere to be found are errors.
+    /// Turns the edits of a missing member into errors.
     pub(super) fn orphaned(
         &mut self,
         step: &mut Step,
@@ -136,7 +137,7 @@ pub(super) fn body(edit: &Edit<Entity>) -> Option<Content> {
     edit.asked.body.as_ref().map(|body| body.content)
 }
 
-/// An interaction as one of an edit, whatever was asked to find out what became of it (R-B33).
+/// Returns an interaction with the request of the edit itself, whatever request found out its result (R-B33).
 pub(super) fn of_edit(
     edit: &Edit<Entity>,
     interaction: Interaction<Option<Content>>,
@@ -153,7 +154,7 @@ pub(super) const fn method(method: propagation::Method) -> Method {
     }
 }
 
-/// The headers of a request, without what somebody is known by.
+/// Request headers without those that identify an application.
 pub(super) fn without_secrets(headers: &HeaderMap) -> HeaderMap {
     let mut headers = headers.clone();
     for name in AUTHORIZATION {

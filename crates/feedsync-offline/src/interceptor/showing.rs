@@ -1,4 +1,4 @@
-//! Edits that their servers have carried out and feeds do not show yet, with the ways to them.
+//! Completed edits that feeds do not show yet, with indexes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,37 +6,37 @@ use super::step::Shown;
 use crate::authentication::Partition;
 use crate::location::Location;
 
-/// What shows until its feed was fetched again.
+/// Completed edits that are shown until their feeds are fetched again.
 #[derive(Debug, Default)]
 pub(super) struct Showing {
     all: BTreeMap<u64, Shown>,
-    /// By where it is, and where it was before its server gave it an address.
+    /// Numbers by address and by temporary address.
     locations: HashMap<Location, BTreeSet<u64>>,
     feeds: BTreeMap<(Partition, Location), BTreeSet<u64>>,
-    /// Those that have no address of their server's.
+    /// Numbers of edits without a server address.
     unnamed: BTreeMap<(Partition, Location), BTreeSet<u64>>,
 }
 
 impl Showing {
-    /// Those of a store that is opened again.
+    /// Restores the edits from a store.
     pub(super) fn restored(shown: impl IntoIterator<Item = Shown>) -> Self {
         let mut showing = Self::default();
         shown.into_iter().for_each(|shown| showing.insert(shown));
         showing
     }
 
-    /// All of them, in their order.
+    /// All edits, in their order.
     pub(super) fn all(&self) -> impl Iterator<Item = &Shown> {
         self.all.values()
     }
 
-    /// What shows at an address, the last first.
+    /// Edits of an address, the last first.
     pub(super) fn at(&self, location: &Location) -> impl Iterator<Item = &Shown> {
         let places = self.locations.get(location).into_iter().flatten().rev();
         places.filter_map(|place| self.all.get(place))
     }
 
-    /// What a feed is to show, in its order.
+    /// Edits of a feed, in their order.
     pub(super) fn of_feed(
         &self,
         partition: Partition,
@@ -45,7 +45,7 @@ impl Showing {
         self.listed(&self.feeds, partition, feed)
     }
 
-    /// What a feed is to show that has no address of its server's, in its order.
+    /// Edits of a feed without a server address, in their order.
     pub(super) fn unnamed(
         &self,
         partition: Partition,
@@ -54,7 +54,7 @@ impl Showing {
         self.listed(&self.unnamed, partition, feed)
     }
 
-    /// The feeds with something that has no address of its server's.
+    /// Feeds with edits without a server address.
     pub(super) fn feeds_with_unnamed(&self) -> impl Iterator<Item = (Partition, Location)> {
         self.unnamed.keys().cloned()
     }
@@ -106,7 +106,7 @@ impl Showing {
 }
 
 impl Shown {
-    /// Whether it has no address of its server's.
+    /// Whether the member has no server address.
     pub(super) fn is_unnamed(&self) -> bool {
         self.pending.as_ref() == Some(&self.resource)
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_shows_is_found_by_its_addresses_and_its_feed() {
+    fn shown_edit_is_found_by_its_addresses_and_its_feed() {
         let mut showing = Showing::restored([
             shown(1, "feed", "a", Some("pending")),
             shown(2, "feed", "a", None),

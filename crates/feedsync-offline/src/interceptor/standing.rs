@@ -1,4 +1,4 @@
-//! Why an edit is still on its way, for whoever keeps the gateway: no edit waits without a word.
+//! Reasons why edits still wait, for the administrator of the gateway. Each waiting edit has one.
 
 use http::StatusCode;
 
@@ -12,27 +12,27 @@ use crate::time::Time;
 /// Reason why an edit has not reached its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// It leaves as soon as the gateway gets to it.
+    /// The edit is sent as soon as the gateway has capacity.
     Turn,
-    /// Its request is under way.
+    /// The request is in progress.
     Sending,
     /// An earlier edit of the same resource has to be settled first.
     Behind(EditId),
-    /// Nobody wants the network used.
+    /// The policy forbids the use of the network.
     Offline,
-    /// Its server was not reached.
+    /// The server was not reached.
     NotReached,
-    /// Its server put it off.
+    /// The server put the edit off.
     PutOff(StatusCode),
-    /// Its server puts off or refuses one edit after the other, and is asked less often.
+    /// The server puts off or refuses one edit after the other, and receives fewer.
     Paced,
-    /// Its server refuses the credentials that were registered, or wants some.
+    /// The server refuses the registered credentials, or requires some.
     Credentials(StatusCode),
-    /// It was sent, and the gateway looks whether it arrived.
+    /// The edit was sent, and the gateway checks whether it arrived.
     Doubt,
-    /// Its server accepted it, and is asked whether it has carried it out.
+    /// The server accepted the edit, and the gateway checks whether it has carried it out.
     Accepted,
-    /// Its server has not told where the member is that it edits.
+    /// The server has not named the address of the edited member.
     Unnamed,
 }
 

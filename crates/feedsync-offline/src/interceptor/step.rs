@@ -1,4 +1,4 @@
-//! What follows from a decision: what is to be stored, and what applications are told.
+//! Results of a decision: changes to store, and events for applications.
 
 use std::collections::BTreeMap;
 
@@ -13,130 +13,130 @@ use crate::location::Location;
 use crate::newsreader::{Account, Kept, Key, Written, WrittenId};
 use crate::outbox::{Edit, EditId};
 
-/// What a decision changes. All of it is stored in one transaction, or nothing is; then its events are told
-/// and its tasks are carried out.
+/// Changes of a decision. All of them are stored in one transaction. Then its events are sent and its tasks
+/// begin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Step {
-    /// What changes in the store, in this order.
+    /// Changes of the store, in this order.
     pub changes: Vec<Change>,
-    /// Whether it has to outlive a power cut before anybody hears of it. What can be found out again need
-    /// not.
+    /// Whether the changes must be durable before anybody learns of them. This is not needed for data that
+    /// can be fetched again.
     pub is_durable: bool,
-    /// What applications are told.
+    /// Events for applications.
     pub events: Vec<Event>,
 }
 
 /// One change of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A subscription is this now.
+    /// A subscription was created or changed.
     Keeping(Box<Keeping>),
-    /// A subscription is not needed any more.
+    /// A subscription was removed.
     KeepingGone(KeepingId),
-    /// An edit is this now.
+    /// An edit was added or changed.
     Edit(Box<Edit<Entity>>),
-    /// An edit is not on its way any more.
+    /// An edit was removed from the outbox.
     EditGone(EditId),
-    /// An error stands until it is cleared.
+    /// An error was recorded.
     Error(Box<SyncError<Option<Content>>>),
     /// An error was cleared.
     ErrorGone(ErrorId),
-    /// What was edited shows until its feed was fetched again.
+    /// A completed edit is shown until its feed is fetched again.
     Shown(Box<Shown>),
-    /// It shows in the feed itself.
+    /// The feed itself shows the edit.
     ShownGone(u64),
-    /// A member has an address of its server's, and requests under the one it had here are for that.
+    /// A member got a server address, which replaces its temporary address.
     Named {
-        /// Whose it is.
+        /// Partition of the member.
         partition: Partition,
-        /// Where it was here.
+        /// Temporary address.
         pending: Location,
-        /// Where it is; none if it is nowhere any more.
+        /// Server address; none if the member does not exist.
         member: Option<Location>,
     },
-    /// The address that a member had here is forgotten.
+    /// A temporary address was removed.
     NamedGone {
-        /// Whose it is.
+        /// Partition of the member.
         partition: Partition,
-        /// Where it was here.
+        /// Temporary address.
         pending: Location,
     },
-    /// An edit is about to be carried.
+    /// An edit is about to be sent while its application waits.
     Attempt(Box<Attempt>),
-    /// What became of it is known.
+    /// The result of an attempt is known.
     AttemptGone(Box<Attempt>),
-    /// What is stored of an address.
+    /// The representation of an address was changed.
     Representation {
-        /// Whose it is.
+        /// Partition of the representation.
         partition: Partition,
-        /// The address.
+        /// Address of the representation.
         location: Location,
-        /// What is stored; none if nothing is any more.
+        /// The representation; none if it was removed.
         representation: Option<Box<Representation>>,
     },
-    /// What belongs to a feed, instead of all that did. Of what did and does not, and belongs to no other feed
-    /// of these people, nothing is stored any more. One that is not whole is added to what did.
+    /// The resources of a feed were replaced. Representations of former resources that belong to no other
+    /// feed of the partition are deleted. A partial generation is added to the former resources.
     Generation {
-        /// Whose it is.
+        /// Partition of the feed.
         partition: Partition,
-        /// The feed.
+        /// Address of the feed.
         feed: Location,
-        /// All that belongs to it.
+        /// Resources of the feed.
         resources: BTreeMap<Location, Belonging>,
-        /// Whether all of the feed could be had.
+        /// Whether all of the feed was fetched.
         is_whole: bool,
     },
-    /// Whether the network is used.
+    /// Policy for the use of the network.
     Policy(Policy),
-    /// Nothing else of these people is needed any more.
+    /// Other data of a partition were removed.
     Forgotten(Partition),
-    /// Somebody is known to the server of a newsreader.
+    /// An account of a newsreader was added or changed.
     Account(Box<Account>),
-    /// Nothing of theirs is needed any more.
+    /// An account was removed.
     AccountGone(Partition),
-    /// An answer to a newsreader is kept.
+    /// A response to a newsreader was stored.
     Kept(Box<Kept>),
-    /// It is not any more.
+    /// A stored response was removed.
     KeptGone {
-        /// Whose it was.
+        /// Partition of the account.
         partition: Partition,
-        /// Under what.
+        /// Key of the request.
         key: Key,
     },
-    /// What somebody changed with a newsreader.
+    /// A change by a newsreader was stored.
     Written(Box<Written>),
-    /// It is not needed any more.
+    /// A change by a newsreader was removed.
     WrittenGone(WrittenId),
-    /// The next places of what is counted.
+    /// Numbers of the next rows.
     Counters(Counters),
 }
 
-/// How an address belongs to a feed.
+/// Relation of an address to a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Belonging {
-    /// What it is.
+    /// Role of the resource.
     pub role: Role,
-    /// Of media, where its media link entry is edited.
+    /// For media: address of the media link entry.
     pub entry: Option<Location>,
-    /// The generation in which it was first seen.
+    /// Generation in which the resource was first seen.
     pub seen: u64,
 }
 
-/// Places that are given once.
+/// Numbers of the next rows. No number is used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
-    /// Of the next subscription.
+    /// Number of the next subscription.
     pub keeping: u64,
-    /// Of the next application that holds one.
+    /// Number of the next application's share in a subscription.
     pub holder: u64,
-    /// Of the next edit.
+    /// Number of the next edit.
     pub edit: u64,
-    /// Of the next error.
+    /// Number of the next error.
     pub error: u64,
-    /// Of the next edit that shows after it was carried out.
+    /// Number of the next completed edit that is shown.
     pub shown: u64,
-    /// Of the next generation of a feed.
+    /// Number of the next generation of a feed.
     pub generation: u64,
 }
 
@@ -146,85 +146,85 @@ impl Default for Counters {
     }
 }
 
-/// An edit that its server has carried out and the feed does not show yet.
+/// A completed edit that the feed does not show yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
-    /// Its place: a round that asks for the feed afterwards finds it there.
+    /// Number of the edit. A later request of the feed includes it.
     pub place: u64,
-    /// Who made it.
+    /// Partition of the edit.
     pub partition: Partition,
-    /// The feed that will show it.
+    /// The feed that will show the edit.
     pub feed: Location,
-    /// What was edited: a member, or its media.
+    /// The edited resource: a member, or its media.
     pub resource: Location,
-    /// Where it was before its server gave it an address.
+    /// Temporary address of the member before its server assigned one.
     pub pending: Option<Location>,
-    /// What it is now; none if it was deleted.
+    /// Present content; none if it was deleted.
     pub entity: Option<Entity>,
-    /// The generation that was next when it was made: what was seen before is not it.
+    /// Next generation at the time of the edit. Resources that were seen before are not its result.
     pub generation: u64,
 }
 
-/// What applications are told, those of the partition alone (4.4).
+/// An event for the applications of one partition (4.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Whose event it is.
+    /// Partition of the event.
     pub partition: Partition,
-    /// The feed of the subscription.
+    /// Feed of the subscription.
     pub feed: Location,
-    /// What happened.
+    /// Content of the event.
     pub news: News,
 }
 
-/// What happened.
+/// Content of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// The subscription is in another state.
+    /// The state of the subscription has changed.
     State(StateChange),
-    /// A server answered: an error, or an edit that was carried out.
+    /// A server responded: an error, or an edit that was carried out.
     Sync(Box<Interaction<Option<Content>>>),
 }
 
-/// Names a task while it is under way.
+/// Number of a running task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub u64);
 
-/// A request of ours that is due.
+/// A request of the gateway that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its name.
+    /// Number of the task.
     pub id: TaskId,
-    /// For whom.
+    /// Partition of the request.
     pub partition: Partition,
-    /// Its method.
+    /// Method of the request.
     pub method: Method,
-    /// Where it goes.
+    /// Address of the request.
     pub location: Location,
-    /// On whose word: the feed that leads there, or what an application named.
+    /// Origin of the address: the feed that leads there, or the address that an application named.
     pub source: Location,
-    /// All of its headers, but for those of the connection.
+    /// All headers except those of the connection.
     pub headers: HeaderMap,
-    /// What it carries.
+    /// Body of the request.
     pub body: Option<Content>,
 }
 
-/// What became of a task.
+/// Result of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was answered; the bytes are stored.
+    /// There was a response, and its body is stored.
     Answered {
-        /// The status.
+        /// Status of the response.
         status: http::StatusCode,
-        /// The headers.
+        /// Headers of the response.
         headers: HeaderMap,
-        /// The bytes.
+        /// Body of the response.
         content: Content,
     },
-    /// There was no network; before anything was sent, or perhaps after all was.
+    /// The connection failed, before anything was sent or possibly after everything was.
     Lost {
-        /// Whether it may have arrived.
+        /// Whether the request may have arrived.
         perhaps_arrived: bool,
     },
-    /// There is no room for the answer.
+    /// The response could not be stored for lack of space.
     NoRoom,
 }

@@ -1,4 +1,4 @@
-//! What is stored, as decisions read it.
+//! Read access of decisions to stored data.
 
 use std::fmt;
 
@@ -10,91 +10,92 @@ use crate::interception::Role;
 use crate::location::Location;
 use crate::time::Time;
 
-/// Bytes that are stored by what they are: two of one digest are one.
+/// Reference to stored bytes by their digest. Equal digests denote equal bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Content {
-    /// Their SHA-256.
+    /// SHA-256 digest of the bytes.
     pub digest: Digest,
-    /// How many they are.
+    /// Number of bytes.
     pub length: u64,
 }
 
-/// A SHA-256.
+/// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
 
-/// What an application sends: its bytes and what it says of them.
+/// Content that an application sends: bytes and the headers that describe them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
-    /// The headers that are sent with it.
+    /// Headers that are sent with the bytes.
     pub headers: HeaderMap,
-    /// Its bytes.
+    /// The bytes.
     pub content: Content,
 }
 
-/// An answer of a server that is stored.
+/// A stored response of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Representation {
-    /// Its status: that of an error only where there is nothing better, or where it has to be passed on.
+    /// Status of the response. An error is stored only if there is nothing better, or if applications must
+    /// get it.
     pub status: StatusCode,
-    /// Its headers.
+    /// Headers of the response.
     pub headers: HeaderMap,
-    /// Its bytes.
+    /// Body of the response.
     pub content: Content,
-    /// When it came, or was last found to be as new.
+    /// Time of the response, or of its last validation.
     pub fetched: Time,
-    /// The entity tag under which an application knows it that put it there itself.
+    /// Local entity tag, known to the application that put the representation there.
     pub also: Option<String>,
 }
 
-/// What an address is to those who subscribed to a feed.
+/// Role of an address in a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// Who.
+    /// Partition of the subscription.
     pub partition: Partition,
-    /// The feed that it belongs to.
+    /// The feed that the resource belongs to.
     pub feed: Location,
-    /// What it is there.
+    /// Role of the resource in the feed.
     pub role: Role,
-    /// Of media, where its media link entry is edited.
+    /// For media: address of the media link entry.
     pub entry: Option<Location>,
-    /// The generation in which it was first seen.
+    /// Generation in which the resource was first seen.
     pub seen: u64,
 }
 
-/// What decisions are made on. What was changed by an earlier [`Step`](super::Step) has to be there.
+/// Stored data for decisions. The changes of earlier [`Step`](super::Step)s must be included.
 pub trait Stored {
-    /// Why nothing can be read.
+    /// Error of a read access.
     type Error;
 
-    /// What an address is, for all who subscribed to a feed that it belongs to.
+    /// Roles of an address in all subscriptions.
     fn resources(&self, location: &Location) -> Result<Vec<Resource>, Self::Error>;
 
-    /// What is stored of an address.
+    /// Stored representation of an address.
     fn representation(
         &self,
         partition: Partition,
         location: &Location,
     ) -> Result<Option<Representation>, Self::Error>;
 
-    /// Bytes that are stored.
+    /// Bytes of a stored content.
     fn content(&self, content: &Content) -> Result<Vec<u8>, Self::Error>;
 }
 
 impl Content {
-    /// The name of these bytes.
+    /// Reference to these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self { digest: Digest(Sha256::digest(bytes).into()), length: bytes.len() as u64 }
     }
 }
 
 impl Representation {
-    /// Whether it is what was asked for, and not what a server said instead.
+    /// Whether the representation is the requested resource, and not an error.
     pub fn is_good(&self) -> bool {
         self.status.is_success()
     }
 
-    /// Its entity tag, if it has one by which an edit can be made conditional: a strong one.
+    /// Entity tag, if it is a strong one, by which an edit can be made conditional.
     pub fn strong_tag(&self) -> Option<&str> {
         let tag = self.headers.get(http::header::ETAG)?.to_str().ok()?;
         tag.starts_with('"').then_some(tag)

@@ -1,4 +1,4 @@
-//! Who asks, as far as an address is concerned (BITSY 4.3, 4.4, R-B37).
+//! Identity of a request's sender in relation to an address (BITSY 4.3, 4.4, R-B37).
 
 use http::HeaderMap;
 use http::header::COOKIE;
@@ -12,18 +12,19 @@ use crate::interception::Role;
 use crate::location::Location;
 use crate::subscription::state::State;
 
-/// Who asks, as far as an address is concerned.
+/// Identity of a request's sender in relation to an address.
 pub(super) enum Who {
-    /// Somebody who subscribed.
+    /// The sender has the credentials of a subscription.
     Known(Resource),
-    /// Somebody else than those who did.
+    /// The address belongs to subscriptions with other credentials.
     Stranger(Unknown, Location),
-    /// It is nobody's.
+    /// The address belongs to no subscription.
     Anybody,
 }
 
 impl Interceptor {
-    /// Where a member is that had an address of ours, for who may know; none if it is nowhere.
+    /// Server address of a temporary address, for senders of its partition. The inner value is none if the
+    /// member does not exist.
     pub(super) fn named(
         &self,
         headers: &HeaderMap,
@@ -38,14 +39,14 @@ impl Interceptor {
             .next()
     }
 
-    /// Whether a request comes from one of a partition; that of the public is everybody's (R-B37).
+    /// Whether a request has the credentials of a partition. All requests match the public one (R-B37).
     fn is_known(&self, partition: Partition, headers: &HeaderMap) -> bool {
         let credentials = self.credentials.get(&partition);
         credentials.is_some_and(|known| known.is_public() || known.check(headers).is_ok())
     }
 
-    /// Who asks. Private data comes before public data; an edit that brings credentials of its own is not
-    /// made in the name of the public, whose edits are sent without any.
+    /// Identity of a request's sender. Private subscriptions precede public ones. An edit with credentials is
+    /// not assigned to the public partition, whose edits are sent without any.
     pub(super) fn who<S: Stored>(
         &self,
         stored: &S,
@@ -73,7 +74,7 @@ impl Interceptor {
         Ok(stranger.map_or(Who::Anybody, |(unknown, feed)| Who::Stranger(unknown, feed)))
     }
 
-    /// What an address is, to all who subscribed.
+    /// Roles of an address in all open subscriptions.
     fn candidates<S: Stored>(
         &self,
         stored: &S,
@@ -108,12 +109,12 @@ impl Interceptor {
     }
 }
 
-/// Whether a request says who asks.
+/// Whether a request has credentials.
 pub(super) fn brings_credentials(headers: &HeaderMap) -> bool {
     AUTHORIZATION.iter().any(|name| headers.contains_key(name))
 }
 
-/// Where an address is several things, what may be done most with it comes first.
+/// Order of roles: if an address has several, the one with the most permitted operations is first.
 fn rank(role: Role) -> u8 {
     match role {
         Role::FeedAndCollection => 0,
