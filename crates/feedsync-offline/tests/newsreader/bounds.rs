@@ -40,7 +40,7 @@ fn written(partition: Partition, id: u64, is_sent: bool) -> Written {
     Written { id: WrittenId(id), partition, is_sent, change: newsreader::Change::default() }
 }
 
-/// The keys of the answers that were removed, and the number of changes that were.
+/// Returns the keys of the removed responses and the number of removed changes.
 fn gone(changes: &[Change]) -> (Vec<u64>, usize) {
     let keys = changes.iter().filter_map(|change| match change {
         Change::KeptGone { key, .. } => Some(u64::from_be_bytes(key.0[..8].try_into().unwrap())),
@@ -59,7 +59,7 @@ fn by_password(name: &str) -> SignIn {
 }
 
 #[test]
-fn the_oldest_of_too_many_answers_is_removed() {
+fn oldest_response_is_removed_beyond_the_maximum() {
     let public = Partition::public();
     let rows = Rows {
         kept: (1..=9_999).map(|number| kept(public, number, 0, 1)).collect(),
@@ -72,7 +72,7 @@ fn the_oldest_of_too_many_answers_is_removed() {
 }
 
 #[test]
-fn the_oldest_answers_are_removed_until_the_rest_fits() {
+fn oldest_responses_are_removed_until_the_rest_fits() {
     let public = Partition::public();
     let mut accounts = Accounts::default();
     let mib = 1 << 20;
@@ -86,7 +86,7 @@ fn the_oldest_answers_are_removed_until_the_rest_fits() {
 }
 
 #[test]
-fn a_sent_change_is_removed_once_each_answer_has_it() {
+fn sent_change_is_removed_when_each_response_includes_it() {
     let (public, other) = (Partition::public(), Partition::of_bytes([7; 32]));
     let rows = Rows {
         kept: vec![kept(public, 1, 2, 1), kept(public, 2, 4, 1), kept(other, 3, 0, 1)],
@@ -96,7 +96,7 @@ fn a_sent_change_is_removed_once_each_answer_has_it() {
         ..Rows::default()
     };
     let mut accounts = Accounts::restored(rows);
-    // The oldest answer of the same person has the first two.
+    // The oldest response of the same account includes the first two changes.
     assert_eq!(gone(&accounts.keep(kept(public, 2, 5, 1))), (vec![], 2));
     assert_eq!(gone(&accounts.keep(kept(public, 1, 5, 1))), (vec![], 2));
     assert_eq!(gone(&accounts.sent(WrittenId(4))), (vec![], 1));
@@ -104,7 +104,7 @@ fn a_sent_change_is_removed_once_each_answer_has_it() {
 }
 
 #[test]
-fn an_answer_that_lacks_too_many_changes_is_removed_with_them() {
+fn response_that_lacks_too_many_changes_is_removed_with_them() {
     let public = Partition::public();
     let rows = Rows {
         kept: vec![kept(public, 1, 0, 1), kept(public, 2, 20_000, 1)],
@@ -117,7 +117,7 @@ fn an_answer_that_lacks_too_many_changes_is_removed_with_them() {
 }
 
 #[test]
-fn a_change_has_a_higher_number_than_all_that_were_stored() {
+fn next_change_number_exceeds_all_stored_numbers() {
     let public = Partition::public();
     let rows = |kept, written| Rows { kept, written, ..Rows::default() };
     let stamp = |rows: Rows| Accounts::restored(rows).stamp(public);
@@ -127,12 +127,12 @@ fn a_change_has_a_higher_number_than_all_that_were_stored() {
         WrittenId(9)
     );
     assert_eq!(stamp(rows(vec![], vec![written(public, 4, true)])), WrittenId(4));
-    // What the server has is all before the first change that waits.
+    // A server's next response includes all changes before the first one that waits.
     assert_eq!(stamp(rows(vec![], vec![written(public, 4, false)])), WrittenId(3));
 }
 
 #[test]
-fn an_account_with_waiting_changes_stays_where_others_are_forgotten() {
+fn account_with_waiting_changes_is_kept_beyond_the_maximum() {
     let mut accounts = Accounts::default();
     let mut partitions = Vec::new();
     for number in 0..32 {
@@ -156,7 +156,7 @@ fn an_account_with_waiting_changes_stays_where_others_are_forgotten() {
 }
 
 #[test]
-fn the_time_at_which_somebody_was_seen_is_stored_once_an_hour() {
+fn last_use_of_an_account_is_stored_once_an_hour() {
     let mut accounts = Accounts::default();
     let who = session("s1");
     let mut seen = |seconds| {
@@ -169,7 +169,7 @@ fn the_time_at_which_somebody_was_seen_is_stored_once_an_hour() {
 }
 
 #[test]
-fn an_account_has_sixteen_sessions_and_those_in_use_stay() {
+fn account_keeps_the_sixteen_sessions_in_use() {
     let mut accounts = Accounts::default();
     let sign_in = by_password("anna");
     for number in 0..16 {
@@ -186,7 +186,7 @@ fn an_account_has_sixteen_sessions_and_those_in_use_stay() {
         accounts.answered((INTERFACE, &base()), &session(text), true, at(17)).unwrap();
         accounts.account(partition).unwrap().sessions.clone()
     };
-    // One of the newer half is in no danger, and one of the older half becomes the newest.
+    // A session of the newer half keeps its position, and one of the older half becomes the newest.
     assert_eq!(answered("s8").last().unwrap(), "s15");
     assert_eq!(answered("s7").last().unwrap(), "s7");
     assert_eq!(answered("s0").last().unwrap(), "s0");
@@ -198,7 +198,7 @@ fn an_account_has_sixteen_sessions_and_those_in_use_stay() {
 }
 
 #[test]
-fn a_session_is_of_the_account_that_was_given_it_last() {
+fn session_belongs_to_the_account_that_received_it_last() {
     let mut accounts = Accounts::default();
     for (name, seconds) in [("anna", 10), ("bob", 20), ("carl", 5)] {
         accounts.signed_in((INTERFACE, &base()), &by_password(name), "s1", at(seconds));
@@ -214,17 +214,17 @@ fn a_session_is_of_the_account_that_was_given_it_last() {
 }
 
 #[test]
-fn a_server_that_fails_at_one_change_ten_times_in_a_quarter_of_an_hour_is_at_fault_for_it() {
+fn change_is_at_fault_after_ten_failures_in_a_quarter_of_an_hour() {
     let mut accounts = Accounts::default();
     let id = WrittenId(1);
     let times = [0, 1, 2, 3, 4, 5, 6, 7, 8, 899];
     assert!(!times.into_iter().any(|seconds| accounts.fails(id, at(seconds))));
     assert!(accounts.fails(id, at(900)));
-    // Fewer failures are not enough, however long they take.
+    // Fewer failures are not enough, whatever their duration.
     let other = WrittenId(2);
     assert!(!(1..10).any(|count| accounts.fails(other, at(count * 900))));
     assert!(accounts.fails(other, at(9_000)));
-    // Another start begins when the server takes or refuses it.
+    // The count begins again when the server accepts or refuses the change.
     accounts.sent(id);
     accounts.refused(other);
     assert!(!accounts.fails(id, at(10_000)) && !accounts.fails(other, at(10_000)));
@@ -242,7 +242,7 @@ fn a_pause_of_a_server_ends_at_its_time() {
 }
 
 #[test]
-fn changes_of_who_has_to_sign_in_again_do_not_leave() {
+fn changes_are_held_until_the_account_signs_in_again() {
     let mut accounts = Accounts::default();
     let who = session("s1");
     let (partition, _) = accounts.answered((INTERFACE, &base()), &who, true, at(1)).unwrap();
@@ -258,7 +258,7 @@ fn changes_of_who_has_to_sign_in_again_do_not_leave() {
     assert!(accounts.hold(partition) && !accounts.hold(partition), "news once");
     assert!(accounts.is_held(partition) && accounts.waiting().is_empty());
     assert!(accounts.next_due(partition).is_none());
-    // An answer that everybody gets is no proof.
+    // A response that needs no account is no proof.
     accounts.answered((INTERFACE, &base()), &who, false, at(2)).unwrap();
     assert!(accounts.is_held(partition));
     accounts.answered((INTERFACE, &base()), &who, true, at(3)).unwrap();
@@ -267,7 +267,7 @@ fn changes_of_who_has_to_sign_in_again_do_not_leave() {
 }
 
 #[test]
-fn rows_are_what_the_changes_make_of_them() {
+fn applied_changes_produce_the_stored_rows() {
     let (one, other) = (Partition::public(), Partition::of_bytes([7; 32]));
     let mut rows = Rows::default();
     let mut accounts = Accounts::default();
@@ -300,7 +300,7 @@ fn rows_are_what_the_changes_make_of_them() {
 }
 
 #[test]
-fn a_stored_way_to_sign_in_is_read_again() {
+fn stored_credentials_are_restored() {
     for sign_in in [
         by_password("anna"),
         SignIn::Field("authorization".to_owned(), "Basic YTpi".to_owned()),

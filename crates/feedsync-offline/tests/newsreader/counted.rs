@@ -1,4 +1,4 @@
-//! Stored answers of Miniflux, Nextcloud News and Tiny Tiny RSS, with waiting changes in them.
+//! Stored responses of Miniflux, Nextcloud News and Tiny Tiny RSS with waiting changes.
 
 use feedsync_offline::newsreader::Interface;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn entries(total: i64, entries: &[Value]) -> String {
     json!({ "total": total, "entries": entries }).to_string()
 }
 
-/// Two unread entries of feed 1, which is in category 2, and a read one of feed 2, which is in the first.
+/// Two unread entries of feed 1 in category 2, and a read entry of feed 2 in the first category.
 fn of_miniflux() -> Stored {
     let body = entries(
         3,
@@ -46,7 +46,7 @@ fn numbers(list: &Value) -> Vec<i64> {
 }
 
 #[test]
-fn entries_of_miniflux_come_and_go_by_date_and_the_total_with_them() {
+fn miniflux_entries_are_inserted_and_removed_by_date_and_counted() {
     let mut stored = of_miniflux();
     let unread =
         |direction: &str| miniflux(&format!("entries?status=unread&direction={direction}"));
@@ -90,7 +90,7 @@ fn counters_of_miniflux_follow_the_changes() {
 }
 
 #[test]
-fn an_entry_of_miniflux_alone_says_what_became_of_it() {
+fn single_miniflux_entry_shows_its_changes() {
     let mut stored = of_miniflux();
     let (one, other) = (miniflux("entries/1"), miniflux("entries/2"));
     stored.store(&one, &entry(1, 1, "unread", "2026-01-01T00:00:00Z").to_string());
@@ -106,7 +106,7 @@ fn an_entry_of_miniflux_alone_says_what_became_of_it() {
 }
 
 #[test]
-fn malformed_answers_are_not_stored() {
+fn malformed_responses_are_not_stored() {
     for (interface, said, bodies) in [
         (Interface::Miniflux, miniflux("entries"), ["{}", "[]", "x"]),
         (Interface::Miniflux, miniflux("entries/1"), ["{}", "[]", "x"]),
@@ -153,7 +153,7 @@ fn news(number: i64, feed: i64, unread: bool) -> Value {
     })
 }
 
-/// Three unread items, of which the third is of feed 2.
+/// Three unread items. The third is of feed 2.
 fn of_nextcloud() -> Stored {
     let items = [news(3, 2, true), news(2, 1, true), news(1, 1, true)];
     let body = json!({ "items": items });
@@ -186,7 +186,7 @@ fn counts_of_nextcloud_follow_the_changes() {
 }
 
 #[test]
-fn items_of_nextcloud_are_starred_by_name_or_by_the_hash_of_it_in_their_feed() {
+fn nextcloud_items_are_starred_by_name_or_its_hash_in_their_feed() {
     let mut stored = of_nextcloud();
     let star = |body: &str| said("PUT index.php/apps/news/api/v1-2/items/star/multiple", body);
     let body = r#"{"items":[{"feedId":1,"guidHash":"hash1"},{"feedId":1,"guidHash":"hash3"}]}"#;
@@ -198,7 +198,7 @@ fn items_of_nextcloud_are_starred_by_name_or_by_the_hash_of_it_in_their_feed() {
 }
 
 #[test]
-fn items_of_nextcloud_stand_by_number() {
+fn nextcloud_items_are_sorted_by_number() {
     let mut stored = of_nextcloud();
     let (newest, oldest) = (nextcloud("items?type=2"), nextcloud("items?type=2&oldestFirst=true"));
     let starred = |number: i64| json!({ "id": number, "feedId": 1, "starred": true });
@@ -224,7 +224,7 @@ fn ok(content: &Value) -> String {
     json!({ "seq": 0, "status": 0, "content": content }).to_string()
 }
 
-/// Three unread headlines: the third is of feed 2, and feed 1 is in category 5.
+/// Three unread headlines. The third is of feed 2, and feed 1 is in category 5.
 fn of_ttrss() -> Stored {
     let list = json!([headline(3, 2, true), headline(2, 1, true), headline(1, 1, true)]);
     let mut stored = stored(Interface::TinyTinyRss, &all(), &ok(&list));
@@ -278,7 +278,7 @@ fn feeds_categories_and_counters_of_ttrss_follow_the_changes() {
         value["content"].as_array().unwrap().iter().map(|one| one[name].clone()).collect()
     };
     assert_eq!(shown(&feeds, "unread"), [json!(1), json!("0"), json!(1), json!(7)]);
-    // One with a number of a feed is a category all the same.
+    // A category with the number of a feed is still a category.
     assert_eq!(shown(&categories, "unread"), [1, 0, 9, 4]);
     assert_eq!(shown(&counters, "counter"), [1, 1, 1, 6, 6, 2]);
 }
@@ -338,7 +338,7 @@ fn unread_counts_of_ttrss_follow_the_changes() {
 }
 
 #[test]
-fn headlines_behind_a_header_change_and_those_shown_before_stay_away() {
+fn ttrss_headlines_after_a_header_change_and_seen_ones_are_left_out() {
     let mut stored = of_ttrss();
     let with_header = ask(r#""op":"getHeadlines","feed_id":-4,"include_header":true"#);
     let list = json!([{ "id": -4 }, [headline(2, 1, true), headline(1, 1, true)]]);
@@ -348,14 +348,14 @@ fn headlines_behind_a_header_change_and_those_shown_before_stay_away() {
     assert_eq!(shown["content"][0], json!({ "id": -4 }));
     assert_eq!(shown["content"][1][1]["marked"], true);
     assert_eq!(shown["content"][1][0]["marked"], false);
-    // Only what has a higher number than a newsreader names is new.
+    // Headlines are new if their number exceeds the one in the request.
     let since = ask(r#""op":"getHeadlines","feed_id":-4,"since_id":1"#);
     assert_eq!(numbers(&stored.json(&since)["content"]), [3, 2]);
     assert_eq!(numbers(&stored.json(&all())["content"]), [3, 2, 1]);
 }
 
 #[test]
-fn headlines_that_are_marked_come_in_at_their_place_unless_they_were_shown_before() {
+fn marked_ttrss_headlines_are_inserted_at_their_position_unless_seen() {
     let mut stored = of_ttrss();
     let marked = |rest: &str| {
         ask(&format!(r#""op":"getHeadlines","feed_id":-4,"view_mode":"marked"{rest}"#))
@@ -372,7 +372,7 @@ fn headlines_that_are_marked_come_in_at_their_place_unless_they_were_shown_befor
 }
 
 #[test]
-fn a_stored_answer_of_ttrss_gets_the_number_of_the_request() {
+fn stored_ttrss_response_gets_the_sequence_number_of_the_request() {
     let body = ok(&json!([])).into_bytes();
     let renumbered = Interface::TinyTinyRss.renumbered(body.clone(), 12);
     let value: Value = serde_json::from_slice(&renumbered).unwrap();

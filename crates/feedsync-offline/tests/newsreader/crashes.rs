@@ -1,4 +1,4 @@
-//! A gateway that is killed between any two steps: what it acknowledged arrives.
+//! A gateway that is killed between any two steps: acknowledged changes arrive.
 
 use feedsync_offline::newsreader::Interface;
 use proptest::prelude::*;
@@ -8,15 +8,15 @@ use crate::merging::{interface, meant};
 use crate::said::{Deed, readings, write, write_in};
 use crate::server::Server;
 
-/// What happens.
+/// Events of a run.
 #[derive(Debug, Clone, Copy)]
 enum Happening {
     Does(Deed),
     Reads(usize),
     Network(bool),
-    /// The gateway is killed after so many steps.
+    /// The gateway is killed after this number of steps.
     Kill(usize),
-    /// The server forgets its sessions.
+    /// The server deletes its sessions.
     Expire,
 }
 
@@ -30,7 +30,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// A newsreader asks until it is answered.
+/// Repeats a request of a newsreader until it gets a response.
 fn insist<T>(desk: &mut Desk, mut ask: impl FnMut(&mut Desk) -> Result<T, Killed>) -> T {
     loop {
         match ask(desk) {
@@ -43,7 +43,7 @@ fn insist<T>(desk: &mut Desk, mut ask: impl FnMut(&mut Desk) -> Result<T, Killed
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
     #[test]
-    fn what_was_acknowledged_arrives(
+    fn acknowledged_changes_arrive_after_crashes(
         interface in interface(),
         happenings in prop::collection::vec(happening(), 0..40),
     ) {
@@ -54,11 +54,11 @@ proptest! {
         let mut expired = 0;
         for happening in happenings {
             match happening {
-                // To make a star its opposite again would be another change.
+                // A toggle is not idempotent.
                 Happening::Does(Deed::Star(..)) if interface == Interface::Miniflux => {}
                 Happening::Does(deed) => {
                     let answer = insist(&mut desk, |desk| {
-                        // Whoever is not known any more signs in again.
+                        // An account that is no longer accepted signs in again.
                         let said = |desk: &Desk| write_in(interface, deed, &desk.session);
                         let answer = desk.ask(&said(desk))?;
                         if interface.is_unknown(answer.status, &answer.body) {
@@ -68,7 +68,7 @@ proptest! {
                         Ok(answer)
                     });
                     let done = interface.is_done(answer.status, &answer.body);
-                    // Who is given no session while the server is away is told so.
+                    // If the server is away and no session can be renewed, the response is an error.
                     if done {
                         let shown = match interface {
                             Interface::Google => format!("GoogleLogin auth={}", mirror.session),
@@ -102,7 +102,7 @@ proptest! {
         }
         prop_assert_eq!(desk.disk.written.iter().filter(|written| !written.is_sent).count(), 0);
         prop_assert_eq!(&desk.server.articles, &mirror.articles);
-        // Lists are right, too, with what was sent and is not in them.
+        // Lists include changes that were sent after the lists were stored.
         desk.is_away = true;
         desk.session = "s1".to_owned();
         for said in readings(interface) {

@@ -1,4 +1,4 @@
-//! A change on its way: the requests, and what each answer means.
+//! Delivery of a change: its requests, and the meaning of each response.
 
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::newsreader::{
@@ -35,7 +35,7 @@ fn change(path: &str, body: &str) -> Change {
     Change { request, ..Change::default() }
 }
 
-/// A request in one line, with the fields of its header that are of interest.
+/// Formats a request as one line, with the relevant headers.
 fn line(asking: &Asking) -> String {
     let Asking { method, path, headers, body } = asking;
     let mut line = format!("{method} {path}");
@@ -57,7 +57,7 @@ fn next(delivery: &mut Delivery, status: u16, body: &str) -> String {
 const FORM: &str = "application/x-www-form-urlencoded";
 const EDIT: &str = "api/greader.php/reader/api/0/edit-tag";
 
-/// A change of somebody who signed in to Google Reader, and its first request.
+/// Returns the delivery of a change by a Google Reader account, and its first request.
 fn of_google(session: Option<&str>) -> (Delivery, String) {
     let mut delivery = Delivery::new(account(Interface::Google, password(None), session));
     let first = line(&delivery.begin(change(EDIT, "i=1&a=read")));
@@ -65,19 +65,19 @@ fn of_google(session: Option<&str>) -> (Delivery, String) {
 }
 
 #[test]
-fn a_write_of_google_reader_has_a_token_of_its_server() {
+fn google_reader_write_has_a_token_of_its_server() {
     let (mut delivery, first) = of_google(Some("s1"));
     assert_eq!(first, "GET api/greader.php/reader/api/0/token | GoogleLogin auth=s1");
     let write = next(&mut delivery, 200, " a+b\n");
     assert_eq!(write, format!("POST {EDIT} | GoogleLogin auth=s1 | {FORM} | i=1&a=read&T=a%2Bb"));
     assert_eq!(next(&mut delivery, 200, "OK\n"), "Sent");
-    // The token holds for the next change, too.
+    // The token is used for the next change, too.
     let second = line(&delivery.begin(change(EDIT, "")));
     assert_eq!(second, format!("POST {EDIT} | GoogleLogin auth=s1 | {FORM} | T=a%2Bb"));
 }
 
 #[test]
-fn a_server_without_tokens_takes_the_session() {
+fn server_without_tokens_gets_the_session() {
     let long = "x".repeat(1_000);
     for (status, body) in
         [(404, "t"), (200, "<html>"), (200, "two words"), (200, "two\nlines"), (200, &long)]
@@ -103,18 +103,18 @@ fn google_reader_signs_in_once_when_its_session_has_ended() {
     assert!(next(&mut delivery, 200, "u").ends_with("T=u"));
     assert_eq!(next(&mut delivery, 401, ""), "Unknown");
     assert_eq!(delivery.account().sessions, ["s1", "s2"]);
-    // Who has no session yet signs in first, and not once more.
+    // An account without a session signs in first, and not again.
     let (mut delivery, first) = of_google(None);
     assert_eq!(first, sign_in);
     assert!(next(&mut delivery, 200, r#"{"Auth":"s2"}"#).starts_with("GET "));
     assert_eq!(next(&mut delivery, 401, ""), "Unknown");
-    // The change after that may sign in again.
+    // The next change may sign in again.
     delivery.begin(change(EDIT, "i=2"));
     assert_eq!(next(&mut delivery, 401, ""), sign_in);
 }
 
 #[test]
-fn signing_in_ends_with_a_session_or_not() {
+fn sign_in_returns_a_session_or_unknown() {
     for (status, body, expected) in [
         (403, "Error=BadAuthentication", "Unknown"),
         (200, "SID=x", "Unknown"),
@@ -133,7 +133,7 @@ fn paths_without_a_prefix_stay_without_one() {
     let mut delivery = Delivery::new(account(Interface::Google, SignIn::Session, Some("s1")));
     let first = line(&delivery.begin(change("reader/api/0/edit-tag", "i=1")));
     assert_eq!(first, "GET reader/api/0/token | GoogleLogin auth=s1");
-    // A session that was there before cannot be renewed.
+    // A session from before cannot be renewed.
     assert_eq!(next(&mut delivery, 401, ""), "Unknown");
 }
 
@@ -143,7 +143,7 @@ fn by_field(interface: Interface, name: &str) -> Delivery {
 }
 
 #[test]
-fn each_status_says_what_became_of_a_change() {
+fn each_status_has_one_result_for_a_change() {
     for interface in [Interface::Miniflux, Interface::Nextcloud] {
         for (status, expected) in [
             (200, "Sent"),
@@ -188,7 +188,7 @@ fn credentials_are_marked_as_sensitive() {
 }
 
 #[test]
-fn a_star_of_miniflux_is_looked_at_before_it_is_turned() {
+fn miniflux_star_is_read_before_it_is_toggled() {
     for (status, body, expected) in [
         (200, r#"{"starred":true}"#, "Sent"),
         (200, r#"{"starred":false}"#, "PUT v1/entries/7/bookmark | Basic YTpi"),
@@ -210,7 +210,7 @@ fn a_star_of_miniflux_is_looked_at_before_it_is_turned() {
 }
 
 #[test]
-fn tiny_tiny_rss_has_its_session_in_the_body_and_may_stand_behind_another_server() {
+fn ttrss_sends_the_session_in_the_body_and_authorization_for_a_proxy() {
     let sign_in = password(Some("Basic eDp5"));
     let mut delivery = Delivery::new(account(Interface::TinyTinyRss, sign_in, Some("s 1")));
     let first = line(&delivery.begin(change("tt-rss/api/", r#"{"op":"updateArticle"}"#)));
@@ -229,13 +229,13 @@ fn tiny_tiny_rss_has_its_session_in_the_body_and_may_stand_behind_another_server
         delivery.begin(change("tt-rss/api/", r#"{"op":"updateArticle"}"#));
         assert_eq!(next(&mut delivery, 200, body), expected, "{body}");
     }
-    // A body that is a form stays one.
+    // A body that is a form remains a form.
     let form = line(&delivery.begin(change("tt-rss/api/", "op=updateArticle")));
     assert!(form.ends_with("| op=updateArticle&sid=s2"), "{form}");
 }
 
 #[test]
-fn sessions_are_in_the_answers_of_those_interfaces_that_have_them() {
+fn sessions_are_read_from_sign_in_responses() {
     for (interface, status, body, expected) in [
         (Interface::Google, 200, "SID=a\nAuth= b \n", Some("b")),
         (Interface::Google, 200, r#"{"Auth":"b"}"#, Some("b")),
@@ -252,7 +252,7 @@ fn sessions_are_in_the_answers_of_those_interfaces_that_have_them() {
 }
 
 #[test]
-fn a_sign_in_without_a_network_has_the_answer_of_its_interface() {
+fn offline_sign_in_has_the_response_of_its_interface() {
     let text = |answer: feedsync_newsreader::Answer| String::from_utf8(answer.body).unwrap();
     let answer = Interface::TinyTinyRss.signed_in("s1", 9, true);
     assert!(text(answer).contains(r#""seq":9"#));
@@ -263,7 +263,7 @@ fn a_sign_in_without_a_network_has_the_answer_of_its_interface() {
 }
 
 #[test]
-fn a_request_is_sent_as_the_newsreader_wrote_it_without_what_says_who_asks() {
+fn requests_are_sent_unchanged_but_without_credentials() {
     let request = |interface: Interface, line: &str, body: &str| {
         let said = said(line, body);
         let call = Desk::new(interface, Server::new(&[])).read(&said, "Basic YTpi");

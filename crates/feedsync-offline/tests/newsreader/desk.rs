@@ -1,4 +1,4 @@
-//! A newsreader, a gateway that decides and stores, and a server that is there or is not.
+//! A newsreader, a gateway that decides and stores, and a server that may be away.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::server::Server;
 
-/// A request of a newsreader: line and body.
+/// A request of a newsreader: request line and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) line: String,
@@ -29,19 +29,19 @@ pub(crate) struct Desk {
     pub(crate) interface: Interface,
     pub(crate) base: Location,
     pub(crate) accounts: Accounts,
-    /// What outlives a crash.
+    /// State that survives a crash.
     pub(crate) disk: Rows,
     pub(crate) contents: HashMap<Content, Vec<u8>>,
     pub(crate) server: Server,
-    /// What the newsreader was given when somebody signed in.
+    /// Session that the newsreader received at sign-in.
     pub(crate) session: String,
     pub(crate) is_away: bool,
     pub(crate) now: u64,
-    /// So many steps until the gateway is killed, if it is.
+    /// Number of steps until the gateway is killed, if it is.
     pub(crate) left: Option<usize>,
 }
 
-/// The gateway was killed.
+/// Error: the gateway was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Killed;
 
@@ -61,7 +61,7 @@ impl Desk {
         }
     }
 
-    /// A point at which it may be killed.
+    /// A point at which the gateway may be killed.
     fn step(&mut self) -> Result<(), Killed> {
         match &mut self.left {
             Some(0) => Err(Killed),
@@ -79,13 +79,13 @@ impl Desk {
         self.step()
     }
 
-    /// Starts again from what was stored.
+    /// Restarts from the stored state.
     pub(crate) fn restart(&mut self) {
         self.left = None;
         self.accounts = Accounts::restored(self.disk.clone());
     }
 
-    /// What the person shows in this interface.
+    /// Credentials of the user in this interface.
     pub(crate) fn shown(&self) -> String {
         match self.interface {
             Interface::Google => format!("GoogleLogin auth={}", self.session),
@@ -99,7 +99,7 @@ impl Desk {
         self.interface.read(&Request { asked: asked(said), headers: &headers })
     }
 
-    /// What the server says, if it is there.
+    /// Response of the server, if it is reachable.
     pub(crate) fn direct(&mut self, said: &Said, shown: &str) -> Option<Answer> {
         let here = !self.is_away;
         here.then(|| self.server.answer(self.interface, &asked(said), shown))
@@ -110,7 +110,7 @@ impl Desk {
         self.ask_as(said, &shown)
     }
 
-    /// Answers a newsreader as a gateway does.
+    /// Responds to a newsreader in the way of a gateway.
     pub(crate) fn ask_as(&mut self, said: &Said, shown: &str) -> Result<Answer, Killed> {
         self.now += 1_000;
         let call = self.read(said, shown);
@@ -212,7 +212,7 @@ impl Desk {
         self.interface.merged(form, body, &overlay, &others).expect("what was kept can be read")
     }
 
-    /// Sends what can be sent; what came of the last change.
+    /// Sends the waiting changes and returns the result of the last one.
     pub(crate) fn deliver(&mut self, partition: Partition) -> Result<Option<Ended>, Killed> {
         let Some(account) = self.accounts.account(partition).cloned() else { return Ok(None) };
         let mut delivery = Delivery::new(account);
@@ -252,7 +252,7 @@ impl Desk {
         }
     }
 
-    /// Signs the person in, where one does.
+    /// Signs in, if the interface has sessions.
     pub(crate) fn sign_in(&mut self) -> Result<Option<Answer>, Killed> {
         let password = self.server.password.clone();
         self.sign_in_with(&password)

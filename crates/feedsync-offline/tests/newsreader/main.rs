@@ -1,4 +1,4 @@
-//! Newsreaders without a network, against a small server in memory that speaks all four interfaces.
+//! Newsreaders without a network, with a small in-memory server that implements all four interfaces.
 
 mod bounds;
 mod counted;

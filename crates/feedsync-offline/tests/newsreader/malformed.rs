@@ -1,4 +1,4 @@
-//! What nobody should send: it is passed on or refused, and nothing panics or grows without bounds.
+//! Malformed requests and responses. They are forwarded or refused, without panics or unbounded growth.
 
 use feedsync_offline::newsreader::{
     Account, Change, Delivery, Facts, Form, Interface, Next, Overlay, SignIn, What,
@@ -11,7 +11,7 @@ use crate::merging::interface;
 use crate::said::{Deed, readings, write};
 use crate::server::Server;
 
-/// Requests that are nearly some.
+/// Strategy for almost valid requests.
 fn line() -> impl Strategy<Value = String> {
     let parts = prop::sample::select(vec![
         "reader/api/0/",
@@ -62,7 +62,7 @@ fn body() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_request_makes_it_panic(
+    fn malformed_requests_do_not_panic(
         interface in interface(), line in line(), body in body(), is_away in any::<bool>(),
     ) {
         let mut desk = Desk::new(interface, Server::new(&[(false, false); 3]));
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn no_answer_makes_it_panic(
+    fn malformed_responses_do_not_panic(
         interface in interface(),
         which in 0..9_usize,
         answer in prop_oneof![
@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_done_without_its_server_is_refused_as_the_interface_does() {
+fn requests_that_need_the_server_are_refused_in_the_format_of_the_interface() {
     let mut desk = Desk::new(Interface::Miniflux, Server::new(&[(false, false); 3]));
     desk.ask(&readings(Interface::Miniflux)[0]).unwrap();
     desk.is_away = true;
@@ -134,7 +134,7 @@ fn what_cannot_be_done_without_its_server_is_refused_as_the_interface_does() {
 }
 
 #[test]
-fn changes_that_wait_are_bounded() {
+fn waiting_changes_are_bounded() {
     let interface = Interface::Miniflux;
     let mut desk = Desk::new(interface, Server::new(&[(false, false); 3]));
     desk.ask(&readings(interface)[1]).unwrap();
@@ -151,11 +151,11 @@ fn changes_that_wait_are_bounded() {
         assert!(taken < 100, "nothing bounds them");
     };
     assert_eq!(answer.status, 503, "{answer:?}");
-    // The request, 64 bytes for each article, and 128 for the rest, of 32 MiB in all.
+    // The limit is 32 MiB: the request, 64 bytes for each article, and 128 for the rest.
     let size = "v1/entries".len() + body.len() + 10_000 * 64 + 128;
     assert_eq!(taken, (32 << 20) / size);
     assert_eq!(desk.disk.written.len(), taken, "what is refused changes nothing");
-    // What is there is sent all the same, and then there is room again.
+    // The waiting changes are sent, which makes room for more.
     desk.is_away = false;
     desk.ask(&readings(interface)[1]).unwrap();
     assert_eq!(desk.server.writes, taken);

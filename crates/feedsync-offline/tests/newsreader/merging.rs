@@ -1,4 +1,4 @@
-//! What is shown without a network is what the server would show, had it been told of all changes.
+//! Responses without a network equal those of a server that has received all changes.
 
 use feedsync_newsreader::Answer;
 use feedsync_offline::newsreader::Interface;
@@ -9,7 +9,7 @@ use crate::desk::{Desk, asked};
 use crate::said::{Deed, readings, write};
 use crate::server::Server;
 
-/// An answer, so that two that mean the same are equal.
+/// Normal form of a response, so that responses with the same meaning are equal.
 pub(crate) fn meant(answer: &Answer) -> Value {
     if answer.body.starts_with(b"<?xml") {
         let text = std::str::from_utf8(&answer.body).unwrap();
@@ -39,7 +39,7 @@ fn settle(value: &mut Value) {
             }
         }
         Value::Object(members) => {
-            // When something came in a list of numbers alone nobody knows here, and which is the newest of all.
+            // The time of arrival is unknown for an article that a list of numbers gains.
             for name in ["timestampUsec", "updated", "first_id"] {
                 members.remove(name);
             }
@@ -64,7 +64,7 @@ pub(crate) fn deed(articles: i64) -> impl Strategy<Value = Deed> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
     #[test]
-    fn what_is_shown_is_what_the_server_would_show(
+    fn offline_responses_equal_those_of_the_server(
         interface in interface(),
         states in prop::collection::vec(any::<(bool, bool)>(), 9),
         online in prop::collection::vec(deed(9), 0..4),
@@ -103,7 +103,7 @@ proptest! {
             let answer = desk.ask(&said).unwrap();
             prop_assert_eq!(meant(&answer), expected, "{:?}", said);
         }
-        // And all of it arrives, once.
+        // All changes arrive once.
         desk.is_away = false;
         let first = &readings(interface)[0];
         desk.ask(first).unwrap();
@@ -119,8 +119,8 @@ proptest! {
 }
 
 #[test]
-fn lists_that_come_while_changes_wait_have_them_too() {
-    // A server that reads and does not write.
+fn lists_fetched_while_changes_wait_include_them() {
+    // This server responds to reads and not to writes.
     let interface = Interface::Nextcloud;
     let mut desk = Desk::new(interface, Server::new(&[(false, false); 3]));
     let lists = readings(interface);

@@ -1,4 +1,4 @@
-//! Who gets what.
+//! Separation of accounts.
 
 use feedsync_offline::newsreader::{Delivery, Ended, Interface, Next};
 
@@ -6,7 +6,7 @@ use crate::desk::{Desk, said};
 use crate::said::{Deed, readings, ttrss, write};
 use crate::server::Server;
 
-/// A desk at which Anna has read everything, and the server is away.
+/// A desk at which Anna has read all lists, and the server is away.
 fn read(interface: Interface) -> Desk {
     let mut desk = Desk::new(interface, Server::new(&[(false, false); 6]));
     desk.sign_in().unwrap();
@@ -20,13 +20,13 @@ fn is_refused(desk: &Desk, answer: &feedsync_newsreader::Answer) -> bool {
 }
 
 #[test]
-fn nobody_gets_what_somebody_else_was_answered() {
+fn responses_of_one_account_are_not_shown_to_another() {
     for interface in Interface::ALL {
         let mut desk = read(interface);
         let all = readings(interface);
         let answer = desk.ask(&all[1]).unwrap();
         assert!(!is_refused(&desk, &answer), "{interface:?}");
-        // Somebody else signs in, another password, and no credentials at all.
+        // Another user, another password, and no credentials.
         for (name, password) in [("eve", "secret"), ("anna", "wrong"), ("", "")] {
             (desk.server.name, desk.server.password) = (name.to_owned(), password.to_owned());
             if let Some(answer) = desk.sign_in().unwrap() {
@@ -58,7 +58,7 @@ fn two_people_read_through_one_gateway() {
         let answer = marked(&mut desk, "s1");
         assert!(!is_refused(&desk, &answer), "{interface:?} {answer:?}");
         let annas = desk.server.clone();
-        // Bob's server is another one, as far as Anna is concerned.
+        // This is Bob's state of the server, which differs from Anna's.
         desk.server = Server::new(&[(true, false); 6]);
         (desk.server.name, desk.server.session) = ("bob".to_owned(), "s9".to_owned());
         desk.is_away = false;
@@ -87,7 +87,7 @@ fn two_people_read_through_one_gateway() {
 }
 
 #[test]
-fn who_has_another_password_goes_on_with_what_was_changed_under_the_one_before() {
+fn new_password_continues_with_the_changes_made_under_the_old_one() {
     for interface in Interface::ALL {
         let mut desk = read(interface);
         desk.ask(&write(interface, Deed::Read(1, true))).unwrap();
@@ -119,9 +119,9 @@ fn a_session_that_has_ended_is_renewed() {
     }
 }
 
-/// Of what was never shown here nobody can say what becomes of it: so nobody is told that it is done.
+/// The effect on articles that were never shown is unknown here, so the request is refused.
 #[test]
-fn all_of_what_is_not_known_is_refused() {
+fn marking_an_unknown_list_as_read_is_refused() {
     for interface in Interface::ALL {
         let mut desk = read(interface);
         let asked = match interface {
@@ -152,9 +152,9 @@ fn all_of_what_is_not_known_is_refused() {
     }
 }
 
-/// A page on which one signs in to a network, or a fault of who serves for others, is no word on a change.
+/// The sign-in page of a network, or an error of an intermediary, is not a response to a change.
 #[test]
-fn what_something_on_the_way_says_leaves_a_change_as_it_is() {
+fn responses_of_intermediaries_leave_a_change_waiting() {
     for interface in Interface::ALL {
         let mut desk = read(interface);
         desk.ask(&write(interface, Deed::Read(1, true))).unwrap();
@@ -176,9 +176,9 @@ fn what_something_on_the_way_says_leaves_a_change_as_it_is() {
     }
 }
 
-/// What everybody is told is no proof of who asks: nothing is taken in the name that they say.
+/// A response that needs no account does not prove the credentials, so no changes are accepted with them.
 #[test]
-fn who_was_answered_what_everybody_is_told_is_not_known_yet() {
+fn public_response_does_not_prove_credentials() {
     let mut desk = read(Interface::Nextcloud);
     desk.is_away = false;
     (desk.server.password, desk.server.writes) = ("wrong".to_owned(), 0);

@@ -1,4 +1,4 @@
-//! Each request of each interface: what the gateway does with it.
+//! The gateway's interpretation of each request of each interface.
 
 use feedsync_offline::newsreader::{Call, Deed, Filter, Form, Interface, Subject, What, Who};
 use http::HeaderMap;
@@ -11,7 +11,7 @@ pub(crate) fn call(interface: Interface, said: &Said) -> Call {
     Desk::new(interface, Server::new(&[])).read(said, "Basic YTpi")
 }
 
-/// The meaning of a request in a few words.
+/// Meaning of a request in a few words.
 fn meaning(interface: Interface, said: &Said) -> String {
     match call(interface, said).what {
         What::SignIn { is_json, .. } => format!("sign in, json {is_json}"),
@@ -286,7 +286,7 @@ fn tiny_tiny_rss_requests_have_their_meaning() {
 }
 
 #[test]
-fn tiny_tiny_rss_answers_repeat_the_number_and_count_the_articles() {
+fn ttrss_responses_repeat_the_sequence_number_and_count_the_articles() {
     for (rest, content) in [
         (r#""updateArticle","article_ids":"1,2","field":2,"mode":0"#, r#""updated":2"#),
         (r#""updateArticle","article_ids":"1,2,3","field":0,"mode":2"#, r#""updated":3"#),
@@ -309,7 +309,7 @@ fn tiny_tiny_rss_answers_repeat_the_number_and_count_the_articles() {
 }
 
 #[test]
-fn a_head_request_is_never_answered_from_a_stored_body() {
+fn head_request_is_not_answered_from_a_stored_body() {
     for (interface, path) in [
         (Interface::Miniflux, "v1/entries"),
         (Interface::Nextcloud, "index.php/apps/news/api/v1-2/feeds"),
@@ -321,7 +321,7 @@ fn a_head_request_is_never_answered_from_a_stored_body() {
 }
 
 #[test]
-fn interfaces_have_names_that_are_read_again() {
+fn interface_names_are_parsed_back() {
     for interface in Interface::ALL {
         assert_eq!(interface.name().parse(), Ok(interface));
     }
@@ -330,7 +330,7 @@ fn interfaces_have_names_that_are_read_again() {
 }
 
 #[test]
-fn a_request_with_two_kinds_of_credentials_is_from_nobody() {
+fn request_with_two_kinds_of_credentials_has_none() {
     let who = |fields: &[(&'static str, &'static str)]| {
         let mut headers = HeaderMap::new();
         for (name, value) in fields {

@@ -1,14 +1,14 @@
-//! What newsreaders ask, in each interface.
+//! Requests of newsreaders in each interface.
 
 use feedsync_offline::newsreader::Interface;
 
 use crate::desk::{Said, said};
 
-/// What somebody does.
+/// Actions of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deed {
     Read(i64, bool),
-    /// Where there is no other way, what is starred becomes the opposite.
+    /// In Miniflux, this toggles the star.
     Star(i64, bool),
     All(i64),
 }
@@ -92,7 +92,7 @@ pub(crate) fn write_in(interface: Interface, deed: Deed, session: &str) -> Said 
     }
 }
 
-/// All that is read of a server: first what says which feed is in which folder, and everything.
+/// Read requests of an interface. The first returns the folders of feeds, and the second everything.
 pub(crate) fn readings(interface: Interface) -> Vec<Said> {
     let gets = |paths: &[&str]| paths.iter().map(|path| said(&format!("GET {path}"), "")).collect();
     match interface {

@@ -1,4 +1,4 @@
-//! A small server: articles in two feeds, of which the first is in a folder, for the one person that it knows.
+//! A small server for one user, with articles in two feeds. The first feed is in a folder.
 
 use std::collections::BTreeMap;
 
@@ -145,7 +145,7 @@ impl Server {
         }
     }
 
-    /// Answers; `shown` is what the header says of who asks.
+    /// Responds to a request. `shown` is the value of the credentials header.
     pub(crate) fn answer(
         &mut self,
         interface: Interface,
@@ -162,7 +162,7 @@ impl Server {
                 true => self.nextcloud(asked),
                 false => nextcloud::refuse(401, "who are you?"),
             },
-            // Another server stands before this one.
+            // Another server is in front of this one.
             Interface::TinyTinyRss => match shown == self.basic() {
                 true => self.ttrss(asked),
                 false => Answer { status: 401, ..ttrss::done(0) },
@@ -170,7 +170,7 @@ impl Server {
         }
     }
 
-    /// What whoever it knows shows.
+    /// Credentials of the user that the server knows.
     pub(crate) fn basic(&self) -> String {
         use base64::Engine as _;
         let pair = format!("{}:{}", self.name, self.password);

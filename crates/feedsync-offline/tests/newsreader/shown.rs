@@ -1,4 +1,4 @@
-//! Stored answers of Google Reader, with waiting changes in them.
+//! Stored responses of Google Reader with waiting changes.
 
 use feedsync_offline::newsreader::Interface;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::desk::{Said, said};
 use crate::stored::{Stored, stored};
 
 const STATE: &str = "user/-/state/com.google";
-/// The state as Liferea compares it.
+/// The read state in the spelling that Liferea compares.
 const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
 
 fn get(path: &str) -> Said {
@@ -35,7 +35,7 @@ fn edit(body: &str) -> Said {
     said("POST reader/api/0/edit-tag", body)
 }
 
-/// Three unread articles: the first and the last of feed 1, which is in the folder News.
+/// Three unread articles. The first and the last are of feed 1, which is in the folder News.
 fn three() -> Stored {
     let body = items(&[item(3, 1, &[]), item(2, 2, &[]), item(1, 1, &[])]);
     let mut stored = stored(Interface::Google, &list(), &body);
@@ -47,7 +47,7 @@ fn three() -> Stored {
     stored
 }
 
-/// The categories of the articles of a list.
+/// Categories of the articles in a list.
 fn categories(stored: &Stored, said: &Said) -> Vec<Vec<String>> {
     let value = stored.json(said);
     let of = |item: &Value| serde_json::from_value(item["categories"].clone()).unwrap();
@@ -80,7 +80,7 @@ fn unread_counts_of_feeds_folders_and_everything_follow_the_changes() {
     stored.take(&edit(&format!("i=1&a={STATE}/read"))).unwrap();
     stored.take(&edit(&format!("i=2&a={STATE}/read"))).unwrap();
     stored.take(&edit(&format!("i=3&a={STATE}/starred"))).unwrap();
-    // It is read already, so that nothing is counted twice.
+    // The article is read already, so it is not counted twice.
     stored.take(&edit(&format!("i=1&a={STATE}/read"))).unwrap();
     let shown = stored.json(&counts);
     let counted = |at: usize| shown["unreadcounts"][at]["count"].clone();
@@ -91,7 +91,7 @@ fn unread_counts_of_feeds_folders_and_everything_follow_the_changes() {
 }
 
 #[test]
-fn a_count_never_falls_below_zero() {
+fn unread_count_does_not_fall_below_zero() {
     let mut stored = three();
     let counts = get("unread-count");
     let body = json!({ "unreadcounts": [{ "id": "feed/1", "count": 1 }] });
@@ -103,7 +103,7 @@ fn a_count_never_falls_below_zero() {
 }
 
 #[test]
-fn the_count_of_a_stream_is_a_number_alone() {
+fn stream_count_is_a_plain_number() {
     let mut stored = three();
     let count = |stream: &str| get(&format!("stream/items/count?s={stream}"));
     for stream in ["unread", "starred", "read", "reading-list", "feed/1"] {
@@ -115,7 +115,7 @@ fn the_count_of_a_stream_is_a_number_alone() {
     let shown = |stream: &str| stored.text(&count(stream));
     assert_eq!(shown("unread"), "1232");
     assert_eq!(shown("starred"), "1235");
-    // Nothing says how many were read before.
+    // The previous number of read articles is unknown.
     assert_eq!((shown("read"), shown("reading-list")), ("1234".to_owned(), "1234".to_owned()));
     assert_eq!(shown("feed/1"), "1234");
 }
@@ -138,14 +138,14 @@ fn states_and_labels_are_written_into_the_categories() {
     assert_eq!(found[0], ["user/7/label/kept", "user/-/label/new"]);
     assert_eq!(found[1], ["x", "user/-/state/com.google/read"]);
     assert_eq!(found[2], ["user/-/state/other/read", "user/-/state/com.google/read"]);
-    // The newest change of a label counts, and it is there once.
+    // The newest change of a label applies, and the label is present once.
     stored.take(&edit("i=3&a=user/-/label/kept")).unwrap();
     stored.take(&edit("i=3&r=user/-/label/new")).unwrap();
     assert_eq!(categories(&stored, &list())[0], ["user/-/label/kept"]);
 }
 
 #[test]
-fn a_member_for_the_star_changes_where_there_is_one() {
+fn marked_member_of_an_article_changes_where_present() {
     let mut stored = three();
     let mut starred = item(1, 1, &[]);
     starred["marked"] = json!(false);
@@ -159,7 +159,7 @@ fn a_member_for_the_star_changes_where_there_is_one() {
 }
 
 #[test]
-fn liferea_is_told_in_its_own_way_that_an_article_is_read() {
+fn liferea_gets_its_own_spelling_of_the_read_state() {
     let mut stored = three();
     let (plain, by_liferea) =
         (get("stream/items/contents?i=1"), get("stream/items/contents?i=1&mediaRss=true"));
@@ -172,7 +172,7 @@ fn liferea_is_told_in_its_own_way_that_an_article_is_read() {
     assert_eq!(categories(&stored, &plain)[0], ["x", &read]);
     stored.take(&edit(&format!("i=1&r={STATE}/read"))).unwrap();
     assert_eq!(categories(&stored, &by_liferea)[0], ["x"]);
-    // The state that Liferea is told is understood, too.
+    // The state for Liferea is also understood when read.
     let body = items(&[item(1, 1, &[READ_BY_LIFEREA, "x"])]);
     let facts = |said: &Said| {
         let form = stored.reading(said).form;
@@ -182,7 +182,7 @@ fn liferea_is_told_in_its_own_way_that_an_article_is_read() {
 }
 
 #[test]
-fn marked_articles_come_into_lists_at_their_place_and_leave_them() {
+fn marked_articles_are_inserted_into_and_removed_from_lists() {
     let mut stored = three();
     let newest = get("stream/contents/starred");
     let oldest = get("stream/contents/starred?r=o");
@@ -195,12 +195,12 @@ fn marked_articles_come_into_lists_at_their_place_and_leave_them() {
     assert_eq!(numbers(&stored, &oldest), [1, 2, 3, 9]);
     stored.take(&edit(&format!("i=2&r={star}"))).unwrap();
     assert_eq!(numbers(&stored, &newest), [9, 3, 1]);
-    // A list of everything has no more for it.
+    // A list of all articles does not grow.
     assert_eq!(numbers(&stored, &list()), [3, 2, 1]);
 }
 
 #[test]
-fn the_date_of_publication_orders_articles_that_say_no_other() {
+fn publication_date_orders_articles_without_a_crawl_time() {
     let published = |number: i64, at: i64, states: &[&str]| {
         let mut item = item(number, 1, states);
         item.as_object_mut().unwrap().remove("crawlTimeMsec");
@@ -220,7 +220,7 @@ fn the_date_of_publication_orders_articles_that_say_no_other() {
 }
 
 #[test]
-fn numbers_of_articles_come_and_go_in_their_order() {
+fn article_numbers_are_inserted_and_removed_in_order() {
     let mut stored = three();
     let ids = |query: &str| get(&format!("stream/items/ids?s=reading-list&{query}"));
     let (unread, oldest) = (ids("xt=read"), ids("xt=read&r=o"));
@@ -237,7 +237,7 @@ fn numbers_of_articles_come_and_go_in_their_order() {
         refs.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(shown(&stored, &unread), ["3", "1"]);
-    // A list that came when one of them was read gets it back.
+    // A list that was stored when an article was read gets it back.
     stored.store(&list(), &items(&[item(2, 2, &[&format!("{STATE}/read")])]));
     let partition = stored.partition;
     let waiting = stored.accounts().pending(partition).next().unwrap().id;
@@ -266,7 +266,7 @@ fn atom(entries: &str) -> String {
     format!("<?xml version=\"1.0\"?><feed xmlns=\"http://www.w3.org/2005/Atom\">{entries}</feed>")
 }
 
-/// The labels of each entry of a stream.
+/// Labels of each entry of a stream.
 fn labels(text: &str) -> Vec<Vec<String>> {
     let entries = feedsync_formats::labelled_entries(text, SCHEME).unwrap();
     let labels = |entry: feedsync_formats::LabelledEntry| {
@@ -276,7 +276,7 @@ fn labels(text: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn entries_in_atom_say_what_became_of_them() {
+fn atom_entries_show_their_changes() {
     let stream = said("GET reader/atom/feed/1", "");
     let entries = [
         entry(1, &category("kept-unread"), &category("x")),
@@ -300,7 +300,7 @@ fn entries_in_atom_say_what_became_of_them() {
             vec!["read"]
         ]
     );
-    // All else is as it was, also of an entry that nothing was done to.
+    // Everything else is unchanged, including an entry without changes.
     assert!(shown.ends_with(&format!("{}</feed>", entries[4])), "{shown}");
     assert!(shown.starts_with(
         "<?xml version=\"1.0\"?><feed xmlns=\"http://www.w3.org/2005/Atom\"><entry><id>"
@@ -309,7 +309,7 @@ fn entries_in_atom_say_what_became_of_them() {
 }
 
 #[test]
-fn facts_of_entries_in_atom_are_what_their_labels_say() {
+fn facts_of_atom_entries_come_from_their_labels() {
     let stream = said("GET reader/atom/feed/1", "");
     let entries = [
         entry(1, "", &category("read")),
@@ -335,7 +335,7 @@ fn facts_of_entries_in_atom_are_what_their_labels_say() {
 }
 
 #[test]
-fn an_article_that_no_longer_fits_leaves_its_stream_in_atom() {
+fn article_that_no_longer_matches_is_removed_from_its_atom_stream() {
     let stream = said("GET reader/atom/user/-/state/com.google/reading-list?xt=read", "");
     let text = atom(&[entry(1, "", ""), entry(2, "", "")].concat());
     let mut stored = stored(Interface::Google, &stream, &text);

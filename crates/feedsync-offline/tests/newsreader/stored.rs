@@ -1,4 +1,4 @@
-//! A gateway whose server is away: answers that are stored, and changes that wait.
+//! A gateway whose server is away, with stored responses and waiting changes.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::desk::{Desk, Said};
 use crate::server::Server;
 
-/// The stored answers and the waiting changes of one person.
+/// Stored responses and waiting changes of one account.
 pub(crate) struct Stored {
     pub(crate) desk: Desk,
     pub(crate) partition: Partition,
@@ -21,7 +21,7 @@ pub(crate) struct Stored {
     now: u64,
 }
 
-/// Stores the body as the answer to the first request.
+/// Stores the body as the response to the first request.
 pub(crate) fn stored(interface: Interface, said: &Said, body: &str) -> Stored {
     let desk = Desk::new(interface, Server::new(&[]));
     let partition = Partition::public();
@@ -53,7 +53,7 @@ impl Stored {
         &mut self.desk.accounts
     }
 
-    /// Stores an answer of the server, a second after the one before.
+    /// Stores a response of the server, one second after the previous one.
     pub(crate) fn store(&mut self, said: &Said, body: &str) {
         self.now += 1_000;
         let now = Time::from_millis(self.now);
@@ -77,7 +77,7 @@ impl Stored {
         self.desk.accounts.keep(kept);
     }
 
-    /// Takes a change that waits for the server.
+    /// Accepts a change that waits for the server.
     pub(crate) fn take(&mut self, said: &Said) -> Result<usize, Full> {
         let writing = self.writing(said);
         let interface = self.desk.interface;
@@ -85,7 +85,7 @@ impl Stored {
         Ok(taken.len())
     }
 
-    /// The stored answer with all changes in it.
+    /// The stored response with all changes applied.
     pub(crate) fn bytes(&self, said: &Said) -> Vec<u8> {
         let reading = self.reading(said);
         let kept = self.desk.accounts.kept(self.partition, reading.key).expect("a stored answer");
@@ -104,7 +104,7 @@ impl Stored {
         serde_json::from_slice(&self.bytes(said)).unwrap()
     }
 
-    /// The requests that wait, and the articles that each marks.
+    /// Waiting requests, and the articles that each marks.
     pub(crate) fn waiting(&self) -> Vec<(Sending, Vec<i64>)> {
         let waiting = self.desk.accounts.pending(self.partition);
         let marked = |change: &feedsync_offline::newsreader::Change| {
@@ -113,7 +113,7 @@ impl Stored {
         waiting.map(|it| (it.change.request.clone(), marked(&it.change))).collect()
     }
 
-    /// Whether a request is one of this kind.
+    /// Whether a request is a change of this kind.
     pub(crate) fn is_edit(&self, said: &Said) -> bool {
         self.writing(said).deed == Deed::Edit
     }

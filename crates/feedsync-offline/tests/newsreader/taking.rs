@@ -1,4 +1,4 @@
-//! Changes that a gateway takes while the server is away.
+//! Changes that a gateway accepts while the server is away.
 
 use feedsync_offline::newsreader::{Full, Interface};
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use crate::desk::{Said, said};
 use crate::said::ttrss;
 use crate::stored::{Stored, stored};
 
-/// A stored list of articles, and where their feeds are: articles 1 to 3 are of feed 1, which is in folder 5, article
-/// 4 is of feed 2, and article 2 is read.
+/// A stored list of articles and their feeds. Articles 1 to 3 are of feed 1 in folder 5, article 4 is of feed
+/// 2, and article 2 is read.
 fn library(interface: Interface) -> Stored {
     let numbers = [(1, 1), (2, 1), (3, 1), (4, 2)];
     let is_read = |number: i64| number == 2;
@@ -67,7 +67,7 @@ fn library(interface: Interface) -> Stored {
     stored
 }
 
-/// All of the folder is read.
+/// The request that marks the folder as read.
 fn folder_read(interface: Interface) -> Said {
     match interface {
         Interface::Google => {
@@ -82,7 +82,7 @@ fn folder_read(interface: Interface) -> Said {
 }
 
 #[test]
-fn reading_a_folder_marks_the_unread_articles_of_its_feeds_by_their_numbers() {
+fn marking_a_folder_read_names_its_unread_articles() {
     let body = "i=tag:google.com,2005:reader/item/0000000000000001&\
         i=tag:google.com,2005:reader/item/0000000000000003&a=user/-/state/com.google/read&\
         r=user/-/state/com.google/kept-unread&ac=edit";
@@ -108,13 +108,13 @@ fn reading_a_folder_marks_the_unread_articles_of_its_feeds_by_their_numbers() {
         assert_eq!(format!("{} {}", request.method, request.path), line);
         assert_eq!(request.body, body, "{interface:?}");
         assert!(request.content_type.is_some());
-        // There is no more to mark.
+        // No articles are left to mark.
         assert_eq!(stored.take(&folder_read(interface)), Ok(0), "{interface:?}");
     }
 }
 
 #[test]
-fn articles_above_the_newest_that_is_named_stay_unread() {
+fn articles_above_the_named_newest_stay_unread() {
     let mut stored = library(Interface::Nextcloud);
     let read = |newest: i64| {
         let body = format!("{{\"newestItemId\":{newest}}}");
@@ -127,7 +127,7 @@ fn articles_above_the_newest_that_is_named_stay_unread() {
 }
 
 #[test]
-fn reading_many_articles_becomes_requests_of_two_hundred() {
+fn marking_many_articles_sends_requests_of_two_hundred() {
     let list: Vec<Value> =
         (1..=450).map(|number| json!({ "id": number, "feed_id": 1, "status": "unread" })).collect();
     let at = said("GET v1/entries", "");
@@ -138,7 +138,7 @@ fn reading_many_articles_becomes_requests_of_two_hundred() {
 }
 
 #[test]
-fn a_toggle_is_sent_as_the_state_that_is_meant() {
+fn toggle_is_sent_as_the_intended_state() {
     let mut stored = library(Interface::TinyTinyRss);
     let toggle = |article: i64, field: u8| {
         let rest =
@@ -171,7 +171,7 @@ fn edits_of_subscriptions_wait_and_mark_nothing() {
 }
 
 #[test]
-fn no_more_changes_wait_than_a_gateway_keeps() {
+fn waiting_changes_of_an_account_are_limited() {
     let interface = Interface::TinyTinyRss;
     let list: Vec<Value> = (1..=10_000)
         .map(|number| json!({ "id": number, "feed_id": 1, "unread": true, "marked": false }))
