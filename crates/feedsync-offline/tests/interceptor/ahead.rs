@@ -1,4 +1,4 @@
-//! Edits that are noted as sent before their turn comes (BITSY 3.5).
+//! Edits that are noted as sent before they are sent (BITSY 3.5).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const MEMBERS: &str = "http://www.example.com/members";
 const HTML: (&str, &str) = ("content-type", "text/html");
 const ATOM: [(&str, &str); 1] = [("content-type", "application/atom+xml;type=entry")];
 
-/// A desk where an application has posted three members while there was no network.
+/// A desk where an application has posted three members without a network.
 fn with_posts() -> Desk {
     let mut desk = Desk::with_member();
     desk.is_online = false;
@@ -26,14 +26,14 @@ fn with_posts() -> Desk {
     desk
 }
 
-/// Three members were posted, and nothing was asked before.
+/// Asserts that three members were posted without any check before.
 fn all_are_posted(desk: &mut Desk) {
     let lines = desk.lines();
     let posts = lines.iter().filter(|line| line.starts_with("POST"));
     assert_eq!((posts.count(), &*lines[0]), (3, &*format!("POST {MEMBERS}")), "{lines:?}");
 }
 
-/// How many edits a step notes as sent.
+/// Number of edits that a step notes as sent.
 fn noted(step: &Step) -> usize {
     let is_sent =
         |change: &&Change| matches!(change, Change::Edit(it) if it.progress == Progress::Sent);
@@ -41,7 +41,7 @@ fn noted(step: &Step) -> usize {
 }
 
 #[test]
-fn edits_of_a_line_wait_for_the_disk_together() {
+fn edits_of_a_queue_are_made_durable_together() {
     let mut desk = with_posts();
     let begun = desk.begin();
     assert_eq!((begun.0.len(), noted(&begun.1), begun.1.is_durable), (1, 3, true));
@@ -55,7 +55,7 @@ fn edits_of_a_line_wait_for_the_disk_together() {
 }
 
 #[test]
-fn what_was_noted_as_sent_and_never_left_is_looked_for_and_sent() {
+fn edits_noted_as_sent_but_not_sent_are_checked_and_sent_after_a_restart() {
     let mut desk = with_posts();
     let (_, step) = desk.begin();
     desk.take(&step);
@@ -69,7 +69,7 @@ fn what_was_noted_as_sent_and_never_left_is_looked_for_and_sent() {
 }
 
 #[test]
-fn what_is_not_going_to_be_sent_now_is_not_in_doubt() {
+fn rest_takes_back_the_notes_of_unsent_edits() {
     let mut desk = with_posts();
     let begun = desk.begin();
     desk.carry_out(begun);
@@ -82,7 +82,7 @@ fn what_is_not_going_to_be_sent_now_is_not_in_doubt() {
 }
 
 #[test]
-fn what_one_edit_has_made_is_not_taken_for_what_another_like_it_makes() {
+fn result_of_one_edit_is_not_taken_for_that_of_a_similar_one() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     let (first, second) = (entry("one"), entry("one").replace("urn:one", "urn:other"));
@@ -99,7 +99,7 @@ fn what_one_edit_has_made_is_not_taken_for_what_another_like_it_makes() {
     let begun = desk.begin();
     assert_eq!(begun.0.len(), 1, "the first, and nothing else");
     desk.carry_out(begun);
-    // The feed comes before the second has left, and then the process ends.
+    // The feed is fetched before the second edit is sent, and then the process ends.
     desk.now = desk.now.after(Duration::from_secs(24 * 60 * 60));
     let (tasks, step) = desk.begin();
     let (posts, others): (Vec<_>, Vec<_>) =
@@ -115,7 +115,7 @@ fn what_one_edit_has_made_is_not_taken_for_what_another_like_it_makes() {
 }
 
 #[test]
-fn the_next_of_a_line_leaves_once_the_one_before_it_is_answered() {
+fn next_edit_of_a_queue_is_sent_after_a_plain_success() {
     let mut desk = with_posts();
     let (tasks, step) = desk.begin();
     desk.take(&step);
@@ -123,7 +123,7 @@ fn the_next_of_a_line_leaves_once_the_one_before_it_is_answered() {
     let next = |of: &mut Interceptor, after: &Task, status: u16, headers: &[(&str, &str)]| {
         of.next_of_line(after.id, StatusCode::from_u16(status).unwrap(), &fields(headers))
     };
-    // Who says anything else may want it again, or not be its server.
+    // Other responses may require a repetition, or not come from the server.
     for (status, kind) in [(202, ATOM[0]), (503, ATOM[0]), (409, ATOM[0]), (201, HTML)] {
         assert_eq!(next(of, &tasks[0], status, &[kind]), None, "{status} {kind:?}");
     }
@@ -131,7 +131,7 @@ fn the_next_of_a_line_leaves_once_the_one_before_it_is_answered() {
     assert_eq!(next(of, &tasks[0], 201, &ATOM), None, "and nothing else");
     let third = next(of, &second, 201, &ATOM).expect("the third leaves");
     assert_eq!(next(of, &third, 201, &ATOM), None);
-    // In whatever order that is taken in.
+    // The order in which the responses are processed does not matter.
     desk.carry_out((vec![second, third], Step::default()));
     desk.carry_out((tasks, Step::default()));
     desk.run();
@@ -142,7 +142,7 @@ fn the_next_of_a_line_leaves_once_the_one_before_it_is_answered() {
 }
 
 #[test]
-fn sixteen_edits_of_a_line_are_noted_at_once() {
+fn at_most_sixteen_edits_of_a_queue_are_noted_at_once() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     for number in 0..20 {
@@ -155,7 +155,7 @@ fn sixteen_edits_of_a_line_are_noted_at_once() {
 }
 
 #[test]
-fn the_next_of_a_line_stays_while_the_network_is_not_to_be_used() {
+fn next_edit_of_a_queue_is_not_sent_when_the_policy_is_offline() {
     let mut desk = with_posts();
     let (tasks, step) = desk.begin();
     desk.take(&step);
@@ -165,8 +165,8 @@ fn the_next_of_a_line_stays_while_the_network_is_not_to_be_used() {
 }
 
 #[test]
-fn an_edit_whose_version_nobody_knows_is_not_noted_early() {
-    // What is put without an entity tag is looked for in vain.
+fn edit_of_an_unknown_version_is_not_noted_early() {
+    // A PUT without an entity tag cannot be recognized by a check.
     for (tag, expected) in [(None, 1), (Some("\"1\""), 2)] {
         let mut desk = Desk::new();
         desk.serve("GET", FEED, feed(crate::desk::EDITABLE));

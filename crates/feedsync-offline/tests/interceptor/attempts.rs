@@ -1,4 +1,4 @@
-//! Edits that were carried by a process that ended before it heard what became of them (BITSY 3.5, R-B35).
+//! Edits that were sent by a process that ended before the response arrived (BITSY 3.5, R-B35).
 
 use crate::desk::{Arrived, Desk, EDITABLE, FEED, answer, entry, feed};
 
@@ -6,7 +6,7 @@ const MEMBER: &str = "http://www.example.com/feed/entry";
 const ATOM: (&str, &str) = ("content-type", "application/atom+xml;type=entry");
 const SERVED: (&str, &str) = ("content-type", "application/atom+xml");
 
-/// A desk whose process has ended while it carried an edit that arrived, and where another was made without a
+/// A desk whose process ended while it sent an edit that arrived. Another edit was then made without a
 /// network, with these headers.
 fn edited_again(headers: &[(&str, &str)]) -> Desk {
     let mut desk = Desk::new();
@@ -32,7 +32,7 @@ fn edits(desk: &Desk) -> Vec<&Arrived> {
 }
 
 #[test]
-fn an_edit_was_made_on_what_was_sent_before_the_process_ended() {
+fn edit_builds_on_content_sent_before_the_process_ended() {
     let mut desk = edited_again(&[]);
     desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e2\"")], &entry("first")));
     desk.after(5);
@@ -43,7 +43,7 @@ fn an_edit_was_made_on_what_was_sent_before_the_process_ended() {
 }
 
 #[test]
-fn a_deletion_was_made_on_what_was_sent_before_the_process_ended() {
+fn deletion_builds_on_content_sent_before_the_process_ended() {
     for (there, is_ours) in [("first", true), ("theirs", false)] {
         let mut desk = Desk::new();
         desk.serve("GET", FEED, feed(EDITABLE));
@@ -69,7 +69,7 @@ fn a_deletion_was_made_on_what_was_sent_before_the_process_ended() {
 }
 
 #[test]
-fn an_entity_tag_that_is_weak_or_missing_names_nothing_that_an_edit_is_made_on() {
+fn weak_or_missing_entity_tag_does_not_identify_the_base() {
     for headers in [&[SERVED, ("etag", "W/\"e2\"")][..], &[SERVED]] {
         let mut desk = edited_again(&[]);
         desk.serve("GET", MEMBER, answer(200, headers, &entry("first")));
@@ -80,7 +80,7 @@ fn an_entity_tag_that_is_weak_or_missing_names_nothing_that_an_edit_is_made_on()
 }
 
 #[test]
-fn an_obstacle_of_an_edit_is_asked_for_until_the_server_answers() {
+fn resource_of_a_failed_condition_is_requested_until_the_server_responds() {
     let mut desk = edited_again(&[]);
     desk.serve("GET", MEMBER, answer(503, &[], ""));
     desk.after(60);
@@ -99,7 +99,7 @@ fn an_obstacle_of_an_edit_is_asked_for_until_the_server_answers() {
 }
 
 #[test]
-fn what_somebody_else_has_put_there_is_in_the_way() {
+fn content_of_another_client_is_a_conflict() {
     let mut desk = edited_again(&[]);
     desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e3\"")], &entry("theirs")));
     desk.after(5);
@@ -108,7 +108,7 @@ fn what_somebody_else_has_put_there_is_in_the_way() {
 }
 
 #[test]
-fn who_names_what_an_edit_is_made_on_means_that() {
+fn base_named_by_the_application_is_not_replaced() {
     let mut desk = edited_again(&[("if-match", "\"e1\"")]);
     desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e2\"")], &entry("first")));
     desk.after(5);
@@ -117,7 +117,7 @@ fn who_names_what_an_edit_is_made_on_means_that() {
 }
 
 #[test]
-fn what_arrives_after_it_was_looked_what_is_there_was_sent_from_here() {
+fn attempt_that_arrives_after_the_check_is_recognized_as_ours() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     let before = answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a"));
@@ -127,7 +127,7 @@ fn what_arrives_after_it_was_looked_what_is_there_was_sent_from_here() {
     desk.serve("PUT", MEMBER, answer(204, &[("etag", "\"e2\"")], ""));
     desk.ends_in_the_middle = true;
     assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("first")).status, 0);
-    // Its server is slow: another round finds what there was.
+    // The server is slow, so another round finds the previous version.
     desk.arrived.clear();
     desk.after(60 * 60);
     assert!(desk.lines().contains(&format!("GET {MEMBER}")), "it was looked");
@@ -142,7 +142,7 @@ fn what_arrives_after_it_was_looked_what_is_there_was_sent_from_here() {
 }
 
 #[test]
-fn what_is_there_after_somebody_elses_edit_was_not_attempted() {
+fn attempts_are_removed_after_another_clients_edit() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a")));
@@ -156,7 +156,7 @@ fn what_is_there_after_somebody_elses_edit_was_not_attempted() {
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("second")).status, 200);
     desk.is_online = true;
-    // They take it back, and what is there is what was sent from here: it is theirs all the same.
+    // The other client restores the content that was sent from here, which still counts as its edit.
     desk.serve("PUT", MEMBER, answer(412, &[], ""));
     desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e4\"")], &entry("first")));
     desk.arrived.clear();
@@ -165,8 +165,8 @@ fn what_is_there_after_somebody_elses_edit_was_not_attempted() {
     assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
 }
 
-/// A desk whose edit was sent, not answered, not found, and sent again; the second sending is refused since
-/// something else is there: this.
+/// A desk whose edit was sent without a response, not found, and sent again. The second attempt is refused
+/// because of this other content.
 fn sent_twice(there: &str) -> Desk {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
@@ -194,7 +194,7 @@ fn sent_twice(there: &str) -> Desk {
 }
 
 #[test]
-fn an_edit_that_arrived_after_it_was_looked_for_is_in_nobodys_way() {
+fn edit_that_arrived_after_its_check_is_not_a_conflict() {
     let desk = sent_twice("ours");
     assert_eq!(desk.errors(), [] as [String; 0]);
     assert_eq!(desk.gateway.interceptor.edits().count(), 0, "it is carried out");
@@ -205,7 +205,7 @@ fn an_edit_that_arrived_after_it_was_looked_for_is_in_nobodys_way() {
 }
 
 #[test]
-fn eight_attempts_of_a_member_are_remembered_over_a_restart() {
+fn eight_attempts_of_a_member_are_stored_over_a_restart() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a")));

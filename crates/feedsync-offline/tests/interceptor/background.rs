@@ -1,4 +1,4 @@
-//! Requests of the gateway in the background: how many at once, and when the next are due.
+//! Background requests of the gateway: their number, and the time of the next ones.
 
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ fn lines(tasks: &[Task]) -> Vec<String> {
     tasks.iter().map(|task| format!("{} {}", task.method, task.location)).collect()
 }
 
-/// A desk where one edit waits, another was accepted and is looked for, a member is asked for, and a round is due.
+/// A desk with four tasks: a waiting edit, an accepted edit to check, a member to request, and a round that
+/// is due.
 fn busy() -> Desk {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
@@ -54,7 +55,7 @@ fn busy() -> Desk {
 }
 
 #[test]
-fn no_more_requests_are_under_way_than_there_is_room_for() {
+fn running_requests_do_not_exceed_the_room() {
     let all = [
         format!("PUT {MEMBER}"),
         format!("GET {FEED}"),
@@ -66,14 +67,14 @@ fn no_more_requests_are_under_way_than_there_is_room_for() {
         let tasks = begin(&mut desk, room);
         assert_eq!(lines(&tasks), all[..room.min(4)], "{room}");
         assert!(begin(&mut desk, room).is_empty(), "{room}");
-        // Those that had no room come when there is some.
+        // Tasks without room begin when there is room.
         let more = begin(&mut desk, 4);
         assert_eq!(lines(&more), all[room.min(4)..], "{room}");
     }
 }
 
 #[test]
-fn no_request_begins_while_the_network_is_not_to_be_used() {
+fn requests_do_not_begin_when_the_policy_is_offline() {
     let mut desk = busy();
     desk.go_offline();
     assert!(begin(&mut desk, 4).is_empty());
@@ -81,7 +82,7 @@ fn no_request_begins_while_the_network_is_not_to_be_used() {
 }
 
 #[test]
-fn no_request_to_a_server_that_was_not_reached_begins() {
+fn requests_to_a_server_that_was_not_reached_do_not_begin() {
     let mut desk = busy();
     desk.gateway.interceptor.reached(&at(FEED), false, desk.now, u64::MAX);
     assert!(begin(&mut desk, 4).is_empty());
@@ -94,7 +95,7 @@ fn no_request_to_a_server_that_was_not_reached_begins() {
 }
 
 #[test]
-fn an_answer_to_an_unknown_request_changes_nothing() {
+fn response_to_an_unknown_request_changes_nothing() {
     let mut desk = busy();
     let content = desk.gateway.disk.hold(Vec::new());
     let answered = Outcome::Answered {
@@ -108,8 +109,8 @@ fn an_answer_to_an_unknown_request_changes_nothing() {
 }
 
 #[test]
-fn an_answer_for_which_there_is_no_room_is_not_taken_for_another() {
-    // An edit is looked for later, and a round fails.
+fn response_that_cannot_be_stored_is_not_taken_for_another() {
+    // The edit is checked later, and the round fails.
     let mut desk = busy();
     for task in begin(&mut desk, 4) {
         let of = &mut desk.gateway;
@@ -124,7 +125,7 @@ fn an_answer_for_which_there_is_no_room_is_not_taken_for_another() {
 }
 
 #[test]
-fn a_lost_look_leaves_an_accepted_edit_accepted() {
+fn lost_check_leaves_an_accepted_edit_accepted() {
     let mut desk = busy();
     let tasks = begin(&mut desk, 4);
     for task in tasks {
@@ -142,7 +143,7 @@ fn a_lost_look_leaves_an_accepted_edit_accepted() {
 }
 
 #[test]
-fn the_version_of_the_server_shows_unless_the_member_was_edited_since() {
+fn version_of_the_server_is_shown_unless_the_member_was_edited_since() {
     for is_edited in [false, true] {
         let mut desk = Desk::new();
         desk.serve("GET", FEED, feed(EDITABLE));

@@ -1,4 +1,4 @@
-//! Edits that go to their server while the application waits (BITSY 3.5, R-B35).
+//! Edits that are sent to their server while the application waits (BITSY 3.5, R-B35).
 
 use feedsync_offline::interceptor::{
     Carried, Change, Decision, Entity, Proposed, Reply, Request, Step,
@@ -24,7 +24,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// The edit that the gateway proposes to carry.
+/// Returns the edit that the gateway proposes to send.
 fn proposed(desk: &Desk, method: &Method, url: &str, headers: &[(&str, &str)]) -> Box<Proposed> {
     let (location, headers) = (at(url), fields(headers));
     let request = Request { method, location: &location, headers: &headers };
@@ -34,7 +34,7 @@ fn proposed(desk: &Desk, method: &Method, url: &str, headers: &[(&str, &str)]) -
     proposed
 }
 
-/// Carries an edit of which this becomes.
+/// Sends an edit with this result.
 fn carry(desk: &mut Desk, method: &Method, url: &str, carried: &Carried) -> (Option<Reply>, Step) {
     let proposed = proposed(desk, method, url, &ATOM);
     let headers = fields(&ATOM);
@@ -57,7 +57,7 @@ fn answered(desk: &Desk, status: u16, headers: &[(&str, &str)], body: &str) -> C
 }
 
 #[test]
-fn an_edit_that_was_lost_waits_and_is_in_doubt_if_it_may_have_arrived() {
+fn lost_edit_is_queued_and_doubtful_if_it_may_have_arrived() {
     for (perhaps_arrived, progress) in [(true, Progress::Doubtful), (false, Progress::Queued)] {
         for (method, url, status) in [
             (Method::PUT, MEMBER, 200),
@@ -71,7 +71,7 @@ fn an_edit_that_was_lost_waits_and_is_in_doubt_if_it_may_have_arrived() {
             assert!(!desk.gateway.interceptor.is_reached(&at(url)));
             let edit = desk.gateway.interceptor.edits().next().unwrap().clone();
             assert_eq!((edit.progress, edit.tries), (progress.clone(), u32::from(perhaps_arrived)));
-            // It is the outbox that knows of it now.
+            // The edit is in the outbox now.
             assert!(desk.gateway.disk.now.rows.attempts.is_empty());
             desk.restart();
             let edit = desk.gateway.interceptor.edits().next().unwrap();
@@ -81,7 +81,7 @@ fn an_edit_that_was_lost_waits_and_is_in_doubt_if_it_may_have_arrived() {
 }
 
 #[test]
-fn an_attempt_is_remembered_after_a_fault_of_the_server() {
+fn attempt_is_kept_after_a_server_error() {
     for (status, is_remembered) in [
         (200, false),
         (204, false),
@@ -103,7 +103,7 @@ fn an_attempt_is_remembered_after_a_fault_of_the_server() {
 }
 
 #[test]
-fn only_a_put_is_noted_before_it_is_carried() {
+fn only_a_put_is_noted_before_sending() {
     let mut desk = desk();
     let entity = Entity::sent(&fields(&ATOM), desk.gateway.disk.hold(b"x".to_vec()));
     for (method, url, noted) in
@@ -116,8 +116,8 @@ fn only_a_put_is_noted_before_it_is_carried() {
 }
 
 #[test]
-fn an_answer_says_what_shows_and_what_is_stored() {
-    // The entity of the answer, its tag, or what the application sent.
+fn response_determines_the_shown_and_stored_content() {
+    // Shown is the entity of the response with its tag, or the content of the application.
     for (status, headers, body, shown, tag) in [
         (204, &[("etag", "\"e2\"")][..], "", "mine", Some("\"e2\"")),
         (204, &[("etag", "W/\"e2\"")], "", "mine", None),
@@ -135,7 +135,7 @@ fn an_answer_says_what_shows_and_what_is_stored() {
             Some(tag) => assert_eq!(given, tag),
             None => assert!(given.starts_with("\"local-"), "{given}"),
         }
-        // The feed is asked for again.
+        // The feed is requested again.
         let shown = desk.gateway.disk.now.rows.shown.len();
         assert_eq!(shown, 1);
         let step = desk.gateway.interceptor.set_policy(feedsync_offline::interceptor::Policy::Auto);
@@ -147,7 +147,7 @@ fn an_answer_says_what_shows_and_what_is_stored() {
 }
 
 #[test]
-fn a_page_instead_of_an_answer_shows_nothing_and_the_feed_tells() {
+fn html_response_to_an_edit_shows_nothing_and_the_feed_is_fetched() {
     let mut desk = desk();
     let carried = answered(&desk, 200, &[("content-type", "text/html")], "<p>sign in</p>");
     let (reply, step) = carry(&mut desk, &Method::PUT, MEMBER, &carried);
@@ -159,7 +159,7 @@ fn a_page_instead_of_an_answer_shows_nothing_and_the_feed_tells() {
 }
 
 #[test]
-fn a_refused_edit_leaves_what_is_stored() {
+fn refused_edit_does_not_change_the_stored_representation() {
     for status in [400, 409, 412, 500] {
         let mut desk = desk();
         let carried = answered(&desk, status, &[], "no");
@@ -172,7 +172,7 @@ fn a_refused_edit_leaves_what_is_stored() {
 }
 
 #[test]
-fn the_last_edit_of_a_member_is_what_shows() {
+fn last_edit_of_a_member_is_shown() {
     let mut desk = desk();
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
     for title in ["one", "two"] {
@@ -186,7 +186,7 @@ fn the_last_edit_of_a_member_is_what_shows() {
 }
 
 #[test]
-fn a_tag_that_a_member_had_here_is_sent_as_the_one_that_its_server_gave() {
+fn local_tag_is_replaced_by_the_servers_tag_in_if_match() {
     let mut desk = desk();
     desk.serve("PUT", MEMBER, answer(204, &[("etag", "\"e2\"")], ""));
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 204);

@@ -1,4 +1,5 @@
-//! Subscriptions, errors and the network as applications and the operator of the gateway control them (BITSY 2).
+//! Control of subscriptions, errors and the network by applications and the operator of the gateway (BITSY
+//! 2).
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ const ONE: &str = "http://www.example.com/1";
 const PROXY: &str = "http://www.example.com/proxy.xml";
 const ATOM: [(&str, &str); 1] = [("content-type", "application/atom+xml;type=entry")];
 
-/// An edit without a network that its server refuses, and the error of it.
+/// Makes an edit without a network that its server refuses. Returns its error.
 fn refused(method: &str, url: &str) -> (Desk, ErrorId) {
     let mut desk = Desk::with_member();
     desk.is_online = false;
@@ -57,13 +58,13 @@ fn two_applications_share_a_subscription_until_the_last_one_leaves() {
     let step = desk.gateway.interceptor.unsubscribe(id, second, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(desk.gateway.interceptor.keepings().count(), 0);
-    // Another subscription has another number.
+    // A closed subscription is not reused.
     let (other, _) = desk.subscribe(&[], &[]);
     assert_ne!(other, id);
 }
 
 #[test]
-fn a_relation_of_another_application_begins_a_round_at_once() {
+fn relation_of_another_application_begins_a_round_at_once() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed("<link rel='related' href='/1'/>"));
     desk.serve("GET", ONE, answer(200, &[], "one"));
@@ -80,7 +81,7 @@ fn a_relation_of_another_application_begins_a_round_at_once() {
 }
 
 #[test]
-fn controls_of_no_subscription_are_refused() {
+fn operations_on_an_unknown_subscription_fail() {
     let mut desk = Desk::new();
     let (id, holder, now) = (KeepingId(99), Holder(99), desk.now);
     let of = &mut desk.gateway.interceptor;
@@ -101,7 +102,7 @@ fn controls_of_no_subscription_are_refused() {
 }
 
 #[test]
-fn a_subscription_that_has_ended_changes_no_more() {
+fn closed_subscription_does_not_change() {
     let (mut desk, _) = refused("PUT", MEMBER);
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("later")).status, 200);
@@ -122,7 +123,7 @@ fn a_subscription_that_has_ended_changes_no_more() {
 }
 
 #[test]
-fn an_edit_of_each_kind_is_made_again() {
+fn refused_edits_of_each_method_can_be_retried() {
     for (method, url) in [("POST", MEMBERS), ("PUT", MEMBER), ("DELETE", MEMBER)] {
         let (mut desk, id) = refused(method, url);
         desk.serve(method, url, answer(204, &[], ""));
@@ -141,7 +142,7 @@ fn an_edit_of_each_kind_is_made_again() {
 }
 
 #[test]
-fn an_error_of_what_is_no_edit_is_not_made_again() {
+fn error_that_is_not_about_an_edit_cannot_be_retried() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, answer(404, &[], ""));
     desk.subscribe(&[], &[]);
@@ -152,7 +153,7 @@ fn an_error_of_what_is_no_edit_is_not_made_again() {
 }
 
 #[test]
-fn an_edit_of_a_feed_that_nobody_subscribes_to_is_not_made_again() {
+fn edit_of_an_unsubscribed_feed_cannot_be_retried() {
     let (mut desk, id) = refused("PUT", MEMBER);
     let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
     let step = desk.gateway.interceptor.close(keeping, desk.now).unwrap();
@@ -162,7 +163,7 @@ fn an_edit_of_a_feed_that_nobody_subscribes_to_is_not_made_again() {
 }
 
 #[test]
-fn an_error_is_cleared_once() {
+fn error_is_cleared_once() {
     let (mut desk, id) = refused("PUT", MEMBER);
     let step = desk.gateway.interceptor.clear(id).unwrap();
     assert!(step.is_durable);
@@ -174,7 +175,7 @@ fn an_error_is_cleared_once() {
 }
 
 #[test]
-fn an_interval_is_the_least_time_to_the_next_round() {
+fn interval_is_the_minimum_time_to_the_next_round() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     let (id, holder) = desk.subscribe(&[], &[]);
@@ -192,7 +193,7 @@ fn an_interval_is_the_least_time_to_the_next_round() {
 }
 
 #[test]
-fn another_proxy_takes_the_place_of_the_one_before_with_the_next_round() {
+fn new_proxy_replaces_the_old_one_with_the_next_round() {
     let configuration = |at: &str| {
         let text = format!(
             "<proxy xmlns='http://purl.org/BITSY'><namespace urlPrefix='{at}'>\
@@ -224,7 +225,7 @@ fn another_proxy_takes_the_place_of_the_one_before_with_the_next_round() {
 }
 
 #[test]
-fn a_server_is_online_when_it_is_reached_and_the_network_may_be_used() {
+fn server_is_online_when_reached_and_the_network_is_permitted() {
     let mut desk = Desk::with_member();
     let is_online = |desk: &Desk| desk.gateway.interceptor.is_online(&at(FEED));
     assert!(is_online(&desk));
@@ -240,7 +241,7 @@ fn a_server_is_online_when_it_is_reached_and_the_network_may_be_used() {
     assert_eq!(desk.gateway.interceptor.policy(), Policy::Auto);
 }
 
-/// When there is more to do after the server of the feed was not reached.
+/// Time until the next work after the server of the feed was not reached.
 fn wakes(desk: &mut Desk) -> Option<Duration> {
     desk.gateway.interceptor.retry_all();
     desk.gateway.interceptor.reached(&at(FEED), false, desk.now, 0);
@@ -248,7 +249,7 @@ fn wakes(desk: &mut Desk) -> Option<Duration> {
 }
 
 #[test]
-fn a_server_that_was_not_reached_is_tried_again_while_there_is_work() {
+fn server_that_was_not_reached_is_retried_while_there_is_work() {
     let soon = Some(Duration::from_secs(1));
     let mut desk = Desk::new();
     assert_eq!(wakes(&mut desk), None, "nothing is to be done");
@@ -258,12 +259,12 @@ fn a_server_that_was_not_reached_is_tried_again_while_there_is_work() {
     desk.is_online = false;
     desk.subscribe(&["related"], &[]);
     assert_eq!(wakes(&mut desk), soon);
-    // A round that is under way.
+    // A round in progress.
     desk.gateway.interceptor.retry_all();
     desk.run();
     assert_eq!(desk.state(), State::Fetching);
     assert_eq!(wakes(&mut desk), soon);
-    // An edit that waits, and nothing else.
+    // A waiting edit, and nothing else.
     let mut desk = Desk::with_member();
     assert!(wakes(&mut desk) > soon, "the next round");
     desk.is_online = false;
@@ -272,7 +273,7 @@ fn a_server_that_was_not_reached_is_tried_again_while_there_is_work() {
 }
 
 #[test]
-fn the_address_that_a_member_had_here_is_forgotten_with_its_subscription() {
+fn temporary_address_is_removed_with_its_subscription() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     let made = desk.ask("POST", MEMBERS, &ATOM, &entry("new"));

@@ -1,4 +1,4 @@
-//! Stored bytes that are damaged: the gateway fetches them again, and an edit that would carry them is an error.
+//! Damaged contents: the gateway fetches them again, and an edit with a damaged body becomes an error.
 
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::interceptor::{Change, Content};
@@ -27,7 +27,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// The gateway notices that these bytes are damaged, which are stored of these addresses.
+/// Reports these bytes as damaged, which are stored for these addresses.
 fn damage(desk: &mut Desk, body: &str, addresses: &[&str]) -> Vec<Change> {
     let damaged = Content::of(body.as_bytes()).digest;
     let addresses = addresses.iter().map(|url| (Partition::public(), at(url))).collect();
@@ -44,7 +44,7 @@ fn count(changes: &[Change], is_it: impl Fn(&Change) -> bool) -> usize {
 }
 
 #[test]
-fn a_damaged_page_is_fetched_again_alone() {
+fn damaged_page_is_fetched_again_alone() {
     let mut desk = desk();
     damage(&mut desk, "one", &[ONE]);
     assert_eq!(desk.state(), State::Waiting);
@@ -57,7 +57,7 @@ fn a_damaged_page_is_fetched_again_alone() {
 }
 
 #[test]
-fn a_damaged_feed_begins_a_round() {
+fn damaged_feed_begins_a_round() {
     let mut desk = desk();
     let body = feed(&format!("{EDITABLE}<link rel='related' href='/1'/>")).body;
     damage(&mut desk, &body, &[FEED]);
@@ -71,7 +71,7 @@ fn a_damaged_feed_begins_a_round() {
 }
 
 #[test]
-fn damaged_bytes_of_somebody_else_begin_no_round() {
+fn damaged_bytes_of_another_partition_begin_no_round() {
     let mut desk = desk();
     let theirs = (Partition::of_bytes([7; 32]), at(FEED));
     let of = &mut desk.gateway;
@@ -83,7 +83,7 @@ fn damaged_bytes_of_somebody_else_begin_no_round() {
 }
 
 #[test]
-fn a_damaged_edit_is_an_error_and_never_sent() {
+fn damaged_edit_becomes_an_error_and_is_not_sent() {
     let mut desk = desk();
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
@@ -111,12 +111,12 @@ fn a_damaged_edit_is_an_error_and_never_sent() {
 }
 
 #[test]
-fn an_edit_that_was_made_on_a_damaged_one_is_an_error_with_it() {
+fn edit_on_top_of_a_damaged_one_becomes_an_error_with_it() {
     let mut desk = desk();
     desk.is_online = false;
     let made = desk.ask("POST", MEMBERS, &ATOM, &entry("new"));
     let pending = made.headers["location"].to_str().unwrap().to_owned();
-    // What was sent once stays as it was sent.
+    // An edit that was sent once does not change.
     desk.is_online = true;
     desk.now = desk.now.after(std::time::Duration::from_secs(10));
     let (_, step) = desk.begin();
@@ -138,7 +138,7 @@ fn an_edit_that_was_made_on_a_damaged_one_is_an_error_with_it() {
 }
 
 #[test]
-fn a_damaged_edit_whose_request_is_under_way_is_left_to_its_answer() {
+fn damaged_edit_that_is_being_sent_is_settled_by_its_response() {
     let mut desk = desk();
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
@@ -153,7 +153,7 @@ fn a_damaged_edit_whose_request_is_under_way_is_left_to_its_answer() {
 }
 
 #[test]
-fn an_edit_goes_on_without_the_damaged_bytes_that_it_was_made_on() {
+fn edit_continues_without_its_damaged_base() {
     let mut desk = desk();
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
@@ -169,7 +169,7 @@ fn an_edit_goes_on_without_the_damaged_bytes_that_it_was_made_on() {
 }
 
 #[test]
-fn a_damaged_edit_that_shows_is_asked_of_its_server() {
+fn damaged_shown_edit_is_requested_from_its_server() {
     let mut desk = desk();
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 204);
@@ -185,7 +185,7 @@ fn a_damaged_edit_that_shows_is_asked_of_its_server() {
 }
 
 #[test]
-fn an_error_keeps_what_is_whole_of_it() {
+fn error_keeps_its_undamaged_parts() {
     for (damaged, expected) in [
         (entry("mine"), [false, true, true]),
         ("no".to_owned(), [true, false, true]),
@@ -211,7 +211,7 @@ fn an_error_keeps_what_is_whole_of_it() {
 }
 
 #[test]
-fn a_damaged_attempt_is_forgotten() {
+fn damaged_attempt_is_removed() {
     for (damaged, is_gone) in [(entry("mine"), true), (entry("other"), false)] {
         let mut desk = desk();
         desk.serve("PUT", MEMBER, answer(204, &[], ""));
@@ -225,7 +225,7 @@ fn a_damaged_attempt_is_forgotten() {
 }
 
 #[test]
-fn a_round_that_found_bytes_which_are_damaged_since_begins_again() {
+fn round_with_damaged_documents_begins_again() {
     let mut desk = desk();
     let id = desk.gateway.interceptor.keepings().next().unwrap().id;
     let mut changed = feed(&format!("{EDITABLE}<link rel='related' href='/1'/><rights>x</rights>"));
@@ -248,7 +248,7 @@ fn a_round_that_found_bytes_which_are_damaged_since_begins_again() {
 }
 
 #[test]
-fn all_bytes_that_somebody_may_still_ask_for_are_needed() {
+fn all_referenced_contents_are_needed() {
     let needs = |desk: &Desk, body: &str| {
         let digest = Content::of(body.as_bytes()).digest;
         desk.gateway.interceptor.needed().any(|needed| needed == digest)
@@ -274,7 +274,7 @@ fn all_bytes_that_somebody_may_still_ask_for_are_needed() {
     desk.ends_in_the_middle = true;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("attempt")).status, 0);
     assert!(needs(&desk, &entry("attempt")), "an attempt");
-    // What a round has found.
+    // A document that a running round has fetched.
     let mut changed = feed(&format!("{EDITABLE}<link rel='related' href='/1'/><rights>y</rights>"));
     changed.headers.insert("etag", "\"f3\"".parse().unwrap());
     desk.serve("GET", FEED, changed.clone());

@@ -1,4 +1,4 @@
-//! A gateway at whose side servers say what a test tells them to.
+//! A gateway with servers whose responses a test defines.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ pub(crate) fn feed(parts: &str) -> Answer {
     answer(200, &[("content-type", "application/atom+xml"), ("etag", "\"f1\"")], &text)
 }
 
-/// An entry, as an application writes it.
+/// An entry in the form that an application writes.
 pub(crate) fn entry(title: &str) -> String {
     format!(
         "<entry xmlns='http://www.w3.org/2005/Atom'><id>urn:{title}</id><title>{title}</title>\
@@ -79,7 +79,7 @@ pub(crate) fn entry(title: &str) -> String {
     )
 }
 
-/// A member of the feed that can be edited, and its collection.
+/// An editable member of the feed, and its collection.
 pub(crate) const EDITABLE: &str = "<app:collection href='/members'/>\
     <entry><id>urn:a</id><title>a</title><link rel='edit' href='/feed/entry'/></entry>";
 
@@ -103,7 +103,7 @@ impl Desk {
         }
     }
 
-    /// One with the feed of an editable member subscribed and stored.
+    /// A desk that is subscribed to a feed with an editable member, which is stored.
     pub(crate) fn with_member() -> Self {
         let mut desk = Self::new();
         desk.serve("GET", FEED, feed(EDITABLE));
@@ -112,7 +112,7 @@ impl Desk {
         desk
     }
 
-    /// Has a server answer so from now on.
+    /// Sets the response of a server.
     pub(crate) fn serve(&mut self, method: &str, url: &str, answer: Answer) {
         self.answers.insert(format!("{method} {url}"), answer);
     }
@@ -137,7 +137,7 @@ impl Desk {
         (id, holder)
     }
 
-    /// Stores a step and tells its events.
+    /// Stores a step and sends its events.
     pub(crate) fn take(&mut self, step: &Step) {
         self.gateway.write(step);
         for event in &step.events {
@@ -152,7 +152,7 @@ impl Desk {
         }
     }
 
-    /// Carries out what is due until nothing is.
+    /// Runs due tasks until there are none.
     pub(crate) fn run(&mut self) {
         for _ in 0..200 {
             let begun = self.begin();
@@ -165,13 +165,13 @@ impl Desk {
         panic!("it never rests");
     }
 
-    /// What is due, and the step that begins it.
+    /// The due tasks, and the step that begins them.
     pub(crate) fn begin(&mut self) -> (Vec<Task>, Step) {
         let of = &mut self.gateway;
         of.interceptor.begin(&of.disk, 4, self.now).unwrap()
     }
 
-    /// Stores a step and carries out what it begins.
+    /// Stores a step and runs its tasks.
     pub(crate) fn carry_out(&mut self, (tasks, step): (Vec<Task>, Step)) {
         self.take(&step);
         for task in tasks {
@@ -183,19 +183,19 @@ impl Desk {
         }
     }
 
-    /// Time goes on, and what is due then is carried out.
+    /// Advances the time and runs the tasks that are due then.
     pub(crate) fn after(&mut self, seconds: u64) {
         self.now = self.now.after(std::time::Duration::from_secs(seconds));
         self.run();
     }
 
-    /// Whoever carries the device wants no network used.
+    /// Forbids the use of the network.
     pub(crate) fn go_offline(&mut self) {
         let step = self.gateway.interceptor.set_policy(Policy::Offline);
         self.take(&step);
     }
 
-    /// What an application is answered.
+    /// Response to a request of an application.
     pub(crate) fn ask(
         &mut self,
         method: &str,
@@ -267,12 +267,12 @@ impl Desk {
         Answer { status: reply.status.as_u16(), headers: reply.headers, body }
     }
 
-    /// What an application gets that reads.
+    /// Response to a GET request of an application.
     pub(crate) fn get(&mut self, url: &str) -> Answer {
         self.ask("GET", url, &[], "")
     }
 
-    /// The state of the subscription.
+    /// State of the subscription.
     pub(crate) fn state(&self) -> State {
         self.gateway.interceptor.keepings().last().unwrap().subscription.state()
     }
@@ -287,12 +287,12 @@ impl Desk {
         line.collect()
     }
 
-    /// What has arrived since the last time, as `METHOD URL`.
+    /// Requests that have arrived since the last call, as `METHOD URL`.
     pub(crate) fn lines(&mut self) -> Vec<String> {
         self.arrived.drain(..).map(|arrived| arrived.line).collect()
     }
 
-    /// Another process goes on where this one was.
+    /// Restarts the process from the stored state.
     pub(crate) fn restart(&mut self) {
         self.gateway.crash(None);
     }

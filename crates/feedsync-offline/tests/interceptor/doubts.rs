@@ -1,4 +1,4 @@
-//! Edits of which nobody knows what became, and what must not be taken for them (BITSY 3.5, R-B32, R-B35).
+//! Edits with unknown results, and members that must not be taken for them (BITSY 3.5, R-B32, R-B35).
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn member(id: &str, title: &str) -> String {
 }
 
 #[test]
-fn a_picture_is_not_sent_again_while_its_server_cannot_say_what_it_has() {
+fn picture_is_not_sent_again_while_its_server_is_inconclusive() {
     let mut desk = with_a_picture();
     let media = "http://www.example.com/m.png";
     for status in [503, 401, 500] {
@@ -75,7 +75,7 @@ fn a_picture_is_not_sent_again_while_its_server_cannot_say_what_it_has() {
 }
 
 #[test]
-fn a_picture_that_is_not_there_is_looked_for_in_the_feed_again_when_it_was_sent_again() {
+fn missing_picture_is_searched_in_the_feed_after_each_attempt() {
     let mut desk = with_a_picture();
     desk.serve("GET", "http://www.example.com/m.png", answer(200, &[], "another"));
     desk.serve("POST", MEMBERS, answer(504, &[], ""));
@@ -87,7 +87,7 @@ fn a_picture_that_is_not_there_is_looked_for_in_the_feed_again_when_it_was_sent_
 }
 
 #[test]
-fn a_copy_is_not_what_it_was_copied_from() {
+fn copy_is_not_taken_for_its_original() {
     let copy = entry("b").replace("urn:b", "urn:a");
     let (mut desk, _) = in_doubt(&ATOM, &[&copy]);
     desk.run();
@@ -95,7 +95,7 @@ fn a_copy_is_not_what_it_was_copied_from() {
 }
 
 #[test]
-fn what_was_made_without_an_address_is_not_taken_for_what_is_made_after_it() {
+fn member_without_an_address_is_not_taken_for_a_later_one() {
     let (mut desk, _) =
         posted(&ATOM, &[&entry("one"), &entry("one").replace("urn:one", "urn:two")]);
     let begun = desk.begin();
@@ -107,7 +107,7 @@ fn what_was_made_without_an_address_is_not_taken_for_what_is_made_after_it() {
 }
 
 #[test]
-fn two_that_say_the_same_are_two_members() {
+fn two_members_with_the_same_wording_are_distinct() {
     let bodies = [&*entry("one"), &entry("one").replace("urn:one", "urn:two")];
     let (mut desk, places) = posted(&ATOM, &bodies);
     let members = [member("x", "one"), member("y", "one")].concat();
@@ -124,7 +124,7 @@ fn two_that_say_the_same_are_two_members() {
 }
 
 #[test]
-fn what_was_sent_once_stays_as_it_was_sent() {
+fn edit_that_was_sent_once_does_not_change() {
     let (mut desk, places) = in_doubt(&ATOM, &[&entry("one")]);
     let look = desk.begin();
     assert_eq!(look.0[0].method, Method::GET);
@@ -134,7 +134,7 @@ fn what_was_sent_once_stays_as_it_was_sent() {
 }
 
 #[test]
-fn trying_now_puts_nothing_in_doubt_that_was_never_sent() {
+fn hurrying_an_unsent_edit_does_not_put_it_in_doubt() {
     let (mut desk, _) = posted(&ATOM, &[&entry("one")]);
     let step = desk.gateway.interceptor.hurry(EditId(1));
     assert!(step.changes.is_empty());
@@ -143,7 +143,7 @@ fn trying_now_puts_nothing_in_doubt_that_was_never_sent() {
 }
 
 #[test]
-fn an_error_is_not_tried_again_over_what_was_done_since() {
+fn refused_edit_is_not_retried_over_a_later_one() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
@@ -163,7 +163,7 @@ fn an_error_is_not_tried_again_over_what_was_done_since() {
 }
 
 #[test]
-fn what_is_carried_for_a_subscription_that_ended_is_neither_kept_nor_acknowledged() {
+fn edit_of_a_subscription_that_ended_is_neither_stored_nor_acknowledged() {
     let (headers, put) = (fields(&ATOM), Method::PUT);
     let answered = Carried::Answered {
         status: StatusCode::OK,
@@ -206,12 +206,12 @@ fn what_is_carried_for_a_subscription_that_ended_is_neither_kept_nor_acknowledge
     }
 }
 
-/// A desk that somebody else has taken over, with what was begun before as it may be; and what it was to send.
+/// A desk after a takeover, with or without the step of the task begun before, and that task.
 fn taken_over(is_begun: bool) -> (Desk, Task) {
     let (mut desk, _) = posted(&ATOM, &[&entry("one")]);
     let until = desk.gateway.interceptor.next_task();
     let (mut tasks, step) = desk.begin();
-    // A step that cannot be stored begins nothing.
+    // If the step cannot be stored, its tasks do not begin.
     if is_begun {
         desk.take(&step);
     }
@@ -224,7 +224,7 @@ fn taken_over(is_begun: bool) -> (Desk, Task) {
 }
 
 #[test]
-fn what_is_being_sent_is_not_looked_for_by_who_takes_over() {
+fn running_edits_are_not_checked_after_a_takeover() {
     let (mut desk, send) = taken_over(true);
     assert!(desk.begin().0.iter().all(|task| task.location.as_str() != FEED));
     let content = desk.gateway.disk.hold(Vec::new());
@@ -237,7 +237,7 @@ fn what_is_being_sent_is_not_looked_for_by_who_takes_over() {
 }
 
 #[test]
-fn what_was_not_begun_is_begun_by_who_takes_over() {
+fn edits_that_were_not_begun_are_begun_after_a_takeover() {
     let (mut desk, send) = taken_over(false);
     let again = desk.begin().0.remove(0);
     assert_eq!((again.method, again.location), (send.method, send.location));

@@ -1,4 +1,4 @@
-//! Edits on their way, and what their servers say (BITSY 3.5).
+//! Sending of edits, and the responses of their servers (BITSY 3.5).
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const MEMBER: &str = "http://www.example.com/feed/entry";
 const MEMBERS: &str = "http://www.example.com/members";
 const ATOM: [(&str, &str); 1] = [("content-type", "application/atom+xml;type=entry")];
 
-/// A desk where an application has put a member while there was no network.
+/// A desk where an application has put a member without a network.
 fn with_put() -> Desk {
     with_put_of(Profile::Resilient)
 }
@@ -31,7 +31,7 @@ fn with_put_of(profile: Profile) -> Desk {
     desk
 }
 
-/// A desk where an application has posted a member while there was no network, and its address.
+/// A desk where an application has posted a member without a network, and its temporary address.
 fn with_post() -> (Desk, String) {
     let mut desk = Desk::with_member();
     desk.is_online = false;
@@ -44,7 +44,7 @@ fn with_post() -> (Desk, String) {
 }
 
 #[test]
-fn an_edit_leaves_as_it_was_asked_for_on_what_it_was_made_on() {
+fn edit_is_sent_with_its_headers_and_its_base() {
     let mut desk = with_put();
     desk.serve("PUT", MEMBER, answer(204, &[("etag", "\"e2\"")], ""));
     desk.after(5);
@@ -59,7 +59,7 @@ fn an_edit_leaves_as_it_was_asked_for_on_what_it_was_made_on() {
 }
 
 #[test]
-fn what_its_server_sends_back_is_what_there_is() {
+fn entity_of_the_response_to_put_is_shown() {
     for (status, headers, body, shown) in [
         (200, [("content-type", "application/atom+xml")].as_slice(), entry("theirs"), "theirs"),
         (200, &[("content-type", "application/json")], String::new(), "mine"),
@@ -67,7 +67,7 @@ fn what_its_server_sends_back_is_what_there_is() {
     ] {
         let mut desk = with_put();
         desk.serve("PUT", MEMBER, answer(status, headers, &body));
-        // The server is asked again only after this.
+        // The server is queried again only after this.
         desk.serve("GET", MEMBER, answer(503, &[], ""));
         desk.after(5);
         let headers = [("authorization", "Basic YTpi")];
@@ -76,7 +76,7 @@ fn what_its_server_sends_back_is_what_there_is() {
 }
 
 #[test]
-fn a_refusal_brings_back_what_the_server_has_and_keeps_what_was_sent() {
+fn refused_edit_shows_the_servers_version_and_keeps_the_sent_content() {
     for status in [400, 409, 412, 422, 500, 501] {
         let mut desk = with_put();
         desk.serve("PUT", MEMBER, answer(status, &[], "no"));
@@ -92,7 +92,7 @@ fn a_refusal_brings_back_what_the_server_has_and_keeps_what_was_sent() {
         let was = errors.was.unwrap();
         assert_eq!(desk.gateway.disk.contents.borrow()[&was], entry("a").into_bytes());
         assert_ne!(desk.state(), feedsync_offline::subscription::state::State::Paused, "B82");
-        // Once more, on what there is now.
+        // The edit is retried on the present version.
         desk.serve("PUT", MEMBER, answer(204, &[], ""));
         let of = &mut desk.gateway;
         let again = of.interceptor.retry(&of.disk, errors.id, 7, desk.now).unwrap().unwrap();
@@ -105,7 +105,7 @@ fn a_refusal_brings_back_what_the_server_has_and_keeps_what_was_sent() {
 }
 
 #[test]
-fn what_passes_is_waited_for_and_to_the_letter_is_an_error() {
+fn temporary_errors_are_retried_when_resilient_and_final_when_strict() {
     for status in [408, 429, 502, 503, 504] {
         let mut desk = with_put();
         desk.serve("PUT", MEMBER, answer(status, &[("retry-after", "30")], ""));
@@ -124,7 +124,7 @@ fn what_passes_is_waited_for_and_to_the_letter_is_an_error() {
 }
 
 #[test]
-fn without_credentials_edits_are_held_until_there_are_some() {
+fn edits_without_credentials_are_held_until_there_are_some() {
     let mut desk = with_put();
     desk.serve("PUT", MEMBER, answer(401, &[], ""));
     desk.after(5);
@@ -141,7 +141,7 @@ fn without_credentials_edits_are_held_until_there_are_some() {
 }
 
 #[test]
-fn what_was_made_is_found_under_both_addresses() {
+fn new_member_is_found_under_both_addresses() {
     let (mut desk, pending) = with_post();
     let made = [("location", "/feed/new"), ("content-location", "/feed/new"), ATOM[0]];
     desk.serve("POST", MEMBERS, answer(201, &made, &entry("new")));
@@ -157,14 +157,14 @@ fn what_was_made_is_found_under_both_addresses() {
     assert_eq!(moved.headers["cache-control"], "no-store");
     assert_eq!(moved.headers["location"], "http://www.example.com/feed/new");
     assert_eq!(desk.get("http://www.example.com/feed/new").body, entry("new"));
-    // An edit of what it was called here is one of what it is.
+    // An edit of the temporary address is an edit of the member.
     desk.serve("DELETE", "http://www.example.com/feed/new", answer(204, &[], ""));
     assert_eq!(desk.ask("DELETE", &pending, &[], "").status, 204);
     assert!(desk.lines().contains(&"DELETE http://www.example.com/feed/new".to_owned()));
 }
 
 #[test]
-fn a_member_whose_address_is_not_told_is_found_in_the_feed() {
+fn member_without_a_named_address_is_found_in_the_feed() {
     let (mut desk, pending) = with_post();
     assert_eq!(desk.ask("PUT", &pending, &ATOM, &entry("newer")).status, 200);
     desk.serve("POST", MEMBERS, answer(200, &[], ""));
@@ -184,7 +184,7 @@ fn a_member_whose_address_is_not_told_is_found_in_the_feed() {
 }
 
 #[test]
-fn edits_leave_after_unsubscribing_and_then_nothing_is_kept() {
+fn edits_are_sent_after_unsubscribing_and_then_all_data_are_removed() {
     let mut desk = with_put();
     let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
     let step = desk.gateway.interceptor.close(keeping, desk.now).unwrap();
@@ -198,7 +198,7 @@ fn edits_leave_after_unsubscribing_and_then_nothing_is_kept() {
 }
 
 #[test]
-fn an_edit_of_what_has_no_address_leaves_though_the_subscription_is_paused() {
+fn edit_of_a_member_without_an_address_is_sent_while_paused() {
     let (mut desk, pending) = with_post();
     let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
     let step = desk.gateway.interceptor.pause(keeping, desk.now).unwrap();
@@ -218,7 +218,7 @@ fn an_edit_of_what_has_no_address_leaves_though_the_subscription_is_paused() {
         of.interceptor.begin(&of.disk, 4, desk.now.after(Duration::from_secs(9))).unwrap();
     desk.take(&step);
     assert_eq!(tasks[0].method, "POST");
-    // While the POST is under way.
+    // The POST is in progress.
     assert_eq!(desk.ask("PUT", &pending, &ATOM, &entry("newer")).status, 200);
     let outcome = feedsync_offline::interceptor::Outcome::Answered {
         status: http::StatusCode::OK,
@@ -234,7 +234,7 @@ fn an_edit_of_what_has_no_address_leaves_though_the_subscription_is_paused() {
 }
 
 #[test]
-fn what_is_accepted_is_asked_after_until_it_is_there() {
+fn accepted_edit_is_checked_until_it_shows() {
     let (mut desk, pending) = with_post();
     desk.serve("POST", MEMBERS, answer(202, &[], ""));
     desk.after(5);
@@ -255,7 +255,7 @@ fn what_is_accepted_is_asked_after_until_it_is_there() {
 }
 
 #[test]
-fn a_portal_that_says_yes_to_everything_loses_nothing() {
+fn captive_portal_that_accepts_everything_loses_no_edit() {
     let mut desk = with_put();
     let page = answer(200, &[("content-type", "text/html")], "<p>sign in</p>");
     for url in [("PUT", MEMBER), ("GET", MEMBER), ("GET", FEED)] {
@@ -276,7 +276,7 @@ fn a_portal_that_says_yes_to_everything_loses_nothing() {
 }
 
 #[test]
-fn a_portal_that_sends_everybody_elsewhere_gets_no_edit() {
+fn captive_portal_that_redirects_everything_gets_no_edit() {
     let mut desk = with_put();
     let away = answer(307, &[("location", "http://portal.example/login")], "");
     desk.serve("PUT", MEMBER, away);
@@ -288,7 +288,7 @@ fn a_portal_that_sends_everybody_elsewhere_gets_no_edit() {
 }
 
 #[test]
-fn what_moved_is_edited_where_it_is() {
+fn redirected_edit_is_sent_to_its_new_address() {
     let mut desk = with_put();
     desk.serve("PUT", MEMBER, answer(308, &[("location", "/there")], ""));
     desk.serve("PUT", "http://www.example.com/there", answer(204, &[], ""));
@@ -308,7 +308,7 @@ fn what_moved_is_edited_where_it_is() {
 }
 
 #[test]
-fn what_is_made_on_a_refused_edit_is_refused_with_it() {
+fn edit_on_top_of_a_refused_one_is_refused_with_it() {
     let (mut desk, pending) = with_post();
     desk.serve("POST", MEMBERS, answer(422, &[], "no"));
     let of = &mut desk.gateway;
@@ -327,7 +327,7 @@ fn what_is_made_on_a_refused_edit_is_refused_with_it() {
     desk.take(&step);
     assert_eq!(desk.errors(), [format!("422 POST {MEMBERS}"), format!("424 PUT {pending}")]);
     assert_eq!(desk.get(&pending).status, 410);
-    // What was made on it can be made itself.
+    // An edit on top of the refused one can be created on its own.
     let id = desk.gateway.interceptor.errors().all().last().unwrap().id;
     let of = &mut desk.gateway;
     let again = of.interceptor.retry(&of.disk, id, 9, desk.now).unwrap().unwrap();

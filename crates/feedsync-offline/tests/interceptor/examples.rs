@@ -6,7 +6,7 @@ use feedsync_offline::subscription::state::State;
 
 use crate::desk::{Desk, FEED, answer, entry, feed};
 
-/// The listeners of the document, with what they mean: `else (…)` is no condition in ECMAScript.
+/// The listeners of the document with their intended meaning: `else (…)` is not a condition in ECMAScript.
 fn console(desk: &mut Desk) -> Vec<String> {
     let told = std::mem::take(&mut desk.told);
     let lines = told.iter().filter_map(|told| {
@@ -31,7 +31,7 @@ fn console(desk: &mut Desk) -> Vec<String> {
 const LINKED: &str = "<link rel='related' href='/feed/invalid'/>";
 
 #[test]
-fn a_subscription_completes() {
+fn completed_subscription_prints_the_trace_of_the_document() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(LINKED));
     desk.serve("GET", "http://www.example.com/feed/invalid", answer(200, &[], "there after all"));
@@ -41,7 +41,7 @@ fn a_subscription_completes() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_told_before_the_pause() {
+fn broken_link_is_reported_before_the_pause() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(LINKED));
     desk.subscribe(&["related"], &[]);
@@ -56,7 +56,7 @@ fn a_link_that_leads_nowhere_is_told_before_the_pause() {
 }
 
 #[test]
-fn a_link_that_is_to_be_asked_for_later_is_told_and_the_subscription_completes() {
+fn link_with_retry_after_is_reported_and_the_subscription_completes() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(LINKED));
     let later = answer(503, &[("retry-after", "120")], "");
@@ -71,7 +71,7 @@ fn a_link_that_is_to_be_asked_for_later_is_told_and_the_subscription_completes()
     assert!(desk.errors().is_empty(), "it mends itself");
 }
 
-/// An application that puts an entry while there is no network, and what it is told later.
+/// Puts an entry without a network, and returns the events that the application receives later.
 fn put(status: u16, headers: &[(&str, &str)]) -> (Desk, String) {
     let mut desk = Desk::with_member();
     desk.is_online = false;
@@ -98,7 +98,7 @@ fn put(status: u16, headers: &[(&str, &str)]) -> (Desk, String) {
 }
 
 #[test]
-fn an_update_that_arrives_is_told_with_the_headers_of_the_answer() {
+fn completed_update_is_reported_with_the_response_headers() {
     let headers = [("content-type", "application/atom+xml"), ("content-length", "1283")];
     let (desk, printed) = put(200, &headers);
     let expected = "Updated entry at http://www.example.com/feed/entry with headers: \
@@ -109,7 +109,7 @@ fn an_update_that_arrives_is_told_with_the_headers_of_the_answer() {
 
 /// The document prints the feed where the entry was put, against its own 2.2.1 (R-B40).
 #[test]
-fn an_update_that_is_refused_is_told_and_stands_as_an_error() {
+fn refused_update_is_reported_and_recorded_as_an_error() {
     let (desk, printed) = put(409, &[]);
     assert_eq!(printed, "Error when updating http://www.example.com/feed/entry with code 409");
     assert_eq!(desk.errors(), ["409 PUT http://www.example.com/feed/entry"]);

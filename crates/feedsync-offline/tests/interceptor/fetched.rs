@@ -1,4 +1,4 @@
-//! Answers to the requests of a round: what is stored of them, and what they mean for the subscription (BITSY 2.1.3).
+//! Responses to the requests of a round: what is stored, and the effect on the subscription (BITSY 2.1.3).
 
 use feedsync_offline::profile::Profile;
 use feedsync_offline::subscription::state::State;
@@ -13,7 +13,8 @@ fn page() -> Answer {
     answer(200, &[("content-type", "text/html")], "<p>sign in</p>")
 }
 
-/// A desk whose feed links to a page; what the server of that answers first, if it has answered before.
+/// A desk whose feed links to a page. `first` is the first response of the page's server, if it has responded
+/// before.
 fn linked(profile: Profile, first: Option<Answer>) -> Desk {
     let mut desk = Desk::of(profile);
     desk.serve("GET", FEED, feed("<link rel='related' href='/1'/>"));
@@ -27,7 +28,7 @@ fn linked(profile: Profile, first: Option<Answer>) -> Desk {
 }
 
 #[test]
-fn a_refusal_takes_the_place_of_what_is_stored_only_where_it_has_to() {
+fn refusal_replaces_the_stored_representation_only_where_required() {
     let good = || Some(answer(200, &[], "one"));
     for (profile, first, status, shown) in [
         (Profile::Resilient, good(), 401, 401),
@@ -66,7 +67,7 @@ fn a_refusal_takes_the_place_of_what_is_stored_only_where_it_has_to() {
 }
 
 #[test]
-fn a_page_where_the_feed_was_is_an_error_after_ten_times() {
+fn page_in_place_of_the_feed_is_an_error_after_ten_times() {
     let mut desk = Desk::with_member();
     desk.serve("GET", FEED, page());
     desk.lines();
@@ -78,7 +79,7 @@ fn a_page_where_the_feed_was_is_an_error_after_ten_times() {
     }
     desk.after(600);
     assert_eq!((desk.state(), desk.errors()), (State::Paused, vec![format!("200 GET {FEED}")]));
-    // To the letter it is one at once, and so it is where no feed was.
+    // In the strict profile it is an error at once, and so it is if no feed was stored.
     let mut desk = Desk::of(Profile::Strict);
     desk.serve("GET", FEED, feed(EDITABLE));
     desk.subscribe(&[], &[]);
@@ -94,7 +95,7 @@ fn a_page_where_the_feed_was_is_an_error_after_ten_times() {
 }
 
 #[test]
-fn a_network_that_wants_a_sign_in_is_as_if_there_were_none() {
+fn status_511_is_treated_as_a_missing_network() {
     let mut desk = Desk::with_member();
     desk.serve("GET", FEED, answer(511, &[], ""));
     desk.after(3_600);
@@ -106,7 +107,7 @@ fn a_network_that_wants_a_sign_in_is_as_if_there_were_none() {
 }
 
 #[test]
-fn an_answer_that_nothing_changed_needs_something_stored() {
+fn response_304_without_a_stored_representation_is_an_error() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, answer(304, &[], ""));
     desk.subscribe(&[], &[]);
@@ -115,7 +116,7 @@ fn an_answer_that_nothing_changed_needs_something_stored() {
 }
 
 #[test]
-fn a_redirection_to_no_address_is_an_error() {
+fn redirection_without_a_valid_address_is_an_error() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, answer(302, &[("location", "http://")], ""));
     desk.subscribe(&[], &[]);
@@ -124,7 +125,7 @@ fn a_redirection_to_no_address_is_an_error() {
 }
 
 #[test]
-fn addresses_in_a_feed_count_from_where_it_was_found() {
+fn relative_addresses_of_a_feed_refer_to_its_final_address() {
     let elsewhere = "http://www.example.com/there/feed";
     let entries = "<entry><id>urn:a</id><link rel='edit' href='entry'/></entry>";
     for (told, member) in [(None, "there/entry"), (Some("/told/feed"), "told/entry")] {
@@ -140,14 +141,14 @@ fn addresses_in_a_feed_count_from_where_it_was_found() {
         desk.subscribe(&["edit"], &[]);
         desk.run();
         assert!(desk.lines().contains(&format!("GET {member}")), "{told:?}");
-        // What moved for now is asked for where it was.
+        // After a temporary redirection the next request goes to the original address.
         desk.after(3_600);
         assert_eq!(desk.lines()[0], format!("GET {FEED}"));
     }
 }
 
 #[test]
-fn a_server_elsewhere_says_what_may_not_be_stored() {
+fn no_store_of_another_origin_is_honoured() {
     let one = "http://other.example/1";
     for (at, directive, is_stored) in
         [(one, "no-store", false), (one, "max-age=9", true), (ONE, "no-store", true)]
@@ -164,7 +165,7 @@ fn a_server_elsewhere_says_what_may_not_be_stored() {
 }
 
 #[test]
-fn media_of_an_entry_that_was_deleted_here_may_be_gone() {
+fn media_of_an_entry_deleted_here_may_be_gone() {
     let media = "http://www.example.com/m.png";
     let parts = "<app:collection href='/members'/><entry><id>urn:m</id>\
         <link rel='edit' href='/m'/><link rel='edit-media' href='/m.png'/></entry>";
@@ -179,7 +180,7 @@ fn media_of_an_entry_that_was_deleted_here_may_be_gone() {
     desk.run();
     assert!(desk.lines().contains(&format!("GET {media}")));
     assert_eq!((desk.state(), desk.errors()), (State::Waiting, vec![]));
-    // Another status is an error all the same.
+    // Other statuses are errors.
     let mut desk = Desk::with_member();
     desk.serve("DELETE", MEMBER, answer(204, &[], ""));
     assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
@@ -189,7 +190,7 @@ fn media_of_an_entry_that_was_deleted_here_may_be_gone() {
 }
 
 #[test]
-fn four_requests_of_a_round_are_under_way_at_once() {
+fn at_most_four_requests_of_a_round_run_at_once() {
     let links: String = (0..9).map(|n| format!("<link rel='related' href='/{n}'/>")).collect();
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(&links));
@@ -208,7 +209,7 @@ fn four_requests_of_a_round_are_under_way_at_once() {
     let of = &mut desk.gateway;
     let Ok(more) = of.interceptor.begin(&of.disk, 100, desk.now);
     assert!(more.0.is_empty());
-    // Of a server that was not reached one is enough.
+    // One request is enough for a server that was not reached.
     desk.gateway.interceptor.reached(&ONE.parse().unwrap(), false, desk.now, 0);
     desk.carry_out(begun);
     desk.run();

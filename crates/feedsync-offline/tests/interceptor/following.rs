@@ -1,4 +1,4 @@
-//! What is followed from some time on, and until some time.
+//! Links that are followed for a time.
 
 use feedsync_offline::interceptor::Outcome;
 use feedsync_offline::subscription::state::State;
@@ -14,7 +14,7 @@ fn linked() -> crate::desk::Answer {
 }
 
 #[test]
-fn following_more_withholds_nothing_that_was_there() {
+fn following_more_keeps_stored_resources_available() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, linked());
     desk.serve("GET", ONE, answer(200, &[], "one"));
@@ -25,7 +25,7 @@ fn following_more_withholds_nothing_that_was_there() {
     let step = desk.gateway.interceptor.add_follow(id, holder, related, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(desk.state(), State::Ready);
-    // The feed comes, and what it links to is not there yet.
+    // The feed has arrived, and its links were not fetched yet.
     let of = &mut desk.gateway;
     let (tasks, step) = of.interceptor.begin(&of.disk, 4, desk.now).unwrap();
     desk.take(&step);
@@ -45,7 +45,7 @@ fn following_more_withholds_nothing_that_was_there() {
 }
 
 #[test]
-fn what_is_followed_no_more_stays_until_the_next_round() {
+fn unfollowed_resources_stay_until_the_next_round() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, linked());
     desk.serve("GET", ONE, answer(200, &[], "one"));

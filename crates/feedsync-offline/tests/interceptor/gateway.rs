@@ -1,5 +1,4 @@
-//! A gateway without sockets: decisions, a disk that forgets what was not synchronised, and tasks that are under
-//! way.
+//! A gateway without sockets: decisions, a disk that loses unsynchronised data, and running tasks.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,7 +11,7 @@ use feedsync_offline::interceptor::{
 };
 use feedsync_offline::location::Location;
 
-/// What is on a disk.
+/// Data on a disk.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Written {
     pub(crate) rows: Rows,
@@ -20,7 +19,7 @@ pub(crate) struct Written {
     generations: BTreeMap<(Partition, Location), BTreeMap<Location, Belonging>>,
 }
 
-/// A disk: what is synchronised, and what is written after it.
+/// A disk: synchronised data, and the steps written since.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     synced: Written,
@@ -99,7 +98,7 @@ fn put<T>(rows: &mut Vec<T>, row: T, place: impl Fn(&T) -> u64) {
 }
 
 impl Disk {
-    /// Writes a step, and all before it to stay if it has to.
+    /// Writes a step. A durable step makes all earlier ones durable, too.
     fn write(&mut self, step: &Step) {
         self.now.take(step);
         match step.is_durable {
@@ -111,7 +110,7 @@ impl Disk {
         }
     }
 
-    /// The power is cut: of what was not synchronised so many steps are there.
+    /// Cuts the power. This many unsynchronised steps survive.
     fn cut(&mut self, kept: usize) {
         self.now = self.synced.clone();
         for step in self.since.drain(..).take(kept) {
@@ -158,7 +157,7 @@ impl Gateway {
         Self { interceptor, disk: Disk::default(), underway: Vec::new(), settings }
     }
 
-    /// Writes a step; without one nothing is written.
+    /// Writes a step, unless it is empty.
     pub(crate) fn write(&mut self, step: &Step) {
         if !step.changes.is_empty() {
             self.disk.write(step);
@@ -168,14 +167,14 @@ impl Gateway {
         }
     }
 
-    /// All that was written outlives a power cut.
+    /// Makes all written data durable.
     pub(crate) fn sync(&mut self) {
         self.disk.write(&Step { is_durable: true, ..Step::default() });
         self.interceptor.synced();
     }
 
-    /// The process ends and another begins; `kept` is how many steps outlive a power cut besides those that
-    /// must, none if only the process ended.
+    /// Ends the process and begins another. `kept` is the number of unsynchronised steps that survive a power
+    /// cut, or none if only the process ended.
     pub(crate) fn crash(&mut self, kept: Option<usize>) {
         if let Some(kept) = kept {
             self.disk.cut(kept);
@@ -185,13 +184,13 @@ impl Gateway {
         self.sweep();
     }
 
-    /// Lets go of bytes that nobody needs.
+    /// Deletes contents that are not needed.
     pub(crate) fn sweep(&self) {
         let mut needed: BTreeSet<_> = self.interceptor.needed().collect();
         let written = [&self.disk.now, &self.disk.synced];
         let stored = written.iter().flat_map(|written| written.representations.values());
         needed.extend(stored.map(|it| it.content.digest));
-        // What a power cut may bring back needs its bytes, too.
+        // Contents of the state after a power cut are needed, too.
         for written in written {
             let again = Interceptor::restored(self.settings, written.rows.clone());
             needed.extend(again.needed());
@@ -211,7 +210,7 @@ impl Gateway {
         contents.retain(|it, _| needed.contains(&it.digest) || since.contains(&it.digest));
     }
 
-    /// The bytes of an answer.
+    /// Bytes of a response.
     pub(crate) fn bytes(&self, reply: &Reply) -> Vec<u8> {
         match &reply.shows {
             Shows::Nothing => Vec::new(),

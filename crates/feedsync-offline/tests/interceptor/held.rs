@@ -1,5 +1,5 @@
-//! Edits that are put off, held or refused: nobody else's edit waits for them, and none of them waits in silence
-//! (BITSY 3.5, R-B34, R-B35).
+//! Edits that are put off, held or refused. They do not delay edits of other members, and their reason is
+//! reported (BITSY 3.5, R-B34, R-B35).
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ fn desk(profile: Profile) -> Desk {
     desk
 }
 
-/// Edits without a network: a PUT of `a`, then one edit of each kind.
+/// Makes edits without a network: a PUT of `a`, then one edit of each kind.
 fn edit_all(desk: &mut Desk) {
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", &member("a"), &ATOM, &entry("mine")).status, 200);
@@ -59,7 +59,7 @@ const HEADERS: [&[(&str, &str)]; 5] = [
 ];
 
 #[test]
-fn no_status_holds_another_members_edit_or_loses_its_own() {
+fn any_status_delays_only_its_own_member_and_loses_no_edit() {
     for profile in [Profile::Resilient, Profile::Strict] {
         for status in (100..600).chain([600, 999]) {
             for headers in HEADERS {
@@ -85,7 +85,7 @@ fn no_status_holds_another_members_edit_or_loses_its_own() {
                 assert!(more.is_none(), "{name}: {more:?} waits");
                 let errors = desk.errors();
                 let is_error = errors.contains(&format!("{status} PUT {}", member("a")))
-                    // What the question after a redirect found.
+                    // Result of the request after a redirection.
                     || errors.contains(&format!("404 PUT {}", member("a")));
                 let is_done = (200..400).contains(&status);
                 match edit {
@@ -102,7 +102,7 @@ fn no_status_holds_another_members_edit_or_loses_its_own() {
                 }
                 let is_refused = edit.is_none() && is_error;
                 let shown = desk.get(&member("a")).body;
-                // The server is asked what it has: that is the word of the server again.
+                // The server is queried, so its version is shown again.
                 let expected = if is_refused { entry("a") } else { shown.clone() };
                 assert_eq!(shown, expected, "{name}");
             }
@@ -111,7 +111,7 @@ fn no_status_holds_another_members_edit_or_loses_its_own() {
 }
 
 #[test]
-fn a_403_is_an_error_at_once_and_shows_what_the_server_has() {
+fn status_403_is_an_error_at_once_and_shows_the_servers_version() {
     let mut desk = desk(Profile::Resilient);
     edit_all(&mut desk);
     desk.serve("PUT", &member("a"), answer(403, &[], "no"));
@@ -122,7 +122,7 @@ fn a_403_is_an_error_at_once_and_shows_what_the_server_has() {
 }
 
 #[test]
-fn a_401_is_held_and_an_error_until_somebody_retries_it() {
+fn status_401_holds_the_edit_and_is_an_error_until_retried() {
     let mut desk = desk(Profile::Resilient);
     edit_all(&mut desk);
     desk.serve("PUT", &member("a"), answer(401, &[("www-authenticate", "Basic")], "who?"));
@@ -135,13 +135,13 @@ fn a_401_is_held_and_an_error_until_somebody_retries_it() {
     assert_eq!(standing.why, Why::Credentials(StatusCode::UNAUTHORIZED));
     assert_eq!((standing.since, standing.until), (Some(desk.now), None));
     let error = standing.error.unwrap();
-    // Also after another process has begun.
+    // The edit is held after a restart, too.
     desk.restart();
     assert_eq!(desk.gateway.interceptor.standing(&edit), standing);
     desk.lines();
     desk.after(100_000);
     assert!(!desk.lines().iter().any(|line| line.starts_with("PUT")), "nobody has released it");
-    // It is refused again: one error, not two.
+    // The edit is refused again, which is still one error.
     let of = &mut desk.gateway;
     let step = of.interceptor.retry(&of.disk, error, 7, desk.now).unwrap().unwrap();
     desk.take(&step);
@@ -156,7 +156,7 @@ fn a_401_is_held_and_an_error_until_somebody_retries_it() {
 }
 
 #[test]
-fn dropping_a_held_edit_takes_its_error_back() {
+fn discarding_a_held_edit_removes_its_error() {
     let mut desk = desk(Profile::Resilient);
     edit_all(&mut desk);
     desk.serve("PUT", &member("a"), answer(407, &[], ""));
@@ -169,7 +169,7 @@ fn dropping_a_held_edit_takes_its_error_back() {
 }
 
 #[test]
-fn retry_after_delays_its_own_edit_and_says_until_when() {
+fn retry_after_delays_its_own_edit_and_reports_the_time() {
     let mut desk = desk(Profile::Resilient);
     edit_all(&mut desk);
     desk.serve("PUT", &member("a"), answer(503, &[("retry-after", "600")], ""));
@@ -180,11 +180,11 @@ fn retry_after_delays_its_own_edit_and_says_until_when() {
     let until = desk.now.after(std::time::Duration::from_secs(600));
     assert_eq!((standing.since, standing.until), (Some(desk.now), Some(until)));
     assert_eq!(desk.gateway.interceptor.edits().count(), 1);
-    // With a network, an edit of another member goes to its server at once.
+    // With a network, an edit of another member is sent to its server at once.
     desk.lines();
     assert_eq!(desk.ask("PUT", &member("b"), &ATOM, &entry("more")).status, 204);
     assert_eq!(desk.lines(), [format!("PUT {}", member("b"))]);
-    // One of the same waits behind it.
+    // An edit of the same member waits behind it.
     assert_eq!(desk.ask("PUT", &member("a"), &ATOM, &entry("later")).status, 200);
     let later = desk.gateway.interceptor.edits().last().unwrap().clone();
     assert_eq!(desk.gateway.interceptor.standing(&later).why, Why::Behind(edit.id));
@@ -196,7 +196,7 @@ fn retry_after_delays_its_own_edit_and_says_until_when() {
 }
 
 #[test]
-fn a_server_that_puts_off_every_edit_is_asked_less_and_less_often() {
+fn server_that_puts_off_every_edit_gets_fewer_requests() {
     let mut desk = Desk::new();
     let members: String = (0..40)
         .map(|n| format!("<entry><id>urn:{n}</id><link rel='edit' href='/feed/{n}'/></entry>"))
@@ -224,7 +224,7 @@ fn a_server_that_puts_off_every_edit_is_asked_less_and_less_often() {
 }
 
 #[test]
-fn a_new_member_that_is_like_one_in_doubt_waits_for_it() {
+fn new_member_similar_to_a_doubtful_one_waits_for_it() {
     let mut desk = desk(Profile::Resilient);
     desk.is_online = false;
     for _ in 0..2 {

@@ -1,5 +1,5 @@
-//! Edits that may have been carried out: where the gateway looks for them, and what it makes of what it finds
-//! (BITSY 3.5, R-B35, R-B43).
+//! Checks of edits that may have been carried out: their addresses and their results (BITSY 3.5, R-B35,
+//! R-B43).
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn member(tag: &str, title: &str) -> Answer {
     answer(200, &[SERVED, ("etag", tag)], &entry(title))
 }
 
-/// A desk whose feed has a member, and what an application does with that while there is no network.
+/// A desk whose feed has a member, and an edit of it that an application made without a network.
 fn edited(method: &str, location: &str, tag: Option<&str>) -> Desk {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
@@ -43,7 +43,7 @@ fn edited(method: &str, location: &str, tag: Option<&str>) -> Desk {
     desk
 }
 
-/// The same, noted as sent by a process that ended then.
+/// The same desk. The edit is noted as sent by a process that ended then.
 fn in_doubt(method: &str, location: &str, tag: Option<&str>) -> Desk {
     let mut desk = edited(method, location, tag);
     let (_, step) = desk.begin();
@@ -60,14 +60,14 @@ pub(crate) fn waiting(desk: &Desk) -> usize {
     desk.gateway.interceptor.edits().count()
 }
 
-/// Pauses the subscription, so that no round asks for the member.
+/// Pauses the subscription, so that no round requests the member.
 fn pause(desk: &mut Desk) {
     let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
     let step = desk.gateway.interceptor.pause(keeping, desk.now).unwrap();
     desk.take(&step);
 }
 
-/// How often a request arrived since the last time.
+/// Number of times that a request arrived since the last call.
 pub(crate) fn count(desk: &mut Desk, line: &str) -> usize {
     desk.lines().iter().filter(|arrived| *arrived == line).count()
 }
@@ -77,7 +77,7 @@ fn get(url: &str) -> String {
 }
 
 #[test]
-fn a_deletion_that_a_page_claims_is_done_when_the_feed_lacks_the_member() {
+fn deletion_confirmed_by_a_page_is_done_when_the_feed_lacks_the_member() {
     let mut desk = edited("DELETE", MEMBER, None);
     desk.serve("DELETE", MEMBER, page());
     desk.serve("GET", FEED, feed(WITHOUT));
@@ -89,7 +89,7 @@ fn a_deletion_that_a_page_claims_is_done_when_the_feed_lacks_the_member() {
 }
 
 #[test]
-fn a_deletion_that_a_page_claims_is_sent_again_while_the_feed_has_the_member() {
+fn deletion_confirmed_by_a_page_is_repeated_while_the_feed_has_the_member() {
     let mut desk = edited("DELETE", MEMBER, None);
     desk.serve("DELETE", MEMBER, page());
     let begun = desk.begin();
@@ -105,7 +105,7 @@ fn a_deletion_that_a_page_claims_is_sent_again_while_the_feed_has_the_member() {
 }
 
 #[test]
-fn a_deletion_that_a_page_claims_is_done_when_the_feed_is_gone() {
+fn deletion_confirmed_by_a_page_is_done_when_the_feed_is_gone() {
     for status in [404, 410] {
         let mut desk = edited("DELETE", MEMBER, None);
         desk.serve("DELETE", MEMBER, page());
@@ -118,7 +118,7 @@ fn a_deletion_that_a_page_claims_is_done_when_the_feed_is_gone() {
 }
 
 #[test]
-fn a_page_instead_of_the_feed_says_nothing_of_a_deletion() {
+fn page_in_place_of_the_feed_is_inconclusive_for_a_deletion() {
     let mut desk = edited("DELETE", MEMBER, None);
     desk.serve("DELETE", MEMBER, page());
     desk.serve("GET", FEED, page());
@@ -128,7 +128,7 @@ fn a_page_instead_of_the_feed_says_nothing_of_a_deletion() {
 }
 
 #[test]
-fn an_accepted_deletion_is_done_when_the_member_is_gone() {
+fn accepted_deletion_is_done_when_the_member_is_gone() {
     for status in [404, 410] {
         let mut desk = edited("DELETE", MEMBER, None);
         desk.serve("DELETE", MEMBER, answer(202, &[], ""));
@@ -148,7 +148,7 @@ fn an_accepted_deletion_is_done_when_the_member_is_gone() {
     }
 }
 
-/// How often an edit is looked for at an address until it is not any more.
+/// Number of checks of an edit at an address until there are no more.
 fn looks(desk: &mut Desk, line: &str) -> usize {
     let mut looks = 0;
     for _ in 0..200 {
@@ -169,7 +169,7 @@ fn looks(desk: &mut Desk, line: &str) -> usize {
 }
 
 #[test]
-fn an_edit_about_which_the_server_says_nothing_is_an_error_after_twelve_looks() {
+fn inconclusive_edit_is_an_error_after_twelve_checks() {
     for (status, is_error) in
         [(400, true), (403, true), (501, true), (500, false), (408, false), (429, false)]
     {
@@ -182,14 +182,14 @@ fn an_edit_about_which_the_server_says_nothing_is_an_error_after_twelve_looks() 
         let errors = if is_error { vec![format!("{status} PUT {MEMBER}")] } else { vec![] };
         assert_eq!(desk.errors(), errors);
         if is_error {
-            // The last of thirteen looks is final, and then it is asked what there is.
+            // The last of thirteen checks is final, and then the server's version is requested.
             assert_eq!(looks, 14, "{status}");
         }
     }
 }
 
 #[test]
-fn an_edit_that_is_looked_for_without_credentials_is_held_soon() {
+fn check_without_credentials_holds_the_edit_soon() {
     for status in [401, 407] {
         let mut desk = put_in_doubt();
         desk.serve("GET", MEMBER, answer(status, &[], ""));
@@ -201,7 +201,7 @@ fn an_edit_that_is_looked_for_without_credentials_is_held_soon() {
 }
 
 #[test]
-fn an_accepted_edit_that_never_shows_is_an_error_after_forty_eight_looks() {
+fn accepted_edit_that_never_shows_is_an_error_after_forty_eight_checks() {
     let mut desk = edited("POST", MEMBERS, None);
     desk.serve("POST", MEMBERS, answer(202, &[], ""));
     pause(&mut desk);
@@ -213,7 +213,7 @@ fn an_accepted_edit_that_never_shows_is_an_error_after_forty_eight_looks() {
 }
 
 #[test]
-fn a_look_follows_redirections_so_far() {
+fn check_follows_a_limited_number_of_redirections() {
     let mut desk = put_in_doubt();
     let there = "http://www.example.com/there";
     desk.serve("GET", MEMBER, answer(307, &[("location", "/there")], ""));
@@ -224,7 +224,7 @@ fn a_look_follows_redirections_so_far() {
     let lines = desk.lines();
     assert_eq!(lines[..2], [get(MEMBER), get(there)]);
     assert!(!lines.contains(&format!("PUT {MEMBER}")));
-    // In a circle it ends, and begins again later.
+    // A circle ends the check, which begins again later.
     let mut desk = put_in_doubt();
     desk.serve("GET", MEMBER, answer(307, &[("location", "/there")], ""));
     desk.serve("GET", there, answer(307, &[("location", "/there")], ""));
@@ -233,14 +233,14 @@ fn a_look_follows_redirections_so_far() {
     let lines = desk.lines();
     assert_eq!((&*lines[0], lines.len(), waiting(&desk)), (&*get(MEMBER), HOPS + 1, 1));
     assert!(lines[1..].iter().all(|line| *line == get(there)));
-    // A redirection that says nowhere is no answer.
+    // A redirection without an address is inconclusive.
     desk.serve("GET", MEMBER, answer(307, &[], ""));
     desk.after(30 * 60);
     assert_eq!((waiting(&desk), desk.errors()), (1, vec![]));
 }
 
 #[test]
-fn an_edit_that_is_there_is_carried_out() {
+fn edit_found_at_its_address_is_done() {
     let mut desk = put_in_doubt();
     desk.serve("GET", MEMBER, member("\"e2\"", "ours"));
     desk.run();
@@ -251,8 +251,8 @@ fn an_edit_that_is_there_is_carried_out() {
 }
 
 #[test]
-fn an_edit_whose_server_has_what_was_there_before_is_sent_again() {
-    // One with an entity tag, by which this is known, and one without.
+fn edit_is_sent_again_when_the_server_has_the_previous_version() {
+    // With an entity tag the version is recognized by it, without one by its content.
     for tag in [Some("\"e1\""), None] {
         let mut desk = in_doubt("PUT", MEMBER, tag);
         desk.serve("PUT", MEMBER, answer(204, &[], ""));
@@ -263,15 +263,15 @@ fn an_edit_whose_server_has_what_was_there_before_is_sent_again() {
 }
 
 #[test]
-fn an_edit_is_not_sent_over_what_somebody_else_has_put_there() {
-    // Without an entity tag the server could not tell.
+fn edit_does_not_overwrite_another_clients_content() {
+    // Without an entity tag the server could not detect the conflict.
     let mut desk = in_doubt("PUT", MEMBER, None);
     desk.serve("GET", MEMBER, answer(200, &[SERVED], &entry("theirs")));
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
     desk.run();
     assert_eq!(count(&mut desk, &format!("PUT {MEMBER}")), 0);
     assert_eq!(desk.errors(), [format!("200 PUT {MEMBER}")]);
-    // With one the server tells.
+    // With an entity tag the server detects the conflict.
     let mut desk = put_in_doubt();
     desk.serve("GET", MEMBER, member("\"e3\"", "theirs"));
     desk.serve("PUT", MEMBER, answer(412, &[], ""));
@@ -281,7 +281,7 @@ fn an_edit_is_not_sent_over_what_somebody_else_has_put_there() {
 }
 
 #[test]
-fn an_edit_of_a_member_that_is_gone_is_an_error() {
+fn edit_of_a_missing_member_is_an_error() {
     for status in [404, 410] {
         let mut desk = put_in_doubt();
         desk.serve("GET", MEMBER, answer(status, &[], ""));
@@ -294,7 +294,7 @@ fn an_edit_of_a_member_that_is_gone_is_an_error() {
 }
 
 #[test]
-fn a_page_where_an_entry_was_put_is_not_of_its_server() {
+fn page_at_the_address_of_an_entry_is_not_from_its_server() {
     let mut desk = put_in_doubt();
     desk.serve("GET", MEMBER, page());
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
@@ -306,7 +306,7 @@ fn a_page_where_an_entry_was_put_is_not_of_its_server() {
 }
 
 #[test]
-fn an_edit_that_a_page_claims_is_done_when_its_server_has_something_new() {
+fn edit_confirmed_by_a_page_is_done_when_the_server_has_a_new_version() {
     // The server may make something else of an edit.
     for tag in [Some("\"e1\""), None] {
         let mut desk = edited("PUT", MEMBER, tag);
@@ -323,7 +323,7 @@ fn an_edit_that_a_page_claims_is_done_when_its_server_has_something_new() {
 }
 
 #[test]
-fn an_edit_that_a_page_claims_twice_and_that_is_not_there_is_an_error() {
+fn edit_confirmed_twice_by_a_page_and_not_found_is_an_error() {
     for tag in [Some("\"e1\""), None] {
         let mut desk = edited("PUT", MEMBER, tag);
         desk.serve("PUT", MEMBER, page());
@@ -336,7 +336,7 @@ fn an_edit_that_a_page_claims_twice_and_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn a_new_member_that_a_page_claims_twice_is_what_the_server_makes_of_it() {
+fn new_member_confirmed_twice_by_a_page_is_done() {
     let mut desk = edited("POST", MEMBERS, None);
     desk.serve("POST", MEMBERS, page());
     pause(&mut desk);

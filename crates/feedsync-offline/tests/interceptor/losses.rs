@@ -1,4 +1,4 @@
-//! Connections that break off while an edit is sent, and the order in which edits leave (BITSY 3.5).
+//! Broken connections while an edit is sent, and the order in which edits are sent (BITSY 3.5).
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn member(name: &str) -> String {
     format!("http://www.example.com/feed/{name}")
 }
 
-/// A desk where two members were edited while there was no network.
+/// A desk where two members were edited without a network.
 fn edited(profile: Profile) -> Desk {
     let mut desk = Desk::of(profile);
     desk.serve("GET", FEED, feed(HAS_TWO));
@@ -39,7 +39,7 @@ fn edited(profile: Profile) -> Desk {
     desk
 }
 
-/// The first request that the gateway begins now, as `METHOD URL`; it is lost.
+/// The first request that the gateway begins now, as `METHOD URL`. It is lost.
 fn lost(desk: &mut Desk, perhaps_arrived: bool) -> String {
     desk.gateway.interceptor.retry_all();
     let (tasks, step) = desk.begin();
@@ -54,7 +54,7 @@ fn lost(desk: &mut Desk, perhaps_arrived: bool) -> String {
 }
 
 #[test]
-fn an_edit_that_broke_off_once_is_looked_for_and_sent_before_others() {
+fn edit_with_one_broken_connection_is_checked_and_sent_before_others() {
     let mut desk = edited(Profile::Resilient);
     assert_eq!(lost(&mut desk, true), format!("PUT {}", member("a")));
     assert_eq!(lost(&mut desk, false), format!("GET {}", member("a")));
@@ -63,22 +63,22 @@ fn an_edit_that_broke_off_once_is_looked_for_and_sent_before_others() {
     assert_eq!(begun.0[0].location.as_str(), member("a"));
     desk.carry_out(begun);
     assert_eq!(lost(&mut desk, true), format!("PUT {}", member("a")));
-    // The second time others go first: the edit may be at fault.
+    // The second time other edits are sent first, because the edit may be at fault.
     assert_eq!(lost(&mut desk, false), format!("PUT {}", member("b")));
 }
 
 #[test]
-fn an_edit_that_never_arrived_is_sent_again_at_once() {
+fn edit_that_did_not_arrive_is_sent_again_at_once() {
     let mut desk = edited(Profile::Resilient);
     for _ in 0..2 {
         assert_eq!(lost(&mut desk, false), format!("PUT {}", member("a")));
     }
-    // Its server may have refused it for a while before, and may know it.
+    // An earlier attempt may have been put off, so the server may know the edit.
     assert_eq!(lost(&mut desk, false), format!("GET {}", member("a")));
 }
 
 #[test]
-fn to_the_letter_edits_leave_in_their_order() {
+fn strict_profile_sends_edits_in_their_order() {
     let mut desk = edited(Profile::Strict);
     assert_eq!(lost(&mut desk, true), format!("PUT {}", member("a")));
     desk.gateway.interceptor.retry_all();
@@ -96,7 +96,7 @@ fn to_the_letter_edits_leave_in_their_order() {
 }
 
 #[test]
-fn a_server_that_is_away_holds_its_edits_and_those_of_no_other() {
+fn unreachable_server_delays_only_its_own_edits() {
     let mut desk = Desk::new();
     let elsewhere = "http://other.example/entry";
     let listed = format!(
@@ -125,7 +125,7 @@ fn a_server_that_is_away_holds_its_edits_and_those_of_no_other() {
 }
 
 #[test]
-fn a_new_member_that_is_like_none_in_doubt_leaves() {
+fn new_member_similar_to_no_doubtful_one_is_sent() {
     for (title, waits) in [("twin", true), ("other", false)] {
         let mut desk = Desk::with_member();
         desk.is_online = false;
@@ -143,7 +143,7 @@ fn a_new_member_that_is_like_none_in_doubt_leaves() {
 }
 
 #[test]
-fn bytes_that_are_the_same_are_alike_though_they_are_no_entries() {
+fn equal_bytes_are_similar_even_if_they_are_not_entries() {
     for (body, waits) in [("picture", true), ("another", false)] {
         let mut desk = Desk::with_member();
         desk.is_online = false;

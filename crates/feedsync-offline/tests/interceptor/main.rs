@@ -1,4 +1,4 @@
-//! The whole of the decisions, without sockets: by example, and in a seeded world.
+//! All decisions together, without sockets: by examples, and in a seeded simulation.
 
 mod ahead;
 mod attempts;

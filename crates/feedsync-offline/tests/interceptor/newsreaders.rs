@@ -1,4 +1,4 @@
-//! Changes of newsreaders that wait, and what becomes of those that a server refuses.
+//! Waiting changes of newsreaders, and changes that a server refuses.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn base() -> Location {
     at("http://hub.example/reader/")
 }
 
-/// A desk where somebody has made a change that waits.
+/// A desk where a user has made a change that waits.
 fn desk() -> (Desk, Partition) {
     let mut desk = Desk::new();
     let who = Who::Session(Secret::from("s1".to_owned()));
@@ -69,7 +69,7 @@ fn first(desk: &Desk, partition: Partition) -> WrittenId {
 }
 
 #[test]
-fn waiting_changes_say_what_they_wait_for() {
+fn waiting_changes_report_what_they_wait_for() {
     let (mut desk, partition) = desk();
     change(&mut desk, partition);
     assert_eq!(desk.gateway.interceptor.waiting_changes(desk.now)[0].count, 2);
@@ -91,19 +91,19 @@ fn waiting_changes_say_what_they_wait_for() {
     desk.take(&step);
     assert_eq!((why(&desk), is_deliverable(&desk)), (WaitingFor::SignIn, false));
     assert_eq!(desk.errors(), [format!("401 POST {}", base())]);
-    // It is said once.
+    // It is reported once.
     let step = desk.gateway.interceptor.not_known(&account, StatusCode::UNAUTHORIZED, desk.now);
     assert!(step.changes.is_empty() && step.events.is_empty());
 }
 
 #[test]
-fn a_server_is_asked_if_the_network_may_be_used_and_it_is_time_to_try() {
+fn server_may_be_asked_if_permitted_and_due() {
     let (mut desk, _) = desk();
     let may_ask = |desk: &Desk| desk.gateway.interceptor.may_ask(&base(), desk.now);
     assert!(may_ask(&desk));
     desk.gateway.interceptor.reached(&base(), false, desk.now, 0);
     assert!(!may_ask(&desk) && !desk.gateway.interceptor.is_reached(&base()));
-    // Changes that wait are work, so that the server is tried again.
+    // Waiting changes are work, so that the server is tried again.
     assert_eq!(
         desk.gateway.interceptor.wakes(desk.now),
         Some(desk.now.after(Duration::from_secs(1)))
@@ -120,7 +120,7 @@ fn a_server_is_asked_if_the_network_may_be_used_and_it_is_time_to_try() {
 }
 
 #[test]
-fn a_server_from_which_somebody_reads_is_tried_more_often() {
+fn watched_server_is_tried_more_often() {
     let longest = |is_watched: bool| {
         let (mut desk, _) = desk();
         if is_watched {
@@ -140,7 +140,7 @@ fn a_server_from_which_somebody_reads_is_tried_more_often() {
 }
 
 #[test]
-fn a_pause_is_taken_from_the_statuses_that_mean_one() {
+fn retry_after_is_read_for_429_and_503_only() {
     for (status, is_pause) in [(429, true), (503, true), (500, false), (502, false), (404, false)] {
         let (mut desk, partition) = desk();
         let id = first(&desk, partition);
@@ -157,7 +157,7 @@ fn a_pause_is_taken_from_the_statuses_that_mean_one() {
 }
 
 #[test]
-fn a_change_is_at_fault_when_its_server_fails_at_it_for_long() {
+fn change_is_at_fault_when_its_server_fails_at_it_for_long() {
     for (status, is_at_fault) in [(500, true), (502, false), (503, false)] {
         let (mut desk, partition) = desk();
         let id = first(&desk, partition);
@@ -174,7 +174,7 @@ fn a_change_is_at_fault_when_its_server_fails_at_it_for_long() {
 }
 
 #[test]
-fn a_refused_change_is_an_error_with_the_request_and_the_response() {
+fn refused_change_is_an_error_with_the_request_and_the_response() {
     let (mut desk, partition) = desk();
     let id = first(&desk, partition);
     let (body, content) = (Content::of(b"request"), Content::of(b"response"));

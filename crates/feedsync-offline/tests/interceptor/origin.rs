@@ -1,4 +1,4 @@
-//! An AtomPub server that keeps a log of what it carried out.
+//! An AtomPub server with a log of the edits that it carried out.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,34 @@ use feedsync_offline::location::Location;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 
-/// Where the feed is.
+/// Address of the feed.
 pub(crate) const FEED: &str = "http://origin.example/feed";
 
-/// How a server goes about what the texts leave to it.
+/// Behaviour of a server where the documents leave it open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Habits {
-    /// Whether it keeps the `atom:id` of a client.
+    /// Whether the server keeps the `atom:id` of a client.
     pub(crate) keeps_ids: bool,
     /// Whether members and feed have entity tags.
     pub(crate) has_tags: bool,
-    /// Whether it tells where a new member is.
+    /// Whether the response to a POST names the address of the member.
     pub(crate) tells_location: bool,
-    /// Whether it sends back what it made.
+    /// Whether the response to a POST contains the member.
     pub(crate) sends_entity: bool,
-    /// Whether the collection has an address of its own.
+    /// Whether the collection has its own address.
     pub(crate) has_collection: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) id: String,
-    /// The words of the edit that it is now.
+    /// The words of the member's last edit.
     pub(crate) words: String,
     version: u64,
     order: u64,
 }
 
-/// What was carried out: the words of the edit, or what was deleted.
+/// An edit that was carried out, with its words and the path of its member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Carried {
     Posted { words: String, path: String },
@@ -42,7 +42,7 @@ pub(crate) enum Carried {
 }
 
 impl Carried {
-    /// What was said, and of which member.
+    /// Words and path of an edit that has words.
     pub(crate) fn says(&self) -> Option<(&str, &str)> {
         match self {
             Self::Posted { words, path } | Self::Put { words, path } => Some((words, path)),
@@ -50,7 +50,7 @@ impl Carried {
         }
     }
 
-    /// Which member was edited.
+    /// Path of the edited member.
     pub(crate) fn path(&self) -> &str {
         match self {
             Self::Posted { path, .. } | Self::Put { path, .. } | Self::Deleted { path } => path,
@@ -65,7 +65,7 @@ pub(crate) struct Origin {
     versions: u64,
 }
 
-/// What a server answers.
+/// A response of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -86,7 +86,7 @@ impl Origin {
         if self.habits.has_collection { "http://origin.example/members" } else { FEED }
     }
 
-    /// Carries out a request.
+    /// Handles a request.
     pub(crate) fn answer(
         &mut self,
         method: &Method,
@@ -233,7 +233,7 @@ impl Answer {
     }
 }
 
-/// An entry as an application writes it.
+/// An entry in the form that an application writes.
 pub(crate) fn entry(words: &str) -> Vec<u8> {
     format!(
         "<entry xmlns='http://www.w3.org/2005/Atom'><id>urn:mine:{words}</id><title>{words}</title>\
@@ -247,7 +247,7 @@ pub(crate) fn words(entry: &[u8]) -> String {
     text_of(entry, "title")
 }
 
-/// The words and the place of each entry of a feed.
+/// Words and edit link of each entry of a feed.
 pub(crate) fn entries(feed: &[u8]) -> Vec<(String, Option<String>)> {
     let text = std::str::from_utf8(feed).unwrap();
     let entries = text.split("<entry").skip(1).map(|entry| {

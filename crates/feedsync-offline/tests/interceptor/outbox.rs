@@ -1,4 +1,4 @@
-//! Edits in the outbox: pauses that grow, responses that put them off, and what they are made on (BITSY 3.5).
+//! Edits in the outbox: growing delays, responses that put them off, and their bases (BITSY 3.5).
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn url(path: &str) -> String {
     format!("http://example.org/{path}")
 }
 
-/// A PUT of a resource, made on an entity tag.
+/// A PUT of a resource with an entity tag as its base.
 fn put(resource: &str) -> NewEdit<String> {
     NewEdit {
         partition: Partition::public(),
@@ -54,7 +54,7 @@ fn later(outbox: &mut Outbox<String>, id: EditId, until: Option<Time>, random: u
 }
 
 #[test]
-fn the_pause_before_an_edit_doubles_from_a_second_to_an_hour() {
+fn delay_before_an_edit_doubles_from_a_second_to_an_hour() {
     let mut outbox = Outbox::default();
     let id = added(&mut outbox, put("a"));
     let pauses: Vec<u64> =
@@ -62,13 +62,13 @@ fn the_pause_before_an_edit_doubles_from_a_second_to_an_hour() {
     let doubled = (0..12).map(|power| 1 << power);
     assert_eq!(pauses[..12], doubled.collect::<Vec<u64>>());
     assert_eq!(pauses[12..], [3_600; 8]);
-    // Chance takes up to half of it.
+    // Up to half of the delay is random.
     assert_eq!(later(&mut outbox, id, None, 0).since(NOW), Duration::from_secs(1_800));
     assert_eq!(later(&mut outbox, id, None, u64::MAX / 2).since(NOW), Duration::from_secs(2_700));
 }
 
 #[test]
-fn a_server_makes_a_pause_longer_and_never_shorter() {
+fn server_extends_a_delay_and_does_not_shorten_it() {
     let mut outbox = Outbox::default();
     let id = added(&mut outbox, put("a"));
     let far = NOW.after(Duration::from_secs(99));
@@ -78,7 +78,7 @@ fn a_server_makes_a_pause_longer_and_never_shorter() {
 }
 
 #[test]
-fn the_first_edit_that_is_put_off_wakes_the_outbox() {
+fn first_edit_that_is_put_off_wakes_the_outbox() {
     let mut outbox = Outbox::default();
     let ids = ["a", "b"].map(|resource| added(&mut outbox, put(resource)));
     assert_eq!(outbox.wakes(NOW), None);
@@ -100,7 +100,7 @@ fn the_first_edit_that_is_put_off_wakes_the_outbox() {
 }
 
 #[test]
-fn a_line_moves_while_an_edit_on_it_is_neither_put_off_nor_held() {
+fn queue_moves_while_an_edit_in_it_is_neither_put_off_nor_held() {
     let mut outbox = Outbox::default();
     let (public, line) = (Partition::public(), at(&url("feed")));
     let state =
@@ -125,7 +125,7 @@ fn a_line_moves_while_an_edit_on_it_is_neither_put_off_nor_held() {
 }
 
 #[test]
-fn an_edit_remembers_when_it_was_put_off_first_and_the_status_of_last() {
+fn stall_keeps_the_first_time_and_the_last_status() {
     let mut outbox = Outbox::default();
     let id = added(&mut outbox, put("a"));
     outbox.stall(id, StatusCode::SERVICE_UNAVAILABLE, None, NOW);
@@ -136,7 +136,7 @@ fn an_edit_remembers_when_it_was_put_off_first_and_the_status_of_last() {
     assert_eq!(stall.error, Some(ErrorId(3)));
     outbox.settle(id, Settlement::NeedsCredentials, later, 0);
     assert!(outbox.edit(id).unwrap().stall.is_some());
-    // Credentials of somebody else release nothing.
+    // Credentials of another partition release nothing.
     assert_eq!(outbox.release(OTHER), []);
     assert_eq!(outbox.release(Partition::public()), [id]);
     assert_eq!(outbox.edit(id).unwrap().stall, None);
@@ -147,7 +147,7 @@ fn an_edit_remembers_when_it_was_put_off_first_and_the_status_of_last() {
 }
 
 #[test]
-fn an_edit_that_was_sent_twice_is_in_doubt_when_it_is_released() {
+fn edit_sent_twice_is_doubtful_when_released() {
     for (times, progress) in [(1, Progress::Queued), (2, Progress::Doubtful)] {
         let mut outbox = Outbox::default();
         let id = added(&mut outbox, put("a"));
@@ -167,7 +167,7 @@ fn an_edit_that_was_sent_twice_is_in_doubt_when_it_is_released() {
 }
 
 #[test]
-fn the_version_that_an_edit_is_made_on_can_be_replaced_or_forgotten() {
+fn base_of_an_edit_can_be_replaced_or_removed() {
     let mut outbox = Outbox::default();
     let id = added(&mut outbox, put("a"));
     outbox.rebase(id, "\"e2\"".to_owned(), "theirs".to_owned());
@@ -186,7 +186,7 @@ fn the_version_that_an_edit_is_made_on_can_be_replaced_or_forgotten() {
 }
 
 #[test]
-fn a_deletion_after_a_put_that_was_never_sent_is_made_on_the_same() {
+fn deletion_after_an_unsent_put_has_the_same_base() {
     let mut outbox = Outbox::default();
     added(&mut outbox, put("a"));
     let deletion = |base: &str| NewEdit {
@@ -198,7 +198,7 @@ fn a_deletion_after_a_put_that_was_never_sent_is_made_on_the_same() {
     let id = added(&mut outbox, deletion("\"local\""));
     assert_eq!(outbox.edit(id).unwrap().asked.base.as_deref(), Some("\"e1\""));
     assert_eq!(outbox.edits().count(), 1);
-    // After one that was sent it waits until it is known what that comes to.
+    // A deletion after a sent PUT waits until its result is known.
     let mut outbox = Outbox::default();
     let first = added(&mut outbox, put("a"));
     outbox.sends(first);
@@ -211,7 +211,7 @@ fn a_deletion_after_a_put_that_was_never_sent_is_made_on_the_same() {
 }
 
 #[test]
-fn edits_of_a_resource_are_told_by_who_made_them() {
+fn edits_of_a_resource_are_separated_by_partition() {
     let mut outbox = Outbox::default();
     let mine = added(&mut outbox, put("a"));
     let theirs = added(&mut outbox, NewEdit { partition: OTHER, ..put("a") });

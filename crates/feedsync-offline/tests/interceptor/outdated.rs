@@ -1,4 +1,4 @@
-//! Stored responses are invalidated once an application changes the resource past the outbox (RFC 9111 4.4).
+//! Stored responses are invalidated when an application changes the resource past the outbox (RFC 9111 4.4).
 
 use crate::desk::{Answer, Desk, EDITABLE, FEED, answer, entry, feed};
 
@@ -36,7 +36,7 @@ fn desk() -> Desk {
 }
 
 #[test]
-fn a_successful_unsafe_request_invalidates_its_target_for_everybody() {
+fn successful_unsafe_request_invalidates_its_target_for_all_partitions() {
     for method in ["PUT", "POST", "PATCH", "DELETE", "X-PURGE"] {
         for status in [200, 201, 204, 302] {
             let mut desk = desk();
@@ -49,7 +49,7 @@ fn a_successful_unsafe_request_invalidates_its_target_for_everybody() {
             desk.serve("GET", LINKED, text("new"));
             assert_eq!(desk.get(LINKED).body, "new", "{method} {status}");
             assert_eq!(desk.ask("GET", LINKED, &theirs, "").body, "new");
-            // It is fetched again, for when there is no network.
+            // The resource is fetched again, for times without a network.
             desk.run();
             desk.go_offline();
             assert_eq!(desk.get(LINKED).body, "new");
@@ -60,7 +60,7 @@ fn a_successful_unsafe_request_invalidates_its_target_for_everybody() {
 }
 
 #[test]
-fn failed_writes_and_safe_methods_invalidate_nothing() {
+fn failed_writes_and_safe_methods_do_not_invalidate() {
     for (method, status) in [
         ("PUT", 404),
         ("PUT", 500),
@@ -90,7 +90,7 @@ fn location_and_content_location_of_the_same_origin_are_invalidated() {
             assert_eq!(desk.get(OTHER).body, if is_own { "new" } else { "old" }, "{name}");
         }
     }
-    // Also of an edit that went to its server past nothing, and of one that waited here.
+    // This applies also to an edit that is sent while its application waits, and to one from the outbox.
     for waits in [false, true] {
         let mut desk = desk();
         desk.serve("PUT", MEMBER, answer(204, &[("content-location", "/linked?page=2")], ""));
@@ -98,7 +98,7 @@ fn location_and_content_location_of_the_same_origin_are_invalidated() {
         desk.ask("PUT", MEMBER, &[], &entry("mine"));
         desk.is_online = true;
         desk.serve("GET", OTHER, text("new"));
-        // No round tells of it.
+        // No round can find the change.
         desk.serve("GET", FEED, answer(503, &[("retry-after", "600")], ""));
         if waits {
             desk.after(5);
@@ -108,7 +108,7 @@ fn location_and_content_location_of_the_same_origin_are_invalidated() {
 }
 
 #[test]
-fn a_changed_feed_is_asked_for_and_kept_for_applications_without_a_network() {
+fn changed_feed_is_fetched_again_and_kept_for_offline_use() {
     let mut desk = desk();
     desk.serve("PATCH", FEED, answer(204, &[], ""));
     assert_eq!(desk.ask("PATCH", FEED, &[], "x").status, 204);
@@ -129,18 +129,18 @@ fn a_changed_feed_is_asked_for_and_kept_for_applications_without_a_network() {
 }
 
 #[test]
-fn an_answer_that_was_asked_for_before_a_change_is_not_stored() {
+fn response_to_a_request_from_before_a_change_is_not_stored() {
     for at in [LINKED, MEDIA] {
         let mut desk = desk();
         let id = desk.gateway.interceptor.keepings().next().unwrap().id;
         let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
         desk.take(&step);
-        // The round asks for the feed, and then for what it links to.
+        // The round requests the feed, and then its links.
         let begun = desk.begin();
         desk.carry_out(begun);
         let begun = desk.begin();
         assert!(begun.0.iter().any(|task| task.location.as_str() == at));
-        // It is changed meanwhile; the answers are from before that.
+        // The resource is changed meanwhile, so the responses are outdated.
         desk.serve("PUT", at, answer(204, &[], ""));
         assert_eq!(desk.ask("PUT", at, &[], "new").status, 204);
         desk.carry_out(begun);

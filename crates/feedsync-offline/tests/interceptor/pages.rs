@@ -1,4 +1,4 @@
-//! Feeds of several pages, and members that come and go with them (BITSY 2.1.1, 2.1.3, R-B12, R-B21).
+//! Paged feeds, and members that appear and disappear with their pages (BITSY 2.1.1, 2.1.3, R-B12, R-B21).
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn desk() -> Desk {
 }
 
 #[test]
-fn a_page_is_read_as_the_feed_is() {
+fn page_is_processed_like_the_feed() {
     let mut desk = desk();
     assert_eq!(
         desk.lines(),
@@ -48,7 +48,7 @@ fn a_page_is_read_as_the_feed_is() {
     );
     desk.go_offline();
     assert_eq!(desk.get(ON_SECOND).body, "linked");
-    // Members on it can be edited, and new ones show on the first page alone.
+    // Members on the second page can be edited, and new ones show on the first page only.
     let b = "http://www.example.com/b";
     assert_eq!(desk.ask("PUT", b, &ATOM, &entry("mine")).status, 200);
     assert_eq!(desk.ask("POST", MEMBERS, &ATOM, &entry("new")).status, 201);
@@ -58,7 +58,7 @@ fn a_page_is_read_as_the_feed_is() {
 }
 
 #[test]
-fn a_page_that_cannot_be_had_takes_nothing_with_it() {
+fn page_that_cannot_be_fetched_keeps_its_resources() {
     for refused in [answer(404, &[], ""), answer(503, &[("retry-after", "60")], "")] {
         let mut desk = desk();
         let mut changed = first();
@@ -73,7 +73,7 @@ fn a_page_that_cannot_be_had_takes_nothing_with_it() {
 }
 
 #[test]
-fn a_link_that_no_page_has_any_more_is_forgotten() {
+fn link_that_no_page_has_any_more_is_removed() {
     let mut desk = desk();
     let mut changed = second("\"s2\"", "b");
     changed.body = changed.body.replace("<link rel='related' href='/on-second'/>", "");
@@ -85,7 +85,7 @@ fn a_link_that_no_page_has_any_more_is_forgotten() {
 }
 
 #[test]
-fn a_page_on_another_server_that_is_away_fails_the_round() {
+fn page_on_an_unreachable_other_server_fails_the_round() {
     let elsewhere = "http://other.example/2";
     let mut desk = Desk::new();
     let body = first().body.replace("/feed/2", elsewhere);
@@ -105,7 +105,7 @@ fn a_page_on_another_server_that_is_away_fails_the_round() {
 }
 
 #[test]
-fn another_collection_takes_the_place_of_the_one_before() {
+fn new_collection_replaces_the_old_one() {
     let mut desk = desk();
     let other = "http://www.example.com/others";
     let body = first().body.replace("/members", "/others");
@@ -122,7 +122,7 @@ fn another_collection_takes_the_place_of_the_one_before() {
 }
 
 #[test]
-fn a_round_that_is_interrupted_by_a_pause_stores_nothing() {
+fn round_interrupted_by_a_pause_stores_nothing() {
     let mut desk = desk();
     let id = desk.gateway.interceptor.keepings().next().unwrap().id;
     desk.serve("GET", SECOND, second("\"s2\"", "changed"));
@@ -139,7 +139,7 @@ fn a_round_that_is_interrupted_by_a_pause_stores_nothing() {
 }
 
 #[test]
-fn answers_of_an_earlier_round_are_not_of_the_next() {
+fn responses_of_an_earlier_round_are_ignored() {
     let mut desk = desk();
     let id = desk.gateway.interceptor.keepings().next().unwrap().id;
     desk.now = desk.now.after(Duration::from_secs(3_600));
@@ -157,7 +157,7 @@ fn answers_of_an_earlier_round_are_not_of_the_next() {
 }
 
 #[test]
-fn a_link_on_another_server_that_is_away_is_asked_for_after_five_minutes() {
+fn link_on_an_unreachable_other_server_is_requested_after_five_minutes() {
     let elsewhere = "http://other.example/1";
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(&format!("<link rel='related' href='{elsewhere}'/>")));
@@ -182,7 +182,7 @@ fn a_link_on_another_server_that_is_away_is_asked_for_after_five_minutes() {
 }
 
 #[test]
-fn a_link_waits_for_the_network_when_the_server_of_the_feed_is_away_too() {
+fn link_waits_for_the_network_when_the_feeds_server_is_unreachable_too() {
     let elsewhere = "http://other.example/1";
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(&format!("<link rel='related' href='{elsewhere}'/>")));

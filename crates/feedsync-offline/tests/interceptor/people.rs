@@ -1,4 +1,4 @@
-//! Who may have what (BITSY 4.3, 4.4).
+//! Access to data by credentials (BITSY 4.3, 4.4).
 
 use feedsync_offline::profile::Profile;
 
@@ -18,7 +18,7 @@ fn subscribed() -> Desk {
 }
 
 #[test]
-fn private_data_is_for_who_registered_the_same_credentials() {
+fn private_data_require_the_registered_credentials() {
     let mut desk = subscribed();
     assert_eq!(desk.ask("GET", FEED, &[ANNA], "").headers["cache-status"], "bitsy; hit; ttl=1800");
     desk.ask("GET", FEED, &[BERT], "");
@@ -37,7 +37,7 @@ fn private_data_is_for_who_registered_the_same_credentials() {
 }
 
 #[test]
-fn two_people_see_neither_the_others_data_nor_the_others_edits() {
+fn two_people_see_neither_each_others_data_nor_edits() {
     let mut desk = subscribed();
     let other = feed(
         "<app:collection href='/members'/><entry><id>urn:b</id><title>b</title>\
@@ -60,7 +60,7 @@ fn two_people_see_neither_the_others_data_nor_the_others_edits() {
 }
 
 #[test]
-fn events_and_errors_are_those_of_who_made_the_edit() {
+fn events_and_errors_belong_to_the_partition_of_the_edit() {
     let mut desk = subscribed();
     desk.is_online = false;
     desk.ask("PUT", MEMBER, &[ANNA], &entry("anna"));
@@ -75,7 +75,7 @@ fn events_and_errors_are_those_of_who_made_the_edit() {
 }
 
 #[test]
-fn an_edit_with_somebodys_credentials_is_not_made_in_the_name_of_the_public() {
+fn edit_with_credentials_is_not_assigned_to_the_public_partition() {
     let mut desk = Desk::with_member();
     desk.go_offline();
     assert_eq!(desk.ask("GET", FEED, &[ANNA], "").status, 200, "what is public is");
@@ -86,7 +86,7 @@ fn an_edit_with_somebodys_credentials_is_not_made_in_the_name_of_the_public() {
 }
 
 #[test]
-fn another_host_gets_no_credentials_and_no_edit_shows_the_headers_of_its_maker() {
+fn other_hosts_get_no_credentials_and_readers_no_request_headers() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed("<link rel='enclosure' href='http://cdn.example/1.mp3'/>"));
     desk.serve("GET", "http://cdn.example/1.mp3", answer(200, &[], "sound"));
@@ -113,7 +113,7 @@ fn another_host_gets_no_credentials_and_no_edit_shows_the_headers_of_its_maker()
 }
 
 #[test]
-fn what_a_server_forbids_to_one_is_forbidden_to_that_one() {
+fn refusal_for_one_partition_is_served_to_that_partition() {
     let mut desk = subscribed();
     let no = [("www-authenticate", "Basic realm=\"gone\""), ("content-type", "text/plain")];
     desk.serve("GET", FEED, answer(401, &no, "ask again"));
@@ -125,7 +125,7 @@ fn what_a_server_forbids_to_one_is_forbidden_to_that_one() {
 }
 
 #[test]
-fn what_a_server_forbids_to_nobody_in_particular_is_for_who_has_credentials() {
+fn refusal_without_credentials_is_not_served_to_requests_with_credentials() {
     let mut desk = Desk::with_member();
     desk.serve("GET", FEED, answer(401, &[("www-authenticate", "Basic realm=\"now\"")], "who?"));
     desk.after(3_600);
@@ -143,10 +143,10 @@ fn what_a_server_forbids_to_nobody_in_particular_is_for_who_has_credentials() {
 }
 
 #[test]
-fn a_secret_of_an_edit_goes_to_no_other_host() {
+fn secrets_of_an_edit_are_not_sent_to_another_host() {
     const ELSEWHERE: &str = "http://other.example/entry";
     const KEY: (&str, &str) = ("x-api-key", "k");
-    // To the letter an edit is sent wherever its server sends it.
+    // In the strict profile an edit follows every redirection of its server.
     let mut desk = Desk::of(Profile::Strict);
     let entries = "<entry><id>urn:a</id><title>a</title><link rel='edit' href='/feed/entry'/></entry>\
         <entry><id>urn:b</id><title>b</title><link rel='edit' href='http://other.example/entry'/></entry>";

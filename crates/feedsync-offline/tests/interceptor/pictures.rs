@@ -1,4 +1,5 @@
-//! Media that may have been made: the gateway compares those that are new in the feed (BITSY 3.5, R-B35).
+//! Media that may have been created: the gateway compares them with the new media in the feed (BITSY 3.5,
+//! R-B35).
 
 use std::time::Duration;
 
@@ -15,8 +16,8 @@ fn picture(name: &str) -> String {
     )
 }
 
-/// A desk where a picture was posted and may have been made, and whose feed lists these; and the address that it has
-/// here.
+/// A desk where a picture was posted and may have been created. Its feed lists these members. Returns the
+/// temporary address, too.
 fn posted_picture(names: &[&str]) -> (Desk, String) {
     let mut desk = Desk::with_member();
     desk.is_online = false;
@@ -35,7 +36,7 @@ fn posted_picture(names: &[&str]) -> (Desk, String) {
 }
 
 #[test]
-fn a_picture_is_found_among_those_that_are_new_in_the_feed() {
+fn picture_is_found_among_the_new_media_of_the_feed() {
     let (mut desk, pending) = posted_picture(&["one", "two", "three"]);
     desk.serve("GET", "http://www.example.com/one.png", answer(200, &[], "another"));
     desk.serve("GET", "http://www.example.com/two.png", answer(410, &[], "picture"));
@@ -52,7 +53,7 @@ fn a_picture_is_found_among_those_that_are_new_in_the_feed() {
 }
 
 #[test]
-fn a_picture_that_is_none_of_those_is_sent_again() {
+fn picture_that_is_not_among_them_is_sent_again() {
     for names in [&[] as &[&str], &["one"]] {
         let (mut desk, pending) = posted_picture(names);
         desk.serve("GET", "http://www.example.com/one.png", answer(200, &[], "another"));

@@ -1,4 +1,4 @@
-//! Redirections of edits, and answers that put an edit in doubt (BITSY 3.5, R-B33, R-B43).
+//! Redirections of edits, and responses that put an edit in doubt (BITSY 3.5, R-B33, R-B43).
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const PORTAL: &str = "http://portal.example/login";
 const ATOM: (&str, &str) = ("content-type", "application/atom+xml;type=entry");
 const SERVED: (&str, &str) = ("content-type", "application/atom+xml");
 
-/// A desk where an edit waits that was made without a network, and whose subscription is paused.
+/// A desk with a waiting edit that was made without a network, and with a paused subscription.
 fn edited(profile: Profile, method: &str, url: &str) -> Desk {
     let mut desk = Desk::of(profile);
     desk.serve("GET", FEED, feed(EDITABLE));
@@ -42,13 +42,13 @@ fn post() -> Desk {
     edited(Profile::Resilient, "POST", MEMBERS)
 }
 
-/// The edits that arrived since the last time, without the questions after them.
+/// Edits that arrived since the last call, without the checks after them.
 fn sent(desk: &mut Desk) -> Vec<String> {
     desk.lines().into_iter().filter(|line| !line.starts_with("GET")).collect()
 }
 
 #[test]
-fn an_edit_follows_ten_redirections() {
+fn edit_follows_ten_redirections() {
     let step = |number: usize| format!("http://www.example.com/hop{number}");
     for hops in [HOPS, HOPS + 1] {
         let mut desk = put();
@@ -68,7 +68,7 @@ fn an_edit_follows_ten_redirections() {
 }
 
 #[test]
-fn the_third_redirection_to_another_origin_is_the_word_of_the_server() {
+fn third_redirection_to_another_origin_is_final() {
     let mut desk = put();
     desk.serve("PUT", MEMBER, answer(307, &[("location", PORTAL)], ""));
     desk.serve("PUT", PORTAL, answer(204, &[], ""));
@@ -80,7 +80,7 @@ fn the_third_redirection_to_another_origin_is_the_word_of_the_server() {
     desk.after(600);
     assert_eq!((waiting(&desk), desk.errors()), (0, vec![format!("307 PUT {MEMBER}")]));
     assert!(!desk.arrived.iter().any(|arrived| arrived.line.contains("portal")));
-    // To the letter the edit goes there.
+    // In the strict profile the edit is sent there.
     let mut desk = edited(Profile::Strict, "PUT", MEMBER);
     desk.serve("PUT", MEMBER, answer(307, &[("location", PORTAL)], ""));
     desk.serve("PUT", PORTAL, answer(204, &[], ""));
@@ -90,7 +90,7 @@ fn the_third_redirection_to_another_origin_is_the_word_of_the_server() {
 }
 
 #[test]
-fn a_post_is_repeated_where_the_status_says_so() {
+fn post_is_repeated_after_307_and_308_only() {
     for (status, is_repeated) in
         [(301, false), (302, false), (303, false), (307, true), (308, true)]
     {
@@ -107,7 +107,7 @@ fn a_post_is_repeated_where_the_status_says_so() {
 }
 
 #[test]
-fn a_put_and_a_deletion_are_repeated_but_after_a_303() {
+fn put_and_deletion_are_repeated_except_after_a_303() {
     for method in ["PUT", "DELETE"] {
         for (status, is_repeated) in
             [(301, true), (302, true), (303, false), (307, true), (308, true)]
@@ -125,10 +125,10 @@ fn a_put_and_a_deletion_are_repeated_but_after_a_303() {
 }
 
 #[test]
-fn the_answer_elsewhere_says_what_became_of_a_post() {
+fn response_at_the_redirection_target_is_the_result_of_a_post() {
     let listed =
         format!("{EDITABLE}<entry><id>urn:new</id><link rel='edit' href='/feed/9'/></entry>");
-    // An entry is the member; anything else says that there is one.
+    // An entry is the member. Any other response only confirms that there is one.
     for (kind, body, member) in [
         ("application/atom+xml", entry("new"), THERE),
         ("text/plain", "done".to_owned(), "http://www.example.com/feed/9"),
@@ -149,7 +149,7 @@ fn the_answer_elsewhere_says_what_became_of_a_post() {
 }
 
 #[test]
-fn the_question_elsewhere_is_redirected_so_far_and_then_asked_of_the_feed() {
+fn result_request_follows_limited_redirections_and_then_checks_the_feed() {
     let mut desk = post();
     desk.serve("POST", MEMBERS, answer(303, &[("location", "/there")], ""));
     desk.serve("GET", THERE, answer(302, &[("location", "/there")], ""));
@@ -163,7 +163,7 @@ fn the_question_elsewhere_is_redirected_so_far_and_then_asked_of_the_feed() {
     }
     let begun = desk.begin();
     assert_eq!(begun.0[0].location.as_str(), FEED);
-    // One that says nowhere is asked of the feed at once.
+    // A redirection without an address leads to a check of the feed at once.
     let mut desk = post();
     desk.serve("POST", MEMBERS, answer(303, &[("location", "/there")], ""));
     desk.serve("GET", THERE, answer(302, &[], ""));
@@ -176,20 +176,20 @@ fn the_question_elsewhere_is_redirected_so_far_and_then_asked_of_the_feed() {
 }
 
 #[test]
-fn a_refused_question_elsewhere_claims_that_the_edit_was_carried_out() {
+fn failed_result_request_counts_as_confirmation_of_the_edit() {
     let mut desk = post();
     desk.serve("POST", MEMBERS, answer(303, &[("location", "/there")], ""));
     desk.serve("GET", THERE, answer(404, &[], ""));
     desk.run();
-    // It was seen to be missing, and claimed again: the server has made something of it.
+    // The edit was not found and was confirmed again, so the server has made something of it.
     assert_eq!(count(&mut desk, &format!("POST {MEMBERS}")), 2);
     assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
 }
 
 #[test]
-fn an_answer_in_place_of_the_server_puts_an_edit_in_doubt() {
+fn gateway_errors_put_an_edit_in_doubt() {
     for status in [408, 502, 504] {
-        // A new member is looked for after half a minute: the server itself may be at it.
+        // A new member is checked after 30 s, because the server itself may still be processing it.
         let mut desk = post();
         desk.serve("POST", MEMBERS, answer(status, &[], ""));
         desk.run();
@@ -205,7 +205,7 @@ fn an_answer_in_place_of_the_server_puts_an_edit_in_doubt() {
         desk.after(10);
         assert_eq!(desk.lines()[0], format!("GET {MEMBER}"), "{status}");
     }
-    // The server itself did nothing.
+    // A 503 means that the server itself did nothing.
     let mut desk = post();
     desk.serve("POST", MEMBERS, answer(503, &[], ""));
     desk.run();
@@ -215,7 +215,7 @@ fn an_answer_in_place_of_the_server_puts_an_edit_in_doubt() {
 }
 
 #[test]
-fn a_post_has_one_key_however_often_it_is_sent() {
+fn post_has_the_same_idempotency_key_in_each_attempt() {
     let mut desk = post();
     desk.serve("POST", MEMBERS, answer(503, &[], ""));
     desk.after(60);
@@ -235,7 +235,7 @@ fn a_post_has_one_key_however_often_it_is_sent() {
 }
 
 #[test]
-fn a_look_asks_for_what_is_there_now() {
+fn check_requests_an_uncached_response() {
     let mut desk = post();
     desk.serve("POST", MEMBERS, answer(504, &[], ""));
     desk.run();

@@ -1,4 +1,4 @@
-//! Responses that a server says are as they were (RFC 9111 3.2, 4.2.3, 4.3.3, 4.3.4).
+//! Responses that a server has validated (RFC 9111 3.2, 4.2.3, 4.3.3, 4.3.4).
 
 use http::HeaderName;
 
@@ -8,10 +8,10 @@ const LINK: &str = "http://www.example.com/one";
 const PARTS: &str =
     "<entry><id>urn:a</id><title>a</title><link rel='related' href='/one'/></entry>";
 
-/// An hour, which is as long as a subscription waits at most.
+/// One hour in seconds, which exceeds the interval of a subscription.
 const ROUND: u64 = 3_600;
 
-/// A gateway that has stored this answer to what a feed links to.
+/// A gateway that has stored a response with these headers for a linked resource.
 fn with_link(headers: &[(&str, &str)]) -> Desk {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(PARTS));
@@ -30,7 +30,7 @@ fn value(desk: &mut Desk, url: &str, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_304_renews_the_stored_headers_of_a_feed_and_of_a_link() {
+fn response_304_renews_the_stored_headers_of_feeds_and_links() {
     for url in [FEED, LINK] {
         let stored = [("etag", "\"1\""), ("cache-control", "max-age=5"), ("x-kept", "1")];
         let mut desk = with_link(&stored);
@@ -62,7 +62,7 @@ fn a_304_renews_the_stored_headers_of_a_feed_and_of_a_link() {
 }
 
 #[test]
-fn a_304_with_another_strong_tag_has_the_resource_fetched_whole() {
+fn response_304_with_another_strong_tag_causes_a_full_fetch() {
     let mut desk = with_link(&[("etag", "\"1\"")]);
     desk.serve("GET", LINK, answer(304, &[("etag", "\"2\""), ("x-new", "1")], ""));
     desk.after(ROUND);
@@ -77,7 +77,7 @@ fn a_304_with_another_strong_tag_has_the_resource_fetched_whole() {
 }
 
 #[test]
-fn the_age_adds_up_and_begins_anew_with_a_304() {
+fn age_adds_up_and_restarts_with_a_304() {
     let mut desk = with_link(&[("etag", "\"1\""), ("age", "100")]);
     assert_eq!(value(&mut desk, LINK, "age").as_deref(), Some("100"));
     desk.now = desk.now.after(std::time::Duration::from_secs(50));
@@ -94,7 +94,7 @@ fn the_age_adds_up_and_begins_anew_with_a_304() {
 }
 
 #[test]
-fn the_time_under_way_is_part_of_the_age() {
+fn time_in_transit_is_part_of_the_age() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     desk.subscribe(&[], &[]);
@@ -106,7 +106,7 @@ fn the_time_under_way_is_part_of_the_age() {
 }
 
 #[test]
-fn a_coding_that_the_gateway_cannot_make_is_asked_of_the_server_or_refused() {
+fn coding_that_the_gateway_cannot_make_is_forwarded_or_refused() {
     let mut desk = with_link(&[("etag", "\"1\"")]);
     let ask = |desk: &mut Desk, accepted: &str| {
         let got = desk.ask("GET", LINK, &[("accept-encoding", accepted)], "");

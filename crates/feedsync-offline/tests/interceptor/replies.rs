@@ -1,4 +1,4 @@
-//! Responses that the gateway composes itself, and conditions of requests.
+//! Responses that the gateway creates itself, and conditions of requests.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const MEMBERS: &str = "http://www.example.com/members";
 const ATOM: (&str, &str) = ("content-type", "application/atom+xml;type=entry");
 const SERVED: (&str, &str) = ("content-type", "application/atom+xml");
 
-/// A desk without a network, with a feed and a member of this entity tag.
+/// A desk without a network, with a feed and a member that has an entity tag.
 fn offline(profile: Profile) -> Desk {
     let mut desk = Desk::of(profile);
     desk.serve("GET", FEED, feed(EDITABLE));
@@ -29,7 +29,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn an_address_that_is_not_stored_is_a_problem_with_the_status_504() {
+fn missing_address_returns_504_as_a_problem_document() {
     let mut desk = offline(Profile::Resilient);
     let got = desk.get("http://www.example.com/else?secret=1");
     assert_eq!(got.status, 504);
@@ -45,7 +45,7 @@ fn an_address_that_is_not_stored_is_a_problem_with_the_status_504() {
 }
 
 #[test]
-fn refusals_say_why_and_are_not_stored() {
+fn refusals_name_the_reason_and_are_not_stored() {
     let mut desk = offline(Profile::Resilient);
     let got = desk.ask("GET", FEED, &[("accept", "text/html")], "");
     assert_eq!((got.status, header(&got, "cache-control")), (406, Some("no-store")));
@@ -62,7 +62,7 @@ fn refusals_say_why_and_are_not_stored() {
 }
 
 #[test]
-fn options_name_the_methods_and_what_a_collection_takes() {
+fn options_name_the_methods_and_the_accepted_media_type() {
     let mut desk = offline(Profile::Resilient);
     for (url, takes) in
         [(FEED, None), (MEMBER, None), (MEMBERS, Some("application/atom+xml;type=entry"))]
@@ -75,7 +75,7 @@ fn options_name_the_methods_and_what_a_collection_takes() {
 }
 
 #[test]
-fn an_edit_is_acknowledged_with_what_it_carries() {
+fn edit_is_acknowledged_with_its_content() {
     for (profile, has_location) in [(Profile::Resilient, true), (Profile::Strict, false)] {
         let mut desk = offline(profile);
         let made = desk.ask("POST", MEMBERS, &[ATOM, ("x-mine", "1")], &entry("new"));
@@ -98,7 +98,7 @@ fn an_edit_is_acknowledged_with_what_it_carries() {
 }
 
 #[test]
-fn a_put_is_taken_if_its_conditions_are_met() {
+fn put_is_accepted_if_its_conditions_are_met() {
     for (conditions, is_met) in [
         (vec![], true),
         (vec![("if-match", "\"e1\"")], true),
@@ -118,7 +118,7 @@ fn a_put_is_taken_if_its_conditions_are_met() {
         let status = desk.ask("PUT", MEMBER, &headers, &entry("x")).status;
         assert_eq!(status, if is_met { 200 } else { 412 }, "{conditions:?}");
     }
-    // Of what is not known, nothing is.
+    // Conditions on an unknown representation.
     let mut desk = Desk::with_member();
     desk.go_offline();
     for (condition, status) in [("if-match", 412), ("if-none-match", 200)] {
@@ -128,7 +128,7 @@ fn a_put_is_taken_if_its_conditions_are_met() {
 }
 
 #[test]
-fn headers_of_a_request_that_are_not_about_its_bytes_do_not_wait_with_it() {
+fn only_headers_about_the_body_are_stored_with_an_edit() {
     let mut desk = offline(Profile::Resilient);
     let headers = [
         ATOM,
@@ -152,7 +152,7 @@ fn headers_of_a_request_that_are_not_about_its_bytes_do_not_wait_with_it() {
 }
 
 #[test]
-fn an_edit_that_is_given_up_is_gone_with_what_was_made_on_it() {
+fn discarded_edit_is_removed_with_those_that_build_on_it() {
     let mut desk = offline(Profile::Resilient);
     let made = desk.ask("POST", MEMBERS, &[ATOM], &entry("new"));
     let pending = made.headers["location"].to_str().unwrap().to_owned();
@@ -172,7 +172,7 @@ fn an_edit_that_is_given_up_is_gone_with_what_was_made_on_it() {
 }
 
 #[test]
-fn an_edit_that_is_being_sent_is_not_given_up() {
+fn edit_that_is_being_sent_is_not_discarded() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("mine")).status, 200);
@@ -183,7 +183,7 @@ fn an_edit_that_is_being_sent_is_not_given_up() {
     assert!(desk.gateway.interceptor.discard(EditId(1)).changes.is_empty());
     assert!(desk.gateway.interceptor.hurry(EditId(1)).changes.is_empty());
     desk.restart();
-    // Nobody is told of it any more, and it may have arrived.
+    // The edit is removed, and it may have arrived.
     let step = desk.gateway.interceptor.discard(EditId(1));
     desk.take(&step);
     assert_eq!(desk.gateway.interceptor.edits().count(), 0);
@@ -191,7 +191,7 @@ fn an_edit_that_is_being_sent_is_not_given_up() {
 }
 
 #[test]
-fn edits_that_were_put_off_are_tried_at_once_when_somebody_wants_it() {
+fn put_off_edits_are_tried_at_once_on_request() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("mine")).status, 200);

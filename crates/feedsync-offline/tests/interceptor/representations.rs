@@ -1,11 +1,11 @@
-//! What applications read (BITSY 3, 3.1).
+//! Representations that applications read (BITSY 3, 3.1).
 
 use crate::desk::{Desk, EDITABLE, FEED, answer, entry, feed};
 
 const MEMBER: &str = "http://www.example.com/feed/entry";
 
 #[test]
-fn what_is_not_stored_is_asked_of_its_server_and_nothing_of_it_is_kept() {
+fn missing_resources_are_forwarded_and_not_stored() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     desk.subscribe(&[], &[]);
@@ -18,7 +18,7 @@ fn what_is_not_stored_is_asked_of_its_server_and_nothing_of_it_is_kept() {
 }
 
 #[test]
-fn what_is_stored_is_answered_from_here_with_a_network_too() {
+fn stored_resources_are_answered_locally_with_a_network() {
     let mut desk = Desk::with_member();
     desk.lines();
     let got = desk.ask("GET", FEED, &[("cache-control", "no-cache, max-age=0")], "");
@@ -31,7 +31,7 @@ fn what_is_stored_is_answered_from_here_with_a_network_too() {
 }
 
 #[test]
-fn what_can_be_done_is_told_without_a_network_alone() {
+fn options_are_answered_locally_only_without_a_network() {
     let mut desk = Desk::with_member();
     desk.serve("OPTIONS", FEED, answer(200, &[("allow", "GET")], ""));
     assert_eq!(desk.ask("OPTIONS", FEED, &[], "").headers["allow"], "GET", "by its server");
@@ -47,7 +47,7 @@ fn what_can_be_done_is_told_without_a_network_alone() {
 }
 
 #[test]
-fn a_variant_that_is_not_stored_is_refused_without_a_network() {
+fn variant_that_is_not_stored_is_refused_without_a_network() {
     let mut desk = Desk::with_member();
     let wants = [("accept", "text/html")];
     desk.lines();
@@ -91,7 +91,7 @@ fn edits_show_in_the_feed_from_their_acknowledgement() {
 }
 
 #[test]
-fn what_is_no_entry_is_taken_and_does_not_show() {
+fn invalid_entry_is_accepted_and_not_shown() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     let atom = [("content-type", "application/atom+xml;type=entry")];
@@ -103,7 +103,7 @@ fn what_is_no_entry_is_taken_and_does_not_show() {
 }
 
 #[test]
-fn media_go_with_their_media_link_entry() {
+fn media_are_deleted_with_their_media_link_entry() {
     let mut desk = Desk::new();
     let parts = "<app:collection href='/members'/><entry><id>urn:m</id>\
         <link rel='edit' href='/m'/><link rel='edit-media' href='/m.png'/>\
@@ -123,7 +123,7 @@ fn media_go_with_their_media_link_entry() {
 }
 
 #[test]
-fn conditions_of_applications_are_about_what_they_were_shown() {
+fn conditions_refer_to_the_shown_representation() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     let atom = ("content-type", "application/atom+xml;type=entry");
@@ -136,7 +136,7 @@ fn conditions_of_applications_are_about_what_they_were_shown() {
 }
 
 #[test]
-fn a_feed_with_edits_says_of_its_bytes_what_is_true_of_them() {
+fn feed_with_edits_has_its_own_tag_and_no_digests() {
     let mut desk = Desk::new();
     let mut served = feed(EDITABLE);
     let digests = ["content-digest", "content-md5", "digest", "repr-digest"];
@@ -153,7 +153,7 @@ fn a_feed_with_edits_says_of_its_bytes_what_is_true_of_them() {
     let before = desk.get(FEED);
     assert!(!digests.iter().any(|name| before.headers.contains_key(*name)));
     assert_eq!(desk.get(FEED).headers["etag"], before.headers["etag"]);
-    // The edit waits on, and the feed is found to be as it was, later.
+    // The edit still waits, and the feed is validated later.
     desk.serve("PUT", MEMBER, answer(503, &[], ""));
     desk.serve("GET", FEED, answer(304, &[], ""));
     desk.is_online = true;
@@ -164,7 +164,7 @@ fn a_feed_with_edits_says_of_its_bytes_what_is_true_of_them() {
 }
 
 #[test]
-fn a_member_that_was_deleted_shows_as_gone_until_the_feed_lacks_it() {
+fn deleted_member_is_gone_until_the_feed_lacks_it() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     let served = [("content-type", "application/atom+xml")];
@@ -183,13 +183,13 @@ fn a_member_that_was_deleted_shows_as_gone_until_the_feed_lacks_it() {
     assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
     desk.go_offline();
     assert_eq!(desk.get(MEMBER).status, 410);
-    // Without a network nobody can judge it, and it was deleted (3.3).
+    // Without a network the deletion counts (3.3).
     assert_eq!(desk.ask("PUT", MEMBER, &[], &entry("back")).status, 410);
     assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
 }
 
 #[test]
-fn a_member_that_was_put_shows_until_the_feed_has_it() {
+fn replaced_member_is_shown_until_the_feed_has_it() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     let served = [("content-type", "application/atom+xml")];
@@ -225,7 +225,7 @@ fn malformed_atom_is_an_error_and_is_not_stored() {
 }
 
 #[test]
-fn malformed_atom_in_the_answer_to_an_edit_is_not_shown() {
+fn malformed_atom_in_the_response_to_an_edit_is_not_shown() {
     for (body, shown) in [(entry("theirs"), entry("theirs")), ("<entry".to_owned(), entry("mine"))]
     {
         let mut desk = Desk::with_member();
@@ -239,7 +239,7 @@ fn malformed_atom_in_the_answer_to_an_edit_is_not_shown() {
 }
 
 #[test]
-fn a_deletion_after_an_edit_that_waits_is_of_what_that_was_made_on() {
+fn deletion_after_a_waiting_edit_has_the_base_of_that_edit() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     let served = [("content-type", "application/atom+xml"), ("etag", "\"e1\"")];

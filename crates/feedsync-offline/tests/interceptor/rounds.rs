@@ -1,4 +1,4 @@
-//! What is fetched in the background (BITSY 2.1.3).
+//! Background rounds (BITSY 2.1.3).
 
 use feedsync_offline::interceptor::{Outcome, Policy};
 use feedsync_offline::profile::Profile;
@@ -10,7 +10,7 @@ use crate::desk::{Desk, EDITABLE, FEED, answer, entry, feed};
 const ONE: &str = "http://www.example.com/1";
 
 #[test]
-fn every_failure_pauses_with_its_request_and_its_answer() {
+fn every_failure_pauses_and_records_its_request_and_response() {
     for status in [202, 204, 206, 401, 404, 410, 500, 503] {
         let mut desk = Desk::new();
         desk.serve("GET", FEED, answer(status, &[("x-why", "so")], "because"));
@@ -31,7 +31,7 @@ fn every_failure_pauses_with_its_request_and_its_answer() {
     }
 }
 
-/// Why the only subscription is paused.
+/// Reason why the only subscription is paused.
 fn failure(desk: &Desk) -> Option<String> {
     let keeping = desk.gateway.interceptor.keepings().last().unwrap();
     let failure = keeping.subscription.failure()?;
@@ -39,7 +39,7 @@ fn failure(desk: &Desk) -> Option<String> {
 }
 
 #[test]
-fn a_page_of_another_server_that_is_away_pauses_with_an_error() {
+fn page_of_an_unreachable_other_server_pauses_with_an_error() {
     let next = "http://elsewhere.example/page";
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(&format!("<link rel='next' href='{next}'/>")));
@@ -59,7 +59,7 @@ fn a_page_of_another_server_that_is_away_pauses_with_an_error() {
     assert_eq!(failure(&desk), why);
     desk.restart();
     assert_eq!(failure(&desk), why, "it is stored");
-    // Who pauses it is the reason from then on, and who resumes it begins anew.
+    // A pause by an application replaces the reason, and resuming begins a new round.
     let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
     desk.take(&step);
     assert_eq!((desk.state(), failure(&desk)), (State::Paused, why));
@@ -72,7 +72,7 @@ fn a_page_of_another_server_that_is_away_pauses_with_an_error() {
 }
 
 #[test]
-fn what_is_no_feed_is_an_error_of_the_server() {
+fn response_that_is_not_a_feed_is_an_error() {
     for (kind, body) in [
         ("application/atom+xml", "<feed xmlns='http://www.w3.org/2005/Atom'>"),
         ("application/atom+xml", "<entry xmlns='http://www.w3.org/2005/Atom'/>"),
@@ -88,7 +88,7 @@ fn what_is_no_feed_is_an_error_of_the_server() {
 }
 
 #[test]
-fn a_network_that_goes_leaves_the_round_where_it_is_and_is_no_event() {
+fn lost_network_suspends_the_round_without_an_event() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed("<link rel='related' href='/1'/>"));
     desk.serve("GET", ONE, answer(200, &[], "one"));
@@ -105,7 +105,7 @@ fn a_network_that_goes_leaves_the_round_where_it_is_and_is_no_event() {
 }
 
 #[test]
-fn what_is_followed_is_stored_before_the_feed_shows_it() {
+fn followed_resources_are_stored_before_the_feed_shows_them() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(""));
     desk.subscribe(&["related"], &[]);
@@ -136,7 +136,7 @@ fn what_is_followed_is_stored_before_the_feed_shows_it() {
 }
 
 #[test]
-fn a_link_that_cannot_be_had_keeps_nothing_else_back() {
+fn link_that_cannot_be_fetched_does_not_stop_the_others() {
     let mut desk = Desk::new();
     let links = "<link rel='related' href='/gone'/><link rel='related' href='/1'/>";
     desk.serve("GET", FEED, feed(links));
@@ -151,7 +151,7 @@ fn a_link_that_cannot_be_had_keeps_nothing_else_back() {
 }
 
 #[test]
-fn what_is_to_be_asked_for_later_is_asked_for_then_and_alone() {
+fn linked_resource_with_retry_after_is_fetched_then_and_alone() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed("<link rel='related' href='/1'/>"));
     desk.serve("GET", ONE, answer(503, &[("retry-after", "120")], ""));
@@ -168,7 +168,7 @@ fn what_is_to_be_asked_for_later_is_asked_for_then_and_alone() {
 }
 
 #[test]
-fn somebody_elses_server_that_is_away_keeps_no_feed_back() {
+fn unreachable_other_server_does_not_delay_the_feed() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed("<link rel='related' href='http://away.example/'/>"));
     desk.subscribe(&["related"], &[]);
@@ -200,7 +200,7 @@ fn somebody_elses_server_that_is_away_keeps_no_feed_back() {
 }
 
 #[test]
-fn redirections_are_followed_remembered_and_bounded() {
+fn redirections_are_followed_stored_and_limited() {
     let mut desk = Desk::new();
     let other = "http://www.example.com/other";
     desk.serve("GET", FEED, answer(301, &[("location", "/other")], ""));
@@ -223,7 +223,7 @@ fn redirections_are_followed_remembered_and_bounded() {
 }
 
 #[test]
-fn what_is_still_right_is_not_sent_again_and_says_when_it_was_asked_for() {
+fn unchanged_feed_is_validated_and_its_date_is_stored() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed("<entry><id>a</id></entry>"));
     desk.subscribe(&[], &[]);
@@ -245,7 +245,7 @@ fn what_is_still_right_is_not_sent_again_and_says_when_it_was_asked_for() {
 }
 
 #[test]
-fn a_page_of_a_portal_is_not_taken_for_the_feed() {
+fn page_of_a_captive_portal_is_not_taken_for_the_feed() {
     let mut desk = Desk::with_member();
     let portal = answer(200, &[("content-type", "text/html")], "<p>sign in</p>");
     desk.serve("GET", FEED, portal);
@@ -258,7 +258,7 @@ fn a_page_of_a_portal_is_not_taken_for_the_feed() {
 }
 
 #[test]
-fn nothing_leaves_while_the_network_is_not_to_be_used() {
+fn requests_are_not_sent_when_the_policy_is_offline() {
     let mut desk = Desk::with_member();
     desk.lines();
     let step = desk.gateway.interceptor.set_policy(Policy::Offline);
@@ -277,7 +277,7 @@ fn nothing_leaves_while_the_network_is_not_to_be_used() {
 }
 
 #[test]
-fn what_was_deleted_here_and_is_in_the_feed_still_stops_nothing() {
+fn member_deleted_here_and_still_listed_does_not_fail_the_round() {
     let mut desk = Desk::new();
     let member = "http://www.example.com/feed/entry";
     desk.serve("GET", FEED, feed(EDITABLE));
@@ -294,7 +294,7 @@ fn what_was_deleted_here_and_is_in_the_feed_still_stops_nothing() {
     desk.run();
     assert!(desk.lines().contains(&format!("GET {member}")));
     assert_eq!((desk.state(), desk.errors()), (State::Waiting, Vec::new()));
-    // Who goes on saying so is wrong.
+    // A server that still lists the deleted member later is wrong.
     desk.after(24 * 60 * 60);
     assert_eq!((desk.state(), desk.errors()), (State::Paused, vec![format!("410 GET {member}")]));
 }
@@ -321,7 +321,7 @@ fn pausing_stops_the_round_and_resuming_begins_another() {
 }
 
 #[test]
-fn the_letter_stores_what_a_server_says_instead() {
+fn strict_profile_stores_error_responses() {
     for (profile, status, shown) in [
         (Profile::Strict, 404, 404),
         (Profile::Strict, 500, 200),
@@ -346,7 +346,7 @@ fn the_letter_stores_what_a_server_says_instead() {
 }
 
 #[test]
-fn rss_and_json_feed_are_read_and_not_edited() {
+fn rss_and_json_feed_are_read_and_cannot_be_edited() {
     let rss = "<rss version='2.0'><channel><title>t</title><item><title>one</title>\
         <enclosure url='/1' type='audio/mpeg' length='5'/></item></channel></rss>";
     let json = "{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"t\",\"items\":[{\
@@ -370,7 +370,7 @@ fn rss_and_json_feed_are_read_and_not_edited() {
     assert_eq!(desk.state(), State::Paused);
 }
 
-/// Subscribes through a proxy whose configuration is this.
+/// Subscribes through a proxy with this configuration.
 fn with_proxy(kind: &str, configuration: &str) -> Desk {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(""));
@@ -387,7 +387,7 @@ fn with_proxy(kind: &str, configuration: &str) -> Desk {
 const PROXY: &str = "http://www.example.com/proxy.xml";
 
 #[test]
-fn the_configuration_of_a_proxy_comes_first_and_is_known_after_a_restart() {
+fn proxy_configuration_is_fetched_first_and_restored_after_a_restart() {
     let configuration = "<proxy xmlns='http://purl.org/BITSY'>\
         <namespace urlPrefix='http://www.example.com/xd/'>\
         <xd xmlns='http://purl.org/BITSY/xdp'/></namespace></proxy>";
@@ -403,7 +403,7 @@ fn the_configuration_of_a_proxy_comes_first_and_is_known_after_a_restart() {
 }
 
 #[test]
-fn a_configuration_that_is_none_pauses_with_an_error_at_its_address() {
+fn invalid_configuration_pauses_with_an_error_at_its_address() {
     for (kind, configuration) in [
         ("application/x-bitsy-proxy-config+xml", "<proxy"),
         ("application/x-bitsy-proxy-config+xml", "<proxy xmlns='http://purl.org/BITSY'/>"),

@@ -1,5 +1,5 @@
-//! One schedule: applications that read and edit, networks that come and go, servers that fail, gateways that
-//! crash; then a lull. What must be true after it is in [`crate::truth`].
+//! One schedule: applications read and edit, networks fail, servers fail, and gateways crash. A calm phase
+//! follows. The conditions after it are in [`crate::truth`].
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub(crate) struct World {
     pub(crate) origin: Origin,
     pub(crate) gateways: Vec<Gateway>,
     is_up: Vec<bool>,
-    /// What applications of each gateway know of: where members are.
+    /// Addresses of members that the applications of each gateway know.
     known: Vec<BTreeSet<String>>,
     pub(crate) acknowledged: Vec<Acknowledged>,
     next_words: u32,
@@ -57,7 +57,7 @@ pub(crate) struct World {
     is_traced: bool,
 }
 
-/// Nobody pauses a subscription here: one that is paused says what it failed at, and that is a recorded error (2.1.3).
+/// Subscriptions are paused by failures only, and each failure is a recorded error (2.1.3).
 fn paused_for_a_reason(gateway: &Gateway) {
     let keepings = gateway.interceptor.keepings().map(|keeping| &keeping.subscription);
     for subscription in keepings.filter(|it| it.state() == State::Paused) {
@@ -154,7 +154,7 @@ impl World {
         self.gateways[gateway].crash(kept);
     }
 
-    /// Writes a step; sometimes the process ends before or after. Whether it goes on.
+    /// Writes a step. Sometimes the process ends before or after. Returns whether it continues.
     fn write(&mut self, gateway: usize, step: &Step) -> bool {
         let ends = self.crashes && self.is_rough;
         if ends && self.random.random_bool(0.01) {
@@ -169,7 +169,7 @@ impl World {
         true
     }
 
-    /// What an application does that edits.
+    /// Makes a random edit of an application.
     fn edit(&mut self, gateway: usize) {
         let targets: Vec<String> = self.known[gateway].iter().cloned().collect();
         let target = targets.choose(&mut self.random).cloned();
@@ -202,7 +202,7 @@ impl World {
                     self.known[gateway].remove(at);
                 }
             }
-            // Nobody acknowledges what is passed on but its server.
+            // Only the server acknowledges a request that is forwarded.
             Decision::Pass => {}
             Decision::Take(proposed) => {
                 let entity = entity(&self.gateways[gateway]);
@@ -298,7 +298,7 @@ impl World {
         self.acknowledged.push(Acknowledged { gateway, method, words, resource, is_heard });
     }
 
-    /// An application reads the feed, and learns of members.
+    /// Reads the feed as an application, which learns the addresses of members.
     fn read(&mut self, gateway: usize) {
         self.trace(|| format!("{gateway} reads"));
         let Some(feed) = self.get(gateway, FEED) else { return };
@@ -312,7 +312,7 @@ impl World {
             assert!(seen.insert(words.clone()) || is_doubtful(), "{words} shows twice");
             self.known[gateway].extend(place);
         }
-        // What was acknowledged here and never sent shows, if nothing was done to it later.
+        // An acknowledged edit that was never sent is shown, unless a later edit replaced it.
         for edit in self.gateways[gateway].interceptor.edits() {
             let asked = &edit.asked;
             let last = self.gateways[gateway]
@@ -333,7 +333,7 @@ impl World {
         }
     }
 
-    /// What a gateway shows of an address without asking anybody.
+    /// The representation that a gateway shows without asking a server.
     pub(crate) fn get(&self, gateway: usize, at: &str) -> Option<Vec<u8>> {
         let location: Location = at.parse().unwrap();
         let of = &self.gateways[gateway];
@@ -356,7 +356,7 @@ impl World {
         }
     }
 
-    /// A gateway begins what is due, and some of what is under way ends.
+    /// Begins due tasks of a gateway and completes some of the running ones.
     fn background(&mut self, gateway: usize) {
         let of = &mut self.gateways[gateway];
         let (tasks, step) = of.interceptor.begin(&of.disk, ROOM, self.now).unwrap();
@@ -384,7 +384,7 @@ impl World {
         if let Outcome::Answered { status, headers, .. } = &outcome {
             let next = of.interceptor.next_of_line(task.id, *status, headers);
             if let Some(next) = next {
-                // It may be answered before the one before it is taken in, or after.
+                // The next response may be processed before or after the present one.
                 match self.random.random() {
                     true => self.finish(gateway, &next),
                     false => of.underway.push(next),
@@ -396,14 +396,14 @@ impl World {
         self.write(gateway, &step);
     }
 
-    /// Tells what happens, to who replays a schedule with `FEEDSYNC_TRACE`.
+    /// Prints an event if a schedule is replayed with `FEEDSYNC_TRACE`.
     fn trace(&self, text: impl FnOnce() -> String) {
         if self.is_traced {
             eprintln!("{} {}", self.now, text());
         }
     }
 
-    /// Networks stay, servers answer, nobody edits: until nothing is to be done any more.
+    /// Calm phase: networks and servers work and nobody edits, until no tasks are left.
     fn lull(&mut self) {
         self.is_up.fill(true);
         for _ in 0..2_000 {
@@ -427,7 +427,7 @@ impl World {
                 self.pass(60_000);
             }
         }
-        // Each feed is as new as it can be.
+        // Each feed is fetched again.
         for _ in 0..3 {
             self.pass(11 * 60_000);
             for _ in 0..50 {
@@ -438,7 +438,7 @@ impl World {
         }
     }
 
-    /// Goes on with what an error or a lack of credentials has stopped.
+    /// Resumes after an error or a lack of credentials.
     fn resume_if_stopped(&mut self, gateway: usize) {
         let interceptor = &self.gateways[gateway].interceptor;
         let is_paused = interceptor.keepings().any(|it| it.subscription.state() == State::Paused);

@@ -12,7 +12,7 @@ const MEMBER: &str = "http://www.example.com/feed/entry";
 const MEMBERS: &str = "http://www.example.com/members";
 const ATOM: [(&str, &str); 1] = [("content-type", "application/atom+xml;type=entry")];
 
-/// A desk where a member was edited without a network, which is there again.
+/// A desk where a member was edited without a network, which is back now.
 fn edited() -> Desk {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
@@ -40,7 +40,7 @@ fn why(desk: &Desk) -> (Why, Option<u64>) {
 }
 
 #[test]
-fn an_edit_waits_for_its_turn_the_network_or_its_server() {
+fn edit_waits_for_capacity_the_network_or_its_server() {
     let mut desk = edited();
     assert_eq!(standing(&desk), Standing { why: Why::Turn, since: None, until: None, error: None });
     desk.gateway.interceptor.reached(&at(MEMBER), false, desk.now, u64::MAX);
@@ -63,7 +63,7 @@ fn an_edit_waits_for_its_turn_the_network_or_its_server() {
 }
 
 #[test]
-fn an_edit_that_may_have_arrived_says_when_it_is_looked_for() {
+fn doubtful_edit_reports_the_time_of_its_check() {
     let mut desk = edited();
     desk.serve("PUT", MEMBER, answer(504, &[], ""));
     desk.serve("GET", MEMBER, answer(503, &[], ""));
@@ -76,7 +76,7 @@ fn an_edit_that_may_have_arrived_says_when_it_is_looked_for() {
 }
 
 #[test]
-fn an_accepted_edit_says_so_and_when_its_server_is_asked() {
+fn accepted_edit_reports_the_time_of_its_check() {
     let mut desk = edited();
     desk.serve("PUT", MEMBER, answer(202, &[], ""));
     let begun = desk.begin();
@@ -87,7 +87,7 @@ fn an_accepted_edit_says_so_and_when_its_server_is_asked() {
 }
 
 #[test]
-fn an_edit_that_is_put_off_or_held_names_the_status() {
+fn edit_that_is_put_off_or_held_reports_the_status() {
     let mut desk = edited();
     desk.serve("PUT", MEMBER, answer(429, &[("retry-after", "60")], ""));
     let begun = desk.begin();
@@ -109,7 +109,7 @@ fn an_edit_that_is_put_off_or_held_names_the_status() {
 }
 
 #[test]
-fn a_server_that_puts_edits_off_is_asked_less_often() {
+fn server_that_puts_edits_off_is_paced() {
     let mut desk = edited();
     let members: Vec<String> =
         (0..3).map(|number| format!("http://www.example.com/feed/{number}")).collect();
@@ -139,14 +139,14 @@ fn a_server_that_puts_edits_off_is_asked_less_often() {
     assert_eq!(desk.gateway.interceptor.wakes(desk.now).unwrap().since(desk.now).as_secs(), 2);
     assert!(desk.begin().0.is_empty());
     let third = EditId(desk.gateway.interceptor.edits().next_back().unwrap().id.0);
-    // Somebody who does not want to wait has it tried now.
+    // A request to hurry removes the pause.
     let step = desk.gateway.interceptor.hurry(third);
     desk.take(&step);
     assert_eq!(why(&desk), (Why::Turn, None));
 }
 
 #[test]
-fn an_edit_of_a_member_without_an_address_waits_for_that() {
+fn edit_of_a_member_without_an_address_waits_for_it() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     let made = desk.ask("POST", MEMBERS, &ATOM, &entry("new"));

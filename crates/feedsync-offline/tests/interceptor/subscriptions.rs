@@ -1,4 +1,4 @@
-//! Subscriptions: who shares one, when its next round begins, and what ends it (BITSY 2.1).
+//! Subscriptions: sharing, the time of the next round, and the end (BITSY 2.1).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn good(not_before: Option<Time>) -> End {
 }
 
 #[test]
-fn a_subscription_serves_who_wants_the_same_until_it_is_closed() {
+fn subscription_serves_matching_requests_until_closed() {
     let mut subscription = subscription();
     assert!(subscription.serves(&wanted(None, None)));
     assert!(!subscription.serves(&wanted(None, Some("Basic YTpi"))));
@@ -67,7 +67,7 @@ fn a_subscription_serves_who_wants_the_same_until_it_is_closed() {
 }
 
 #[test]
-fn an_application_that_holds_nothing_changes_nothing() {
+fn application_without_a_share_changes_nothing() {
     let mut subscription = subscription();
     assert_eq!(subscription.set_interval(BERT, 5), Err(ClosedError));
     assert_eq!(subscription.unsubscribe(BERT), None);
@@ -79,7 +79,7 @@ fn an_application_that_holds_nothing_changes_nothing() {
 }
 
 #[test]
-fn the_first_proxy_that_is_named_stays() {
+fn first_proxy_that_is_named_stays() {
     let mut subscription = subscription();
     assert_eq!(subscription.proxy(), None);
     subscription.join(&wanted(Some(PROXY), None), BERT);
@@ -93,7 +93,7 @@ fn the_first_proxy_that_is_named_stays() {
 }
 
 #[test]
-fn a_refresh_begins_a_round_or_another_one_after_it() {
+fn refresh_begins_a_round_or_another_one_after_it() {
     let mut subscription = subscription();
     assert_eq!(subscription.refresh(), None, "it is about to begin");
     subscription.begin(NOW).unwrap();
@@ -107,7 +107,7 @@ fn a_refresh_begins_a_round_or_another_one_after_it() {
     assert_eq!(subscription.due(), Some(ended.after(Duration::from_secs(600))), "and no more");
     assert_eq!(subscription.refresh(), Some(State::Ready));
     assert!(subscription.begin(ended).is_some());
-    // A server that wants to be left alone is.
+    // The earliest time that a server named is respected.
     subscription.refresh();
     subscription.end(good(Some(later(60))), later(10));
     assert_eq!(subscription.due(), Some(later(60)));
@@ -116,7 +116,7 @@ fn a_refresh_begins_a_round_or_another_one_after_it() {
 }
 
 #[test]
-fn a_round_that_was_interrupted_begins_again_with_the_feed() {
+fn interrupted_round_begins_again_with_the_feed() {
     let mut subscription = subscription();
     subscription.begin(NOW).unwrap();
     assert!(!subscription.is_ready());
@@ -130,7 +130,7 @@ fn a_round_that_was_interrupted_begins_again_with_the_feed() {
 }
 
 #[test]
-fn links_that_servers_want_later_have_each_its_own_time() {
+fn linked_resources_have_separate_retry_times() {
     let mut subscription = subscription();
     subscription.begin(NOW).unwrap();
     let links = ["http://www.example.com/1", "http://www.example.com/2"].map(at);

@@ -1,4 +1,4 @@
-//! What must be true after the lull.
+//! Conditions after the calm phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use crate::origin::{Carried as Logged, FEED, entries, words};
 use crate::schedule::{Acknowledged, World};
 
 impl World {
-    /// All representations equal the origin's; every acknowledged edit arrived once, or was replaced before it
-    /// was sent, or stands among the errors; what one gateway sent is in its order.
+    /// All representations equal those of the origin. Every acknowledged edit arrived once, was replaced
+    /// before it was sent, or is among the errors. The edits of one gateway arrived in their order.
     pub(crate) fn check(&self) {
         self.check_representations();
         self.check_once();
@@ -50,7 +50,7 @@ impl World {
             if let Some((before, first)) = carried.insert(words, (place, path)) {
                 let is_changed =
                     self.origin.log[before + 1..place].iter().any(|it| it.path() == first);
-                // Nobody can find what somebody else has changed before it was looked for.
+                // A member that another client changed before the check cannot be found.
                 assert!(is_changed, "carried out more than once: {words} at {first} and {path}");
             }
         }
@@ -64,7 +64,7 @@ impl World {
                 Method::DELETE => !self.origin.members.contains_key(self.member_of(edit).as_str()),
                 _ => arrived.contains_key(&*edit.words),
             };
-            // What never left may have been replaced by what was done later to the same member.
+            // An edit that was never sent may have been replaced by a later one of the same member.
             let is_replaced = || {
                 self.acknowledged[place + 1..].iter().any(|later| {
                     later.gateway == edit.gateway && self.member_of(later) == self.member_of(edit)
@@ -79,8 +79,8 @@ impl World {
         }
     }
 
-    /// Whether an edit deletes what was made in doubt, and changed by somebody else before it could be found: it
-    /// seems never to have been made.
+    /// Whether an edit deletes a doubtful member that another client changed before the check. Such a member
+    /// appears never to have been created.
     fn is_unknown(&self, edit: &Acknowledged) -> bool {
         let member = self.member_of(edit);
         let others = self.acknowledged.iter().filter(|other| other.gateway != edit.gateway);
@@ -95,7 +95,7 @@ impl World {
                 .any(|(words, path)| path == member && others.contains(words))
     }
 
-    /// Whoever is alone is in nobody's way.
+    /// A single gateway has no conflicts.
     fn check_conflicts(&self) {
         let [gateway] = &self.gateways[..] else { return };
         if self.had_power_cuts {
@@ -107,27 +107,27 @@ impl World {
         }
     }
 
-    /// Where the words of an edit have gone.
+    /// Paths of the members at which words arrived.
     fn arrived(&self) -> BTreeMap<&str, &str> {
         self.origin.log.iter().filter_map(Logged::says).collect()
     }
 
-    /// What an edit is of: the member's address at its server, where it has one.
+    /// Identity of the edited member: its address at the server, if it has one.
     fn member_of(&self, edit: &Acknowledged) -> String {
-        // What was posted may have been replaced before it was sent.
+        // A posted entry may have been replaced before it was sent.
         let arrived = self.arrived();
         let mut of = self.acknowledged.iter().filter(|other| other.resource == edit.resource);
         let path = of.find_map(|other| arrived.get(&*other.words).copied());
         path.map_or_else(|| edit.resource.clone(), str::to_owned)
     }
 
-    /// Whether an edit stands among the errors with what it says.
+    /// Whether an edit is among the errors with its words.
     fn stands(&self, edit: &Acknowledged) -> bool {
         let of = &self.gateways[edit.gateway];
         of.interceptor.errors().all().any(|error| {
             let interaction = &error.interaction;
             match interaction.request_body {
-                // A replacement of what was never sent is sent in its place.
+                // The replacement of an unsent edit is sent in its place.
                 Some(body) => {
                     let bytes = of.disk.content(&body);
                     words(&bytes.unwrap()) == edit.words
@@ -141,8 +141,8 @@ impl World {
         })
     }
 
-    /// The edits of each member arrived in their order; to the letter, so did the first edits of all members. A later edit of
-    /// a member may have taken the place of one that was never sent, as far as could be known.
+    /// The edits of each member arrived in their order. In the strict profile, so did the first edits of all
+    /// members. A later edit may have replaced one that was never sent, as far as could be known.
     fn check_order(&self) {
         for gateway in 0..self.gateways.len() {
             let acknowledged = self.acknowledged.iter().filter(|edit| edit.gateway == gateway);
@@ -157,7 +157,7 @@ impl World {
                 says.filter_map(|(words, _)| places.get(words)).copied().collect();
             let firsts: BTreeSet<usize> = members.values().map(|places| places[0]).collect();
             let first = arrived.iter().filter(|place| firsts.contains(place));
-            // What is put off or in doubt keeps no other member's edit back.
+            // An edit that is put off or in doubt does not delay edits of other members.
             let may_pass = self.profile == Profile::Resilient;
             assert!(may_pass || first.is_sorted(), "out of order: {arrived:?}");
             for (member, places) in members {

@@ -1,4 +1,4 @@
-//! Members that were made and whose server has not told the address: a feed that no round fetches is asked for them
+//! Members whose addresses their server has not named: their feed is requested even if no round fetches it
 //! (BITSY 2.1.3, R-B32).
 
 use std::time::Duration;
@@ -12,8 +12,8 @@ const MEMBERS: &str = "http://www.example.com/members";
 const MADE: &str = "http://www.example.com/feed/9";
 const ATOM: [(&str, &str); 1] = [("content-type", "application/atom+xml;type=entry")];
 
-/// A desk whose subscription is paused, and where somebody edits a member while the server makes it without telling
-/// where; and the address that the member has here.
+/// A desk whose subscription is paused. An application edits a member while the server creates it without
+/// naming its address. Returns the temporary address, too.
 fn desk() -> (Desk, String) {
     let mut desk = Desk::with_member();
     desk.is_online = false;
@@ -61,7 +61,7 @@ fn listed() -> String {
 }
 
 #[test]
-fn the_feed_is_asked_by_one_request_at_a_time() {
+fn feed_is_searched_by_one_request_at_a_time() {
     let (mut desk, pending) = desk();
     let asks = begin(&mut desk);
     assert_eq!((asks.len(), asks[0].location.as_str()), (1, FEED));
@@ -75,7 +75,7 @@ fn the_feed_is_asked_by_one_request_at_a_time() {
 }
 
 #[test]
-fn the_feed_is_asked_again_after_five_seconds_at_least() {
+fn feed_is_requested_again_after_at_least_five_seconds() {
     for outcome in [Outcome::NoRoom, Outcome::Lost { perhaps_arrived: false }] {
         let (mut desk, _) = desk();
         let asks = begin(&mut desk);
@@ -92,7 +92,7 @@ fn the_feed_is_asked_again_after_five_seconds_at_least() {
 }
 
 #[test]
-fn edits_of_a_member_that_eight_answers_lack_are_errors() {
+fn edits_of_a_member_missing_in_eight_responses_become_errors() {
     for (status, body) in [(200, feed(EDITABLE).body), (404, String::new()), (404, listed())] {
         let (mut desk, pending) = desk();
         for _ in 0..7 {
@@ -113,7 +113,7 @@ fn edits_of_a_member_that_eight_answers_lack_are_errors() {
 }
 
 #[test]
-fn a_feed_is_not_asked_for_what_no_edit_waits_for() {
+fn feed_is_not_searched_for_members_without_waiting_edits() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     assert_eq!(desk.ask("POST", MEMBERS, &ATOM, &entry("new")).status, 201);

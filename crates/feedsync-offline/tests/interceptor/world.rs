@@ -1,16 +1,16 @@
-//! The seeded world: applications, a gateway for some of them each, one AtomPub server. Networks come and go,
-//! servers fail with every status, gateways crash between any two steps and lose what was not synchronised.
-//! After a lull everybody sees what the server has, and every edit that was acknowledged reached it once, in
-//! its order, or stands among the errors with what it says.
+//! Seeded simulation: applications, several gateways, and one AtomPub server. Networks fail, servers fail
+//! with every status, and gateways crash between any two steps and lose unsynchronised data. After a calm
+//! phase all applications see the server's state. Every acknowledged edit reached the server once and in its
+//! order, or is among the errors with its content.
 //!
-//! A failing seed is printed; `FEEDSYNC_SEED=n` runs that one alone, `FEEDSYNC_SCHEDULES=n` sets how many
-//! are run.
+//! A failing seed is printed. `FEEDSYNC_SEED=n` runs only that seed, and `FEEDSYNC_SCHEDULES=n` sets the
+//! number of schedules.
 
 use feedsync_offline::profile::Profile;
 
 use crate::schedule::World;
 
-/// How many schedules there are in all.
+/// Total number of schedules.
 const SCHEDULES: u64 = 6_000;
 
 fn run(crashes: bool, profile: Profile, percent: u64) {
@@ -29,19 +29,19 @@ fn run(crashes: bool, profile: Profile, percent: u64) {
     }
 }
 
-/// Networks that break off, and servers that fail.
+/// Networks and servers fail.
 #[test]
 fn every_edit_arrives_once_or_is_an_error_on_an_unreliable_network() {
     run(false, Profile::Resilient, 40);
 }
 
-/// The same, with processes that end and power that is cut.
+/// In addition, processes end and the power is cut.
 #[test]
 fn every_edit_arrives_once_or_is_an_error_when_gateways_crash() {
     run(true, Profile::Resilient, 40);
 }
 
-/// To the letter: an answer is final.
+/// In the strict profile, a response is final.
 #[test]
 fn every_edit_arrives_once_or_is_an_error_to_the_letter() {
     run(true, Profile::Strict, 20);

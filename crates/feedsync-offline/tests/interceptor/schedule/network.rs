@@ -1,4 +1,4 @@
-//! The network between gateways and servers: it loses requests and answers, and servers fail.
+//! The network between gateways and servers. It loses requests and responses, and servers fail.
 
 use feedsync_offline::interceptor::Outcome;
 use feedsync_offline::location::Location;
@@ -11,11 +11,11 @@ use rand::seq::IndexedRandom as _;
 use super::World;
 use crate::origin::{Answer, words};
 
-/// Answers of servers that fail.
+/// Statuses of servers that fail.
 const FAILURES: [u16; 14] = [400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 507];
 
 impl World {
-    /// Sends a request over the network, and tells what came of it.
+    /// Sends a request over the network, and returns its result.
     pub(super) fn network(
         &mut self,
         gateway: usize,
@@ -57,9 +57,10 @@ impl World {
                 }
                 10..22 => {
                     let status = *FAILURES.choose(&mut self.random).unwrap();
-                    // That what is to be deleted is not there is no failure.
+                    // A missing resource is not a failure of its deletion.
                     let status = if *method == Method::DELETE { status.max(405) } else { status };
-                    // Who answers for a server does not know what it has done.
+                    // These statuses may come from an intermediary after the server has carried out the
+                    // request.
                     let is_done = matches!(status, 408 | 502 | 504) && self.random.random();
                     if is_done && self.profile == Profile::Resilient {
                         self.origin.answer(method, location, headers, body);
