@@ -1,5 +1,12 @@
 //! Authentication without a network (BITSY 4.3), and the partitions that follow from it (4.4).
 //!
+//! An application is identified by the headers that identify it to the server. The document does not define
+//! how these headers are compared; we follow R-B37:
+//! 1. Each registered header must be present.
+//! 2. The scheme of `Authorization` is compared without case and the credentials octet by octet. Basic
+//!    credentials are compared after decoding.
+//! 3. Each registered cookie must be present with its value. The order and other cookies do not matter.
+//! 4. An `Authorization` that was not registered belongs to another person.
 //! 5. Other headers that may be secrets, such as `X-Api-Key`, must have their registered values.
 //!
 //! The duration of a comparison reveals nothing of the registered values.

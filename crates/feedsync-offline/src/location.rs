@@ -294,7 +294,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_a_location_says_is_that_location(path in "[-a-z%0-9A-F./~?&=#ä +\\\\:@]{0,40}") {
+        fn location_text_parses_back(path in "[-a-z%0-9A-F./~?&=#ä +\\\\:@]{0,40}") {
             if let Ok(location) = format!("http://example.org/{path}").parse::<Location>() {
                 proptest::prop_assert_eq!(location.as_str().parse(), Ok(location.clone()));
             }

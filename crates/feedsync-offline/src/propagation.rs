@@ -15,7 +15,6 @@
 //! | 408, 425, 429, 502, 503, 504 | an error | that edit waits, as `Retry-After` says or longer each time |
 //! | 413, 423, 500 with `Retry-After` | an error | that edit waits as `Retry-After` says |
 //! | every other 4xx or 5xx | an error | an error |
-//! | every other 4xx or 5xx | an error | an error |
 //!
 //! An edit that waits or is held delays only edits of its own resource. Statuses above 599 are not defined by
 //! HTTP and count as errors.

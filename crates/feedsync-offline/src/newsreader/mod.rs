@@ -6,6 +6,8 @@
 //! records the last change that the server had by then. A response from the store includes every later
 //! change, whether the server has it by now or not. [`Delivery`] sends a change to the server.
 //!
+//! - Marking everything read without a network, such as a feed, affects all its articles that were ever shown
+//!   here. The user has not seen any others.
 //! - A change may be sent twice if it is unknown whether it arrived. So the state is read before a toggle, or
 //!   the toggle is replaced by a request that names the state.
 

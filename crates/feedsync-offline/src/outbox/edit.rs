@@ -57,7 +57,7 @@ pub struct Edit<B> {
     pub tries: u32,
     /// State of its delivery.
     pub progress: Progress,
-    /// Response that put the edit off, until the edit is settled or somebody releases it.
+    /// Response that put the edit off, until the edit is settled or released.
     pub stall: Option<Stall>,
 }
 

@@ -2,6 +2,13 @@
 //!
 //! Each collection has a queue of edits, called a line in the code.
 //!
+//! - Edits of one resource in one partition are sent in the order of their arrival. Edits of one collection
+//!   are sent one at a time and in that order, too. No edit waits for another resource's edit that its server
+//!   has accepted, put off or refused for lack of credentials.
+//! - An edit that was never sent may still change. A PUT replaces the content of a PUT or POST, and a DELETE
+//!   replaces a PUT. A DELETE of a POST removes both. An edit that was sent once does not change, and later
+//!   edits of its resource wait behind it.
+//! - An edit that was sent and not answered is in doubt: the server may have carried it out.
 //! - When an edit is refused, the later edits of the same resource are refused with it, because they build on
 //!   it. No edit disappears: the caller that settles an edit receives all edits that ended with it.
 

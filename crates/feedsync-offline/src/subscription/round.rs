@@ -1,6 +1,14 @@
 //! One round of a subscription: the feed, then the resources that it links to. BITSY 2.1.4 is announced and
 //! missing, so these rules are ours (BITSY 2.1.3, R-B21).
 //!
+//! - The proxy configuration is fetched first, then the feed. Followed links of the feed and of its entries
+//!   come next, in document order, each address once.
+//! - Links are followed one hop deep. Pages of the feed are the exception: where `next` or `prev-archive` is
+//!   followed, each page is processed like the feed.
+//! - Every resource is tried before the round ends. A failure does not stop other requests, but it makes the
+//!   round a failure (R-B19).
+//! - Requests that fail for lack of a network are repeated when there is one. They are neither success nor
+//!   failure (BI67).
 //! - A round for resources that a server asked to retry later fetches only these.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -18,7 +18,7 @@ use crate::gateway::Gateway;
 /// The feed of the document's examples.
 pub(crate) const FEED: &str = "http://www.example.com/feed";
 
-/// An answer, as a server gives it and as an application gets it.
+/// A response, as a server sends it and as an application gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -38,15 +38,15 @@ pub(crate) struct Desk {
     pub(crate) gateway: Gateway,
     pub(crate) now: Time,
     pub(crate) is_online: bool,
-    /// Whether this process ends once, before it hears what became of an edit that it carries.
+    /// Whether this process ends once, before it receives the response to an edit whose application waits.
     pub(crate) ends_in_the_middle: bool,
-    /// What servers answer to `METHOD URL`.
+    /// Responses of servers, by `METHOD URL`.
     answers: BTreeMap<String, Answer>,
-    /// What has arrived.
+    /// Requests that have arrived.
     pub(crate) arrived: Vec<Arrived>,
-    /// What applications were told, as the document's listeners write it.
+    /// Events for applications, in the form that the document's listeners print.
     pub(crate) told: Vec<String>,
-    /// The same as it is.
+    /// The same events as values.
     pub(crate) news: Vec<News>,
     number: u128,
 }

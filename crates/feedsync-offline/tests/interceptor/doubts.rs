@@ -14,7 +14,7 @@ const MEMBER: &str = "http://www.example.com/feed/entry";
 const MEMBERS: &str = "http://www.example.com/members";
 const ATOM: [(&str, &str); 1] = [("content-type", "application/atom+xml;type=entry")];
 
-/// A desk where these were posted while there was no network, and their addresses here.
+/// A desk where these entries were posted without a network, and their temporary addresses.
 fn posted(kind: &[(&str, &str)], bodies: &[&str]) -> (Desk, Vec<String>) {
     let mut desk = Desk::with_member();
     desk.is_online = false;
@@ -31,7 +31,7 @@ fn posted(kind: &[(&str, &str)], bodies: &[&str]) -> (Desk, Vec<String>) {
     (desk, places)
 }
 
-/// The same, noted as sent by a process that ended then.
+/// The same desk. The edits are noted as sent by a process that ended then.
 fn in_doubt(kind: &[(&str, &str)], bodies: &[&str]) -> (Desk, Vec<String>) {
     let (mut desk, places) = posted(kind, bodies);
     let (_, step) = desk.begin();
@@ -40,7 +40,7 @@ fn in_doubt(kind: &[(&str, &str)], bodies: &[&str]) -> (Desk, Vec<String>) {
     (desk, places)
 }
 
-/// A desk where a picture is in doubt, and whose feed has one that may be it.
+/// A desk with a doubtful picture, whose feed has a picture that may be the result.
 fn with_a_picture() -> Desk {
     let (mut desk, _) = in_doubt(&[("content-type", "image/png")], &["picture"]);
     let content = "<content type='image/png' src='/m.png'/></entry>";
@@ -53,7 +53,7 @@ fn posts(desk: &Desk) -> usize {
     desk.arrived.iter().filter(|arrived| arrived.line.starts_with("POST")).count()
 }
 
-/// A member as its server shows it.
+/// A member in the form that its server lists.
 fn member(id: &str, title: &str) -> String {
     format!(
         "<entry><id>urn:{id}</id><title>{title}</title><link rel='edit' href='/feed/{id}'/></entry>"

@@ -23,7 +23,7 @@ mod network;
 use crate::gateway::Gateway;
 use crate::origin::{FEED, Habits, Origin, entries, entry, words};
 
-/// Requests of a gateway at once.
+/// Maximum number of concurrent requests of a gateway.
 const ROOM: usize = 6;
 
 /// An edit that a gateway acknowledged.
@@ -31,11 +31,12 @@ const ROOM: usize = 6;
 pub(crate) struct Acknowledged {
     pub(crate) gateway: usize,
     pub(crate) method: Method,
-    /// What it says; of a deletion nothing.
+    /// Words of the edit; empty for a deletion.
     pub(crate) words: String,
-    /// What it edits, as the application knows it.
+    /// Address of the edited resource, as the application knows it.
     pub(crate) resource: String,
-    /// Whether the application heard of it: what a crash kept from it may have been taken all the same.
+    /// Whether the application received the acknowledgement. An edit may be stored although a crash
+    /// prevented it.
     pub(crate) is_heard: bool,
 }
 

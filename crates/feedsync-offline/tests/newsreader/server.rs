@@ -10,15 +10,15 @@ use feedsync_newsreader::{
 use feedsync_offline::newsreader::Interface;
 use feedsync_reader::Folder;
 
-/// What it knows.
+/// State of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) articles: BTreeMap<i64, Article>,
     pub(crate) name: String,
     pub(crate) password: String,
-    /// The only session that holds.
+    /// The only valid session.
     pub(crate) session: String,
-    /// How often something was changed.
+    /// Number of changes.
     pub(crate) writes: usize,
 }
 
