@@ -116,7 +116,7 @@ impl Registered {
         Ok(())
     }
 
-    /// Adds a value to a header (`addRequestHeader`). Cookies are joined according to RFC 6265 5.4 and lists
+    /// Adds a value to a header (`addRequestHeader`). Cookies are joined according to RFC 6265 5.4, and lists
     /// according to RFC 9110 5.3. A header that is not a list takes no second value (R-B7).
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), HeaderError> {
         let field = field(name, value)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use url::{Host, Position, Url};
 
 /// An absolute `http` or `https` URL, normalised by its scheme (RFC 3987 5.3.3). Two spellings of one address
-/// are equal. The fragment is removed, since requests have none. A clone takes no memory, because the same
+/// are equal. The fragment is removed, since requests have none. Clones share their memory, because the same
 /// address is noted many times.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location(Arc<Url>);

@@ -1,4 +1,4 @@
-//! Policy for clauses of the document that would lose data.
+//! How closely the document is followed where its clauses would lose data.
 
 /// The two supported readings of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

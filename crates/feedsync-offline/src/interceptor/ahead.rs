@@ -73,9 +73,9 @@ impl Interceptor {
         }
     }
 
-    /// Whether an edit may be noted early. An edit on top of an unsettled one is noted with the result of
-    /// that one. An edit of an unknown representation is excluded, because looking for it on the server tells
-    /// nothing.
+    /// Whether an edit may be noted early. An edit that builds on an unsettled one is not noted before that
+    /// one is settled. An edit of an unknown representation is excluded, because looking for it on the server
+    /// tells nothing.
     fn may_be_noted(&self, edit: &Edit<Entity>) -> bool {
         let asked = &edit.asked;
         let is_told = asked.method == Method::Post || asked.base.is_some();

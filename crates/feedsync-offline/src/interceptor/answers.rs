@@ -266,8 +266,9 @@ impl Interceptor {
         }
     }
 
-    /// Stores an error response, where applications are to get it (2.1.3, 4.3, R-B20). This is so for a 401;
-    /// in the strict profile for a 403, 404 or 410; and for any error if no good representation is stored.
+    /// Stores an error response, where applications are to get it (2.1.3, 4.3, R-B20). A 401 is always
+    /// stored. In the strict profile a 403, 404 or 410 is stored, too. Any error is stored if no good
+    /// representation is.
     fn spoiled<S: Stored>(
         &mut self,
         stored: &S,

@@ -55,9 +55,9 @@ pub struct Proposed {
     pub location: Location,
     /// Next generation of the feed at the time of the request.
     pub generation: u64,
-    /// Whether earlier changes must be durable before this edit is sent. Otherwise a power cut could lose the
-    /// result of a POST. The gateway would look for the member after this edit has changed it, not find it,
-    /// and create it again.
+    /// Whether earlier changes must be durable before this edit is sent. Otherwise a power cut could lose the result
+    /// of a POST. After this edit has changed the member, the gateway would not find it. It would then create it
+    /// again.
     pub needs_sync: bool,
     /// Entity tag of the server, if the request names the local tag.
     pub tag: Option<String>,

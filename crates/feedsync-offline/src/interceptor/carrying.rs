@@ -268,7 +268,7 @@ impl Interceptor {
     }
 
     fn show(&mut self, step: &mut Step, shown: Shown) {
-        // Only the last edit of an address is shown. It stays marked as created here.
+        // Only the last edit of an address is shown. A member that was created here stays marked so.
         let before = self
             .shown
             .at(&shown.resource)
@@ -301,7 +301,7 @@ impl Interceptor {
         line: &Location,
         now: Time,
     ) {
-        // New members without an address need the feed before the other edits.
+        // Members without an address wait for the feed, so it is fetched although edits wait.
         if self.outbox.moves(partition, line) && self.unnamed(partition, feed).is_empty() {
             return;
         }

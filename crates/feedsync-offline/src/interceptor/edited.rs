@@ -1,9 +1,9 @@
 //! Display of an edit in a feed that does not include it yet (BITSY 3.1.1).
 //!
 //! An entry is shown as its application sent it. In the resilient profile an entry that was created here has
-//! an edit link, so that readers of the feed can edit it before its server knows it. Media that were created
-//! here are shown as a media link entry (RFC 5023 9.6), whose content and `edit-media` link lead to them.
-//! That entry has no edit link, because it does not exist before the server has created it.
+//! an edit link. So readers of the feed can edit it before its server knows it. Media that were created here
+//! are shown as a media link entry (RFC 5023 9.6), whose content and `edit-media` link lead to them. That
+//! entry has no edit link, because it does not exist before the server has created it.
 
 use feedsync::{Format, Payload};
 use feedsync_formats::{

@@ -14,7 +14,7 @@ use crate::outbox::wait;
 use crate::subscription::state::State;
 use crate::time::Time;
 
-/// Number of requests of a feed after which a missing member counts as not created.
+/// Number of requests of a feed after which the search for a member ends.
 const TRIES: u32 = 8;
 
 /// Minimum time between two requests.

@@ -1,8 +1,8 @@
 //! Edits that are put off or held, and edits that pass them (BITSY 3.5, R-B34, R-B35).
 //!
 //! A response that puts an edit off delays that edit and later ones of the same resource. Other edits of the
-//! collection pass it, one at a time. A new member waits if it is similar to one that may have been created,
-//! because a search for one of them could find the other.
+//! collection pass it, one at a time. A new member waits if it is similar to one that may have been created.
+//! Otherwise a search for one of them could find the other.
 
 use std::collections::BTreeSet;
 

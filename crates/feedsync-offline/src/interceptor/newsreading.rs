@@ -46,8 +46,8 @@ impl Interceptor {
         &self.accounts
     }
 
-    /// Changes the stored data of the newsreaders. `is_durable` says whether a client receives an
-    /// acknowledgement.
+    /// Changes the stored data of the newsreaders. `is_durable` is set for changes that are acknowledged to a
+    /// client.
     pub fn read_with(
         &mut self,
         is_durable: bool,

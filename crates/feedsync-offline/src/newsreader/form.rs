@@ -1,4 +1,4 @@
-//! Structure of a response.
+//! Structures of the responses to newsreaders.
 
 use feedsync_newsreader::{FeedName, Selection, Span, Stream};
 

@@ -57,7 +57,7 @@ pub(super) fn answer(method: &Method, asked: &HeaderMap) -> Option<Response<()>>
 pub(super) fn adopt(headers: &mut HeaderMap, page: Option<&HeaderValue>) {
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
     let Some(page) = page else { return };
-    // The server's headers are about pages of its own choice of origins.
+    // The server's CORS headers are meant for pages of its own origins.
     for name in [header::ACCESS_CONTROL_ALLOW_CREDENTIALS, header::ACCESS_CONTROL_EXPOSE_HEADERS] {
         headers.remove(name);
     }

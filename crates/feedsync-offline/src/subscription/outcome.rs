@@ -52,7 +52,7 @@ impl Outcome {
     }
 }
 
-/// Bounds of a server's retry time: never at once, and at most a day.
+/// Bounds of a server's retry time: at least one second, and at most a day.
 const SPAN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(24 * 60 * 60));
 
 /// Time from which a server accepts another request (RFC 9110 10.2.3).

@@ -8,7 +8,7 @@ const LINK: &str = "http://www.example.com/one";
 const PARTS: &str =
     "<entry><id>urn:a</id><title>a</title><link rel='related' href='/one'/></entry>";
 
-/// One hour in seconds, which exceeds the interval of a subscription.
+/// One hour, in seconds. No subscription of these tests waits longer.
 const ROUND: u64 = 3_600;
 
 /// A gateway that has stored a response with these headers for a linked resource.

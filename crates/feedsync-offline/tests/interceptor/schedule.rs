@@ -35,8 +35,8 @@ pub(crate) struct Acknowledged {
     pub(crate) words: String,
     /// Address of the edited resource, as the application knows it.
     pub(crate) resource: String,
-    /// Whether the application received the acknowledgement. An edit may be stored although a crash
-    /// prevented it.
+    /// Whether the application received the acknowledgement. A crash may prevent that although the edit is
+    /// stored.
     pub(crate) is_heard: bool,
 }
 

@@ -43,6 +43,6 @@ fn every_edit_arrives_once_or_is_an_error_when_gateways_crash() {
 
 /// In the strict profile, a response is final.
 #[test]
-fn every_edit_arrives_once_or_is_an_error_to_the_letter() {
+fn every_edit_arrives_once_or_is_an_error_in_the_strict_profile() {
     run(true, Profile::Strict, 20);
 }

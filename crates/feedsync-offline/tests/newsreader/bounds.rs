@@ -1,4 +1,4 @@
-//! Limits on what is stored of newsreaders, and the order in which it is removed.
+//! Limits of the stored data of newsreaders, and the order of removal.
 
 use std::time::Duration;
 

@@ -113,7 +113,7 @@ impl Stored {
         waiting.map(|it| (it.change.request.clone(), marked(&it.change))).collect()
     }
 
-    /// Whether a request is a change of this kind.
+    /// Whether a request is a change of the kind [`Deed::Edit`].
     pub(crate) fn is_edit(&self, said: &Said) -> bool {
         self.writing(said).deed == Deed::Edit
     }
