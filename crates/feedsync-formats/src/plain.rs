@@ -192,6 +192,9 @@ mod tests {
         let document = "<opml version=\"2.0\"><head/><body><outline text=\"a\">\
                         <outline text=\"b\"/></outline></body></opml>";
         assert_eq!(texts(document), ["<outline text=\"a\"/>", "<outline text=\"b\"/>"]);
+        let item = "<item><outline/></item>";
+        let document = format!("<rss version=\"2.0\"><channel>{item}</channel></rss>");
+        assert_eq!(texts(&document), [item]);
     }
 
     #[test]

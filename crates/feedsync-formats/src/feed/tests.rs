@@ -129,3 +129,13 @@ fn items_versions_and_updates_are_as_many_as_the_limits_at_most() {
         assert_eq!(within(3, 1), Some((0, 2)), "{format}");
     }
 }
+
+#[test]
+fn plain_xml_has_its_title_in_an_attribute_without_a_prefix() {
+    let title = |attributes: &str| {
+        let text = format!("<all {attributes} xmlns:x='urn:x'/>");
+        parse(&text, Some(Format::Pox), &ReadOptions::strict()).unwrap().reading.title
+    };
+    assert_eq!(title("x:title='U' name='N' title='T &amp; t'").as_deref(), Some("T & t"));
+    assert_eq!(title("x:title='U' name='N'"), None);
+}

@@ -235,7 +235,6 @@ impl<'a> Soup<'a> {
                     return Ended::Tag;
                 }
                 Some(b'<') => return Ended::NoTag,
-                Some(byte) if is_space(*byte) => *at += 1,
                 Some(_) => match qualified_name(self.text, *at) {
                     Some((length, _)) => {
                         let name = &self.text[*at..*at + length];
@@ -243,7 +242,7 @@ impl<'a> Soup<'a> {
                         let value = self.value(at);
                         tag.attributes.push((name, value));
                     }
-                    // A sign that belongs to nothing.
+                    // White space, or a sign that belongs to nothing.
                     None => *at += self.text[*at..].chars().next().map_or(1, char::len_utf8),
                 },
             }

@@ -38,6 +38,7 @@ fn signs_are_escaped_and_what_stands_around_the_root_goes() {
             "<rss a=\"x&amp;y\" b=\"'&lt;'\">1 &lt; 2 &lt;3 ]]&gt;</rss>",
         ),
         ("<rss>a&#0;b&#x1F;c&#xD800;d&#99999999;</rss>", "<rss>abcd</rss>"),
+        ("<rss>&#;&#x;&#65;</rss>", "<rss>&amp;#;&#65;</rss>"),
         (
             "<br/>\n<b>Warning</b>: x<?xml version=\"1.0\"?><!-- <rss> --><rss>a</rss>\n<script defer src=\"x\"></script>",
             "<rss>a</rss>",

@@ -249,7 +249,11 @@ fn a_feed_in_content_is_another_document() {
     }
     // Other elements of such a type hold no document.
     let content = format!("<content type='{}'>", "application/atom+xml");
-    for other in ["<link href='l' type='a/xml'>", "<x:content xmlns:x='urn:x' type='a/xml'>"] {
+    for other in [
+        "<content xmlns:x='urn:x' x:type='a/xml'>",
+        "<link href='l' type='a/xml'>",
+        "<x:content xmlns:x='urn:x' type='a/xml'>",
+    ] {
         let name = other[1..].split(' ').next().unwrap_or_default();
         let text = feed("application/atom+xml")
             .replace(&content, other)
