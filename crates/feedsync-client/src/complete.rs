@@ -1,7 +1,9 @@
 //! The complete feed (2.3, 4.1.1 step 2), and what is discarded after it (4.1.2 step 2.1.2).
 
+use feedsync::window::Conclusion;
 use feedsync::{ItemId, Sharing};
 use feedsync_endpoint::Seen;
+use feedsync_endpoint::subscriber::leads_back;
 use feedsync_formats::Reading;
 
 use crate::document::{Page, Reader};
@@ -35,12 +37,19 @@ impl Whole {
         Self { sharing, ..Self::default() }
     }
 
+    /// The items of one document.
+    pub(crate) fn read(reading: &Reading) -> Self {
+        let mut whole = Self::default();
+        whole.note(reading);
+        whole
+    }
+
     /// Remembers the items of a document, those too that were refused: they are there.
     pub(crate) fn note(&mut self, reading: &Reading) {
-        reading.feed.items.iter().for_each(|item| self.seen.insert(&item.id));
+        reading.feed.items.iter().for_each(|item| self.seen.insert(item));
         for refused in &reading.refused {
             match refused.id.as_deref().map(ItemId::new) {
-                Some(Ok(id)) => self.seen.insert(&id),
+                Some(Ok(id)) => self.seen.insert_id(&id),
                 _ => self.illegible = true,
             }
         }
@@ -105,6 +114,21 @@ impl Run<'_> {
             next = document.next.map(|next| with_credentials(next, &self.remote.url));
         }
         Ok(whole)
+    }
+
+    /// Protects what this remote gave earlier and does not show any more, if the conclusion leads back to an earlier
+    /// state of it. A hub that is offered everything has it again.
+    pub(crate) async fn protect_all_but(
+        &mut self,
+        whole: &Whole,
+        conclusion: &Conclusion,
+    ) -> Result<(), SyncError> {
+        let is_offered = self.hub.is_some() && self.direction.push && !self.state.read_only;
+        if leads_back(&self.state, conclusion) && !is_offered && !self.dry_run {
+            let (name, id) = (&self.remote.collection, self.remote.id);
+            self.endpoint.protect_unseen(name, id, &whole.seen).await?;
+        }
+        Ok(())
     }
 
     /// Discards what this remote gave and no longer has, by the safe rule. Nothing is discarded as

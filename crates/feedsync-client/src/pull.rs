@@ -1,10 +1,9 @@
 //! From the remote to us: what a subscriber does with what it reads (4.1).
 
-use feedsync::window::{
-    self, Conclusion, Reason, Step, after_complete, after_reading, without_complete,
-};
-use feedsync::{Related, RelatedKind, Sharing, Timestamp, Window};
-use feedsync_store::{Moment, Number, RemoteState, Until};
+use feedsync::window::{self, Conclusion, Reason, Step, without_complete};
+use feedsync::{Related, RelatedKind, Sharing, Timestamp};
+use feedsync_endpoint::subscriber::{self, Judgement, after_both, is_whole};
+use feedsync_store::{Moment, Number, RemoteState};
 
 use crate::complete::Whole;
 use crate::document::Page;
@@ -26,12 +25,6 @@ enum Onward {
     NextPage,
     /// What has changed since: the hub was offered items, or read whole.
     Changes,
-}
-
-/// What is done with a page.
-struct Judgement {
-    step: Step,
-    reason: Option<Reason>,
 }
 
 impl Run<'_> {
@@ -122,6 +115,7 @@ impl Run<'_> {
         match step {
             Step::Merge(conclusion) => {
                 let whole = reason.is_some_and(|_| is_whole(sharing.as_ref()));
+                self.protect_all_but(&Whole::read(&page.reading), &conclusion).await?;
                 let state = self.concluded(noted, conclusion, whole);
                 self.store(page.reading, page.is_sse, Some(state)).await?;
                 let anew = reason == Some(Reason::WentBack);
@@ -167,6 +161,7 @@ impl Run<'_> {
             // Nothing is discarded after a first reading, whenever it is complete: it goes on from here.
             conclusion.remember = page.until();
         }
+        self.protect_all_but(&Whole::read(&page.reading), &conclusion).await?;
         let state = self.concluded(noted, conclusion, false);
         self.store(page.reading, page.is_sse, Some(state)).await?;
         Ok(if self.hub.is_some() { Onward::NextPage } else { Onward::Stop })
@@ -204,11 +199,12 @@ impl Run<'_> {
         reason: Reason,
         noted: RemoteState,
     ) -> Result<(), SyncError> {
-        let mut conclusion = after_complete(reason, partial, whole.sharing.as_ref());
+        let mut conclusion = after_both(reason, partial, whole.sharing.as_ref());
         // SSE has no rule for what a publisher no longer has (R-S2).
         conclusion.discard &= !page.is_sse;
         whole.note(&page.reading);
         self.store(page.reading, page.is_sse, None).await?;
+        self.protect_all_but(&whole, &conclusion).await?;
         if conclusion.discard {
             self.discard_all_but(&whole).await?;
         }
@@ -249,41 +245,7 @@ impl Run<'_> {
     }
 
     fn judge(&self, sharing: Option<&Sharing>, url: &Url) -> Judgement {
-        let remembered = self.state.until.as_deref();
-        let window = sharing.and_then(|sharing| sharing.window.as_ref());
-        let complete = sharing.and_then(Sharing::complete);
-        let step = match (after_reading(remembered, sharing, url.as_str()), complete) {
-            // Nothing that another life of the publisher has purged is discarded here.
-            (Step::ReadComplete { link, reason: Reason::OutOfSync }, _)
-                if began_anew(remembered, window) =>
-            {
-                Step::ReadComplete { link, reason: Reason::WentBack }
-            }
-            (Step::IsComplete { reason: Reason::OutOfSync }, _)
-                if began_anew(remembered, window) =>
-            {
-                Step::IsComplete { reason: Reason::WentBack }
-            }
-            (Step::Merge(_), Some(link)) if self.state.needs_complete && link == url.as_str() => {
-                Step::IsComplete { reason: Reason::Initial }
-            }
-            (Step::Merge(_), Some(link)) if self.state.needs_complete && !self.lacks_complete => {
-                Step::ReadComplete { link: link.to_owned(), reason: Reason::Initial }
-            }
-            (step, _) => step,
-        };
-        match step {
-            Step::ReadComplete {
-                reason: reason @ (Reason::Initial | Reason::WentBack), ..
-            } if is_whole(sharing) => {
-                let step = Step::Merge(after_complete(reason, sharing, sharing));
-                Judgement { step, reason: Some(reason) }
-            }
-            Step::ReadComplete { reason, .. } | Step::IsComplete { reason } => {
-                Judgement { step, reason: Some(reason) }
-            }
-            Step::Merge(_) => Judgement { step, reason: None },
-        }
+        Judgement::of(&self.state, sharing, url.as_str(), self.lacks_complete)
     }
 
     /// What a page tells of the remote, whatever is done with its items.
@@ -312,36 +274,11 @@ impl Run<'_> {
         conclusion: Conclusion,
         complete: bool,
     ) -> RemoteState {
-        let Conclusion { remember, warning, .. } = conclusion;
-        let lacks =
-            matches!(warning, Some(window::Warning::MayLackItems | window::Warning::StaleComplete));
-        if let Some(warning) = warning {
+        if let Some(warning) = conclusion.warning {
             self.warn(warning);
         }
-        RemoteState {
-            until: remember.or_else(|| noted.until.clone()),
-            needs_complete: lacks || (noted.needs_complete && !complete),
-            ..noted
-        }
+        subscriber::concluded(noted, &conclusion, complete)
     }
-}
-
-/// Whether a window begins where a change order of ours begins, or with time itself: such a feed lacks nothing
-/// (R-F26, S6).
-fn is_whole(sharing: Option<&Sharing>) -> bool {
-    let window = sharing.and_then(|sharing| sharing.window.as_ref());
-    window.is_some_and(|window| {
-        let begins = window.since.parse::<Until>();
-        window.since.is_empty() || begins.is_ok_and(|since| since.number == Number::ZERO)
-    })
-}
-
-/// Whether the publisher lives another life than the one we remember, as far as its texts tell.
-fn began_anew(remembered: Option<&str>, window: Option<&Window>) -> bool {
-    let epoch = |text: &str| text.parse::<Until>().ok().map(|until| until.epoch);
-    let now = window.and_then(|window| epoch(&window.until));
-    let before = remembered.and_then(epoch);
-    now.is_some() && before.is_some() && now != before
 }
 
 pub(crate) fn page_url(hub: &Url, since: Option<&str>, items: usize) -> Url {

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use feedsync::{Incorporation, ItemId, incorporate};
+use feedsync::{Incorporation, Item, ItemId, Timestamp, Version, incorporate};
 use feedsync_store::{
     CollectionName, DiscardedId, Number, Origin, PageLimit, Put, RemoteId, Snapshot, StoreExt,
     StoredItem, Write,
@@ -18,24 +18,43 @@ use crate::endpoint::{Endpoint, blobs_of};
 use crate::error::{EditFailure, EndpointError};
 use crate::incorporate::within_bounds;
 
-/// The items that were seen in a feed, remembered in eight bytes each. Two ids may be taken for one;
+/// The items that were seen in a feed and their versions, remembered in eight bytes each. Two ids may be taken for one;
 /// then an item is kept that could have been discarded.
 #[derive(Debug, Clone, Default)]
-pub struct Seen(HashSet<u64>);
+pub struct Seen {
+    ids: HashSet<u64>,
+    versions: HashSet<u64>,
+}
 
 impl Seen {
-    /// Remembers an item.
-    pub fn insert(&mut self, id: &ItemId) {
-        self.0.insert(Self::hash(id));
+    /// Remembers an item with its versions.
+    pub fn insert<P>(&mut self, item: &Item<P>) {
+        self.insert_id(&item.id);
+        self.versions.extend(item.versions().map(|version| Self::hash_version(&item.id, version)));
+    }
+
+    /// Remembers an item that could not be read.
+    pub fn insert_id(&mut self, id: &ItemId) {
+        self.ids.insert(Self::hash(id));
     }
 
     fn contains(&self, id: &ItemId) -> bool {
-        self.0.contains(&Self::hash(id))
+        self.ids.contains(&Self::hash(id))
     }
 
-    fn hash(id: &ItemId) -> u64 {
+    fn contains_all_of<P>(&self, item: &Item<P>) -> bool {
+        item.versions().all(|it| self.versions.contains(&Self::hash_version(&item.id, it)))
+    }
+
+    fn hash_version<P>(id: &ItemId, version: &Version<P>) -> u64 {
+        let dot = version.dot();
+        let when = dot.when().map(Timestamp::unix_seconds);
+        Self::hash(&(id, dot.sequence().get(), dot.by(), when))
+    }
+
+    fn hash(value: &impl Hash) -> u64 {
         let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
+        value.hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -43,6 +62,9 @@ impl Seen {
 impl Endpoint {
     /// Discards the items of a remote that it no longer has; returns how many. `seen` holds every item
     /// of its complete and its partial feed.
+    ///
+    /// Versions that were discarded once and came again are kept: somebody else still has them. Where endpoints follow
+    /// each other in a circle, they would otherwise give and discard an item for ever.
     pub async fn discard_absent(
         &self,
         collection: &CollectionName,
@@ -57,19 +79,28 @@ impl Endpoint {
             .map(|other| other.state.pushed)
             .min()
             .unwrap_or(Number::MAX);
-        let mut discarded = 0;
+        let (mut discarded, mut before) = (0, None);
         let mut after: Option<ItemId> = None;
         loop {
             let page =
                 self.store.items_by_id(collection, after.as_ref(), PageLimit::items(500)).await?;
-            let absent: Vec<_> = page
+            let mut absent: Vec<_> = page
                 .items
                 .iter()
                 .filter(|stored| !seen.contains(&stored.item.id))
                 .filter(|stored| is_theirs_alone(stored, remote, offered))
-                .map(|stored| stored.item.id.clone())
+                .map(|stored| &stored.item)
                 .collect();
             if !absent.is_empty() {
+                let known = match before.take() {
+                    Some(known) => known,
+                    None => self.discarded_before(collection).await?,
+                };
+                absent.retain(|item| !known.contains_all_of(item));
+                before = Some(known);
+            }
+            if !absent.is_empty() {
+                let absent = absent.into_iter().map(|item| item.id.clone()).collect();
                 discarded += self.discard(collection, remote, offered, absent).await?;
             }
             after = page.items.last().map(|stored| stored.item.id.clone());
@@ -77,6 +108,58 @@ impl Endpoint {
                 return Ok(discarded);
             }
         }
+    }
+
+    /// The versions on the recoverable list.
+    async fn discarded_before(&self, collection: &CollectionName) -> Result<Seen, EndpointError> {
+        let mut before = Seen::default();
+        let list = self.store.discarded(collection).await?;
+        list.iter().for_each(|discarded| before.insert(&discarded.item));
+        Ok(before)
+    }
+
+    /// Protects from [`Endpoint::discard_absent`] what a remote gave earlier and does not show any more; returns the
+    /// number of those items. For a remote that went back to an earlier state, or that answers with an old copy: what
+    /// it lacks, it has lost or not shown yet, so that its absence says nothing of a deletion. `seen` holds what it shows.
+    pub async fn protect_unseen(
+        &self,
+        collection: &CollectionName,
+        remote: RemoteId,
+        seen: &Seen,
+    ) -> Result<u64, EndpointError> {
+        let (mut protected, mut after) = (0, None::<ItemId>);
+        loop {
+            let page =
+                self.store.items_by_id(collection, after.as_ref(), PageLimit::items(500)).await?;
+            let is_unseen = |stored: &&StoredItem| {
+                stored.origin == Origin::Remote(remote) && !seen.contains_all_of(&stored.item)
+            };
+            let unseen = page.items.iter().filter(is_unseen);
+            let unseen: Vec<_> = unseen.map(|stored| stored.item.id.clone()).collect();
+            if !unseen.is_empty() {
+                protected += self.share(collection, unseen).await?;
+            }
+            after = page.items.last().map(|stored| stored.item.id.clone());
+            if !page.more {
+                return Ok(protected);
+            }
+        }
+    }
+
+    /// Records that others have these items, too.
+    async fn share(
+        &self,
+        collection: &CollectionName,
+        ids: Vec<ItemId>,
+    ) -> Result<u64, EndpointError> {
+        let keys = ids.clone();
+        let decided = self.store.decide(collection, keys, move |snapshot| {
+            let there = ids.iter().filter(|id| snapshot.item(id).is_some());
+            let writes: Vec<_> = there.map(|id| Write::Shared { id: id.clone() }).collect();
+            let count = writes.len() as u64;
+            (writes, count)
+        });
+        Ok(decided.await?.1)
     }
 
     async fn discard(

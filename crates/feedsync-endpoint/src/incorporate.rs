@@ -279,7 +279,7 @@ fn judge(
         };
         let item = &*item;
         let purged = match snapshot.entry(&item.id) {
-            Some(entry) if local.is_none() => History::from_updates(entry.purged.clone()),
+            Some(entry) if !entry.purged.is_empty() => History::from_updates(entry.purged.clone()),
             _ => None,
         };
         let reconciled = local.and_then(|local| reconciled(snapshot, local, item));

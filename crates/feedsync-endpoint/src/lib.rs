@@ -31,6 +31,7 @@ mod room;
 mod settings;
 mod signature;
 mod sse;
+pub mod subscriber;
 
 pub use actor::Actor;
 pub use aggregated::{AGGREGATED, aggregated, aggregated_text};

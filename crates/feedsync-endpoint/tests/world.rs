@@ -10,14 +10,19 @@ mod world {
     pub(crate) mod clock;
     pub(crate) mod exchange;
     pub(crate) mod files;
+    pub(crate) mod files_laws;
+    pub(crate) mod files_poll;
+    pub(crate) mod files_schedule;
     pub(crate) mod peer;
     pub(crate) mod schedule;
     pub(crate) mod sse;
     pub(crate) mod sse_peer;
+    pub(crate) mod static_files;
     pub(crate) mod truth;
 }
 
 use world::files::{Files, Names};
+use world::files_schedule;
 use world::schedule::{Kind, World};
 
 /// How many schedules there are in all; feeds in five formats take longer, so there are fewer of those.
@@ -107,4 +112,29 @@ fn no_edit_is_lost_that_is_made_in_copies_of_a_file() {
 #[test]
 fn no_edit_is_lost_that_is_made_in_copies_of_a_file_under_one_name() {
     each("Files of one name", 5, |seed| Files::new(seed, Names::Same).run());
+}
+
+fn through_files_alone(endpoints: usize) {
+    let mut all = files_schedule::Met::default();
+    each(&format!("Files of {endpoints}"), 50, |seed| {
+        let met = files_schedule::World::new(seed, endpoints).run();
+        all.purges += met.purges;
+        all.discards += met.discards;
+        all.restores += met.restores;
+    });
+    eprintln!("{all:?}");
+    let is_met = all.purges > 0 && all.discards > 0 && all.restores > 0;
+    assert!(is_met || std::env::var_os("FEEDSYNC_SEED").is_some(), "{all:?}");
+}
+
+/// Two endpoints and a static web server with caches in front of it, and nothing else.
+#[test]
+fn two_endpoints_agree_through_files_alone() {
+    through_files_alone(2);
+}
+
+/// The same with three, of which two may have no link but through the third.
+#[test]
+fn three_endpoints_agree_through_files_alone() {
+    through_files_alone(3);
 }

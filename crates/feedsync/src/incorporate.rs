@@ -77,7 +77,7 @@ pub enum Refusal {
 /// Incorporates an incoming item.
 ///
 /// `purged` is what an item that was purged here left behind: versions it covers are known, so that no
-/// deletion comes back from the dead.
+/// deletion comes back from the dead, also where the item is here again in another version.
 ///
 /// Beyond 3.3, so that endpoints come to rest whatever others send: versions that another version of
 /// the same item covers are left out, and of a version that is here already the local payload stays,
@@ -122,9 +122,16 @@ fn join<P: Clone>(
 ) -> Incorporation<P> {
     let with_revisions = local.into_iter().chain([&incoming]).any(revision::is_among);
     let mut incoming = if with_revisions { incoming } else { without_stale(incoming) };
-    let mut result = match (local, purged) {
-        (Some(local), _) if knows(local, &incoming) => return Incorporation::Unchanged,
-        (Some(local), _) => {
+    // Of an item that is here, documents are joined as their revisions say.
+    if let Some(purged) = purged.filter(|_| local.is_none() || !with_revisions) {
+        match without_covered(incoming, purged, local) {
+            Some(item) => incoming = item,
+            None => return Incorporation::Unchanged,
+        }
+    }
+    let mut result = match local {
+        Some(local) if knows(local, &incoming) => return Incorporation::Unchanged,
+        Some(local) => {
             keep_local_payloads(local, &mut incoming);
             let merged = match with_revisions {
                 true => revision::join(Some(local), incoming),
@@ -135,11 +142,7 @@ fn join<P: Clone>(
             }
             merged
         }
-        (None, None) => incoming,
-        (None, Some(purged)) => match without_covered(incoming, purged) {
-            Some(item) => item,
-            None => return Incorporation::Unchanged,
-        },
+        None => incoming,
     };
     if local.is_none() && with_revisions {
         result = revision::join(None, result);
@@ -250,12 +253,15 @@ fn is_same<P>(a: &Item<P>, b: &Item<P>) -> bool {
     a.conflicts.is_empty() && b.conflicts.is_empty() && a.winner.dot().is_same(b.winner.dot())
 }
 
-/// The versions of an item that a purged item's history does not cover.
-fn without_covered<P>(item: Item<P>, purged: &History) -> Option<Item<P>> {
+/// The versions of an item that a purged item's history does not cover, and those that supersede what is here.
+fn without_covered<P>(item: Item<P>, purged: &History, local: Option<&Item<P>>) -> Option<Item<P>> {
+    let supersedes = |version: &Version<P>| {
+        local.is_some_and(|local| local.versions().any(|known| known.is_subsumed_by(version)))
+    };
     let Item { id, winner, conflicts } = item;
     let versions: Vec<_> = std::iter::once(winner)
         .chain(conflicts)
-        .filter(|version| !purged.covers(version.dot()))
+        .filter(|version| !purged.covers(version.dot()) || supersedes(version))
         .collect();
     if versions.is_empty() { None } else { Some(from_versions(id, versions)) }
 }

@@ -45,6 +45,62 @@ async fn what_two_remotes_gave_is_not_discarded_when_one_drops_it() {
     assert_eq!(bob.store().discarded(&notes()).await.unwrap()[0].item.id, one);
 }
 
+/// A reader of one publisher's feed, and the items that it gave.
+async fn reader_of_a_feed(titles: &[&str]) -> (Endpoint, RemoteId, Vec<Item<Payload>>) {
+    let (ann, bob) = (endpoint("ann").await, endpoint("bob").await);
+    let publisher = remote(&bob, "http://one/").await;
+    let mut items = Vec::new();
+    for title in titles {
+        let id = ann.new_id();
+        items.push(ann.add(&notes(), id, Creation::default(), titled(title)).await.unwrap().item);
+    }
+    let source = Source::Remote(publisher);
+    bob.incorporate(&notes(), source, items.clone(), None).await.unwrap();
+    (bob, publisher, items)
+}
+
+/// R-F32, R-F36: a publisher was restored from a backup. What it shows is still its own, and what it lost is not.
+#[tokio::test]
+async fn items_that_a_publisher_lost_stay_once_it_went_back() {
+    let (bob, publisher, items) = reader_of_a_feed(&["lost", "older there", "there"]).await;
+    let [lost, older, there] = &items[..] else { panic!() };
+    let mut shown = Seen::default();
+    shown.insert(there);
+    let mut before = older.clone();
+    let earlier = Update::signed(
+        Sequence::new(1).unwrap(),
+        Timestamp::from_unix_seconds(1).unwrap(),
+        By::new("ann.earlier").unwrap(),
+    );
+    before.winner.history = History::new(earlier);
+    shown.insert(&before);
+    assert_eq!(bob.protect_unseen(&notes(), publisher, &shown).await.unwrap(), 2);
+    let origins = async |item: &Item<Payload>| bob.item(&notes(), &item.id).await.unwrap().origin;
+    assert_eq!(origins(lost).await, Origin::Mixed);
+    assert_eq!(origins(older).await, Origin::Mixed);
+    assert_eq!(origins(there).await, Origin::Remote(publisher));
+    assert_eq!(bob.discard_absent(&notes(), publisher, &Seen::default()).await.unwrap(), 1);
+    assert!(bob.item(&notes(), &there.id).await.is_err());
+    assert!(bob.item(&notes(), &lost.id).await.is_ok());
+}
+
+/// R-F36: in a circle of endpoints an item would otherwise come and go for ever.
+#[tokio::test]
+async fn versions_that_come_again_after_a_discard_are_kept() {
+    let (bob, publisher, items) = reader_of_a_feed(&["gone"]).await;
+    let discard = async || bob.discard_absent(&notes(), publisher, &Seen::default()).await.unwrap();
+    assert_eq!(discard().await, 1);
+    let source = Source::Remote(publisher);
+    bob.incorporate(&notes(), source, items.clone(), None).await.unwrap();
+    assert_eq!(discard().await, 0);
+    // Another version of the item has not been discarded yet.
+    let carol = endpoint("carol").await;
+    carol.incorporate(&notes(), Source::Offered, items.clone(), None).await.unwrap();
+    let later = carol.edit(&notes(), &items[0].id, None, titled("later").into()).await.unwrap();
+    bob.incorporate(&notes(), source, vec![later.item], None).await.unwrap();
+    assert_eq!(discard().await, 1);
+}
+
 #[tokio::test]
 async fn a_stale_edit_of_an_item_without_conflicts_is_refused_and_takes_no_number() {
     // Also where it would have won over what its author never saw.

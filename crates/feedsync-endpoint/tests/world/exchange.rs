@@ -94,7 +94,7 @@ impl<'a> Exchange<'a> {
             let store = self.there.endpoint.store();
             let limit = PageLimit::items(self.weather.page);
             let page = now(store.items_by_id(&list(), after.as_ref(), limit)).expect("a page");
-            page.items.iter().for_each(|stored| seen.insert(&stored.item.id));
+            page.items.iter().for_each(|stored| seen.insert(&stored.item));
             after = page.items.last().map(|stored| stored.item.id.clone());
             self.take(page.items, None);
             if !page.more {
@@ -129,7 +129,7 @@ impl<'a> Exchange<'a> {
             let until = publication.collection.until(through).to_string();
             let remember = match &mut seen {
                 Some(seen) => {
-                    page.items.iter().for_each(|stored| seen.insert(&stored.item.id));
+                    page.items.iter().for_each(|stored| seen.insert(&stored.item));
                     None
                 }
                 None => Some(until),

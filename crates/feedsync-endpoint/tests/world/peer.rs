@@ -69,7 +69,12 @@ impl Peer {
     /// Publishes files alone: a partial feed of the latest changes, and the complete feed.
     pub(crate) fn publish_files(&mut self) {
         self.takes_pushes = false;
-        let settings = BTreeMap::from([("partial".to_owned(), r#"{"count":3}"#.to_owned())]);
+        self.bound_partial_feed(3);
+    }
+
+    /// Sets the number of changes that the partial feed has at most.
+    pub(crate) fn bound_partial_feed(&self, count: u64) {
+        let settings = BTreeMap::from([("partial".to_owned(), format!("{{\"count\":{count}}}"))]);
         let change = CollectionChange { settings: Some(settings), ..CollectionChange::default() };
         now(self.store.change_collection(&list(), change)).expect("a collection");
     }

@@ -11,6 +11,8 @@ pub(crate) type EditNumber = u32;
 struct Edits {
     made: BTreeSet<EditNumber>,
     superseded: BTreeSet<EditNumber>,
+    /// Edits that were made on each one, by somebody who had seen it.
+    next: BTreeMap<EditNumber, BTreeSet<EditNumber>>,
 }
 
 /// All edits ever made, and what each one had seen.
@@ -28,6 +30,11 @@ impl Truth {
         self.last
     }
 
+    /// The number of the latest edit.
+    pub(crate) fn last(&self) -> EditNumber {
+        self.last
+    }
+
     /// Records an edit by somebody who had seen these versions and decided about them.
     pub(crate) fn made(
         &mut self,
@@ -38,7 +45,10 @@ impl Truth {
     ) {
         let edits = self.items.entry(item.clone()).or_default();
         edits.made.insert(edit);
-        edits.superseded.extend(seen);
+        for seen in seen {
+            edits.superseded.insert(seen);
+            edits.next.entry(seen).or_default().insert(edit);
+        }
         if deletion {
             self.deletions.insert(edit);
         }
@@ -55,6 +65,20 @@ impl Truth {
             .get(item)
             .map(|edits| edits.made.difference(&edits.superseded).copied().collect())
             .unwrap_or_default()
+    }
+
+    /// All edits of an item that supersede one: edits made on it, on those, and so on.
+    pub(crate) fn later(&self, item: &ItemId, edit: EditNumber) -> BTreeSet<EditNumber> {
+        let Some(edits) = self.items.get(item) else { return BTreeSet::new() };
+        let (mut later, mut unexplored) = (BTreeSet::new(), vec![edit]);
+        while let Some(edit) = unexplored.pop() {
+            for next in edits.next.get(&edit).into_iter().flatten() {
+                if later.insert(*next) {
+                    unexplored.push(*next);
+                }
+            }
+        }
+        later
     }
 
     /// Whether an edit left its item deleted.

@@ -339,6 +339,22 @@ fn what_a_purged_item_knew_does_not_come_back() {
 }
 
 #[test]
+fn purged_versions_stay_gone_beside_a_later_version() {
+    let purged = History::new(update(&(5, Some("09:43"), Some("a"))));
+    let old = simple("old", 4, &[(4, Some("08:43"), Some("a"))]);
+    let beside = simple("beside", 5, &[(5, Some("10:43"), Some("b"))]);
+    let incorporated = |incoming| incorporate(Some(&beside), Some(&purged), incoming);
+    assert_eq!(incorporated(old.clone()), Incorporation::Unchanged);
+    let mut both = beside.clone();
+    both.conflicts = vec![old.winner.clone()];
+    assert_eq!(incorporated(both), Incorporation::Unchanged);
+    // What supersedes a version that is here is news, whatever was purged.
+    let recovered = simple("recovered", 3, &[(3, Some("07:43"), Some("a"))]);
+    let incorporated = incorporate(Some(&recovered), Some(&purged), old.clone());
+    assert_eq!(incorporated, Incorporation::Updated(old));
+}
+
+#[test]
 fn updates_that_would_use_up_an_item_are_refused() {
     let limit = MAX_INCOMING_UPDATES;
     let at_limit = simple("x", limit, &[(1, None, Some("a"))]);

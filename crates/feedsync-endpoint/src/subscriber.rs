@@ -1,0 +1,163 @@
+//! Decisions of a subscriber about a feed that it read (4.1), by what is stored of its publisher.
+//!
+//! Nothing is read or written here. [`feedsync::window`] compares the texts of windows; this adds the rules for what
+//! earlier readings left to do, and for windows that a store of ours wrote.
+
+use feedsync::window::{Conclusion, Reason, Step, Warning, after_complete, after_reading};
+use feedsync::{Sharing, Window};
+use feedsync_store::{Number, RemoteState, Until};
+
+/// The next step of a subscriber with a feed that it read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// The next step.
+    pub step: Step,
+    /// Why the complete feed is needed, also where this feed has everything itself.
+    pub reason: Option<Reason>,
+}
+
+impl Judgement {
+    /// Judges a feed that was read from `address`. `lacks_complete` tells that the complete feed cannot be read now.
+    pub fn of(
+        state: &RemoteState,
+        sharing: Option<&Sharing>,
+        address: &str,
+        lacks_complete: bool,
+    ) -> Self {
+        let remembered = state.until.as_deref();
+        let window = sharing.and_then(|sharing| sharing.window.as_ref());
+        let complete = sharing.and_then(Sharing::complete);
+        let step = match (after_reading(remembered, sharing, address), complete) {
+            // Nothing that another life of the publisher has purged is discarded here.
+            (Step::ReadComplete { link, reason: Reason::OutOfSync }, _)
+                if began_anew(remembered, window) =>
+            {
+                Step::ReadComplete { link, reason: Reason::WentBack }
+            }
+            (Step::IsComplete { reason: Reason::OutOfSync }, _)
+                if began_anew(remembered, window) =>
+            {
+                Step::IsComplete { reason: Reason::WentBack }
+            }
+            (Step::Merge(_), Some(link)) if state.needs_complete && link == address => {
+                Step::IsComplete { reason: Reason::Initial }
+            }
+            (Step::Merge(_), Some(link)) if state.needs_complete && !lacks_complete => {
+                Step::ReadComplete { link: link.to_owned(), reason: Reason::Initial }
+            }
+            (step, _) => step,
+        };
+        match step {
+            Step::ReadComplete {
+                reason: reason @ (Reason::Initial | Reason::WentBack), ..
+            } if is_whole(sharing) => {
+                let step = Step::Merge(after_complete(reason, sharing, sharing));
+                Self { step, reason: Some(reason) }
+            }
+            Step::ReadComplete { reason, .. } | Step::IsComplete { reason } => {
+                Self { step, reason: Some(reason) }
+            }
+            Step::Merge(_) => Self { step, reason: None },
+        }
+    }
+}
+
+/// Concludes after the complete feed was read and then the partial one ([`after_complete`]). Where they are of two lives
+/// of the publisher, what both lack may be in neither, so that nothing is discarded.
+pub fn after_both(
+    reason: Reason,
+    partial: Option<&Sharing>,
+    complete: Option<&Sharing>,
+) -> Conclusion {
+    let until = |sharing: Option<&Sharing>| sharing?.window.as_ref().map(|it| it.until.clone());
+    let mut conclusion = after_complete(reason, partial, complete);
+    conclusion.discard &= !are_of_two_lives(until(partial).as_deref(), until(complete).as_deref());
+    conclusion
+}
+
+/// Whether a reading leads back to an earlier state of the publisher, or to another life of it: what it gave before is
+/// then [protected](crate::Endpoint::protect_unseen) before the conclusion is stored.
+pub fn leads_back(state: &RemoteState, conclusion: &Conclusion) -> bool {
+    let (before, now) = (state.until.as_deref(), conclusion.remember.as_deref());
+    let falls = before.zip(now).is_some_and(|(before, now)| now < before);
+    falls || are_of_two_lives(before, now)
+}
+
+/// The state of a publisher after a reading. `is_complete` tells that all it has was read.
+pub fn concluded(state: RemoteState, conclusion: &Conclusion, is_complete: bool) -> RemoteState {
+    let lacks = matches!(conclusion.warning, Some(Warning::MayLackItems | Warning::StaleComplete));
+    RemoteState {
+        until: conclusion.remember.clone().or_else(|| state.until.clone()),
+        needs_complete: lacks || (state.needs_complete && !is_complete),
+        ..state
+    }
+}
+
+/// Whether a window begins where a change order of ours begins, or with time itself: such a feed lacks nothing
+/// (R-F26, S6).
+pub fn is_whole(sharing: Option<&Sharing>) -> bool {
+    let window = sharing.and_then(|sharing| sharing.window.as_ref());
+    window.is_some_and(|window| {
+        let begins = window.since.parse::<Until>();
+        window.since.is_empty() || begins.is_ok_and(|since| since.number == Number::ZERO)
+    })
+}
+
+/// Whether the publisher lives another life than the one we remember, as far as its texts tell.
+fn began_anew(remembered: Option<&str>, window: Option<&Window>) -> bool {
+    are_of_two_lives(remembered, window.map(|window| &*window.until))
+}
+
+/// Whether these are values of `until` that two lives of a change order of ours gave.
+fn are_of_two_lives(one: Option<&str>, other: Option<&str>) -> bool {
+    let epoch = |text: Option<&str>| text?.parse::<Until>().ok().map(|until| until.epoch);
+    let epochs = epoch(one).zip(epoch(other));
+    epochs.is_some_and(|(one, other)| one != other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST_LIFE: &str = "017636680001234561a2b3c4d";
+    const SECOND_LIFE: &str = "017636690001234561a2b3c4d";
+
+    fn until(life: &str, number: u32) -> String {
+        format!("{life}-{number:019}")
+    }
+
+    fn sharing(since: String, until: String) -> Sharing {
+        Sharing { window: Some(Window { since, until }), expires: None, related: Vec::new() }
+    }
+
+    fn remembering(until: String, conclusion: &Conclusion) -> bool {
+        let state = RemoteState { until: Some(until), ..RemoteState::default() };
+        leads_back(&state, conclusion)
+    }
+
+    #[test]
+    fn feeds_of_two_lives_discard_nothing() {
+        let partial = sharing(until(FIRST_LIFE, 3), until(FIRST_LIFE, 5));
+        for (life, is_discarded) in [(FIRST_LIFE, true), (SECOND_LIFE, false)] {
+            let complete = sharing(until(life, 0), until(life, 5));
+            let found = after_both(Reason::OutOfSync, Some(&partial), Some(&complete));
+            assert_eq!(found.discard, is_discarded, "{life}");
+        }
+        let foreign = sharing("3".to_owned(), "5".to_owned());
+        assert!(after_both(Reason::OutOfSync, Some(&foreign), Some(&foreign)).discard);
+    }
+
+    #[test]
+    fn reading_that_ends_earlier_or_in_another_life_leads_back() {
+        let ending =
+            |until: Option<String>| Conclusion { remember: until, discard: false, warning: None };
+        let known = until(FIRST_LIFE, 5);
+        assert!(!remembering(known.clone(), &ending(None)));
+        assert!(!remembering(known.clone(), &ending(Some(until(FIRST_LIFE, 5)))));
+        assert!(!remembering(known.clone(), &ending(Some(until(FIRST_LIFE, 6)))));
+        assert!(remembering(known.clone(), &ending(Some(until(FIRST_LIFE, 4)))));
+        assert!(remembering(known, &ending(Some(until(SECOND_LIFE, 9)))));
+        assert!(remembering("9".to_owned(), &ending(Some("10".to_owned()))));
+        assert!(!leads_back(&RemoteState::default(), &ending(Some("10".to_owned()))));
+    }
+}
