@@ -160,6 +160,7 @@ fn document(
         title: &collection.title,
         updated: collection.edited.timestamp().expect("a date"),
         author: "somebody",
+        details: None,
         self_link: Some(&address(index, extent, format)),
         next: None,
         links: &[],
