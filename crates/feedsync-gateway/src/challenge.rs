@@ -1,20 +1,21 @@
-//! The challenges of a server, `WWW-Authenticate` (RFC 9110 11.6.1), read as a browser may read them.
+//! Parses the challenges of a server in `WWW-Authenticate` (RFC 9110 11.6.1) as a browser does.
 
 use http::header::HeaderValue;
 
-/// A scheme and its parameters, or the token that stands for them.
+/// A scheme and its parameters, or its token68.
 pub(crate) struct Challenge {
     pub(crate) scheme: String,
     pub(crate) parameters: Vec<String>,
 }
 
 impl Challenge {
-    /// The challenges of a field; none if it is no list of such. What is no text is read as far as it is.
+    /// Parses the challenges of a field; returns `None` if the field is no list of challenges. Bytes that are not
+    /// UTF-8 are replaced.
     pub(crate) fn of(field: &HeaderValue) -> Option<Vec<Self>> {
         let text = String::from_utf8_lossy(field.as_bytes());
         let mut challenges: Vec<Self> = Vec::new();
         for part in listed(&text).into_iter().map(str::trim).filter(|part| !part.is_empty()) {
-            // A scheme is followed by a space, a parameter's name by an equals sign.
+            // A scheme is followed by a space, the name of a parameter by an equals sign.
             let (first, rest) = part.split_once([' ', '\t']).unwrap_or((part, ""));
             let rest = rest.trim_start();
             if first.contains('=') || rest.starts_with('=') {
@@ -30,18 +31,18 @@ impl Challenge {
         Some(challenges)
     }
 
-    /// Whether it is of this scheme.
+    /// Whether the challenge has this scheme.
     pub(crate) fn is(&self, scheme: &str) -> bool {
         self.scheme.eq_ignore_ascii_case(scheme)
     }
 
-    /// As it is written.
+    /// Formats the challenge for a field.
     pub(crate) fn text(&self) -> String {
         format!("{} {}", self.scheme, self.parameters.join(", ")).trim_end().to_owned()
     }
 }
 
-/// Challenges as a field; none if there are none.
+/// Formats challenges as a field; returns `None` if there are none.
 pub(crate) fn field(challenges: &[Challenge]) -> Option<HeaderValue> {
     let texts: Vec<_> = challenges.iter().map(Challenge::text).collect();
     let field = HeaderValue::from_bytes(texts.join(", ").as_bytes()).ok();
@@ -53,7 +54,7 @@ const fn is_of_token(byte: u8) -> bool {
         || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }
 
-/// What stands between commas that are in no quotes.
+/// Splits a list at commas outside of quoted strings.
 fn listed(text: &str) -> Vec<&str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     text.split(|character| {

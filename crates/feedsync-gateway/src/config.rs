@@ -1,4 +1,4 @@
-//! What a gateway is told when it starts.
+//! Configuration of a gateway.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -12,22 +12,22 @@ use crate::face::PageOrigin;
 use crate::store::Quota;
 use crate::target::{Allowed, Mount, Newsreader};
 
-/// Where a gateway listens, and what it reaches.
+/// Address that a gateway listens on, and the origins that it reaches.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where applications speak to it; port 0 takes a free one.
+    /// Address of the proxy listener; port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Origins by a short name.
+    /// Origins that are mounted below a short name.
     pub mounts: Vec<Mount>,
-    /// Servers of newsreaders, which are mounted, too.
+    /// Newsreader servers, which are mounted, too.
     pub newsreaders: Vec<Newsreader>,
-    /// Authorities that are reached besides those that are mounted or subscribed.
+    /// Authorities that are reached besides mounted and subscribed ones.
     pub allow: Vec<Allowed>,
-    /// Pages of these origins may use the gateway.
+    /// Origins of pages that may use the gateway.
     pub allow_origins: Vec<PageOrigin>,
     /// Hubs of the same user, which programs of this machine reach without signing in.
     pub local_hubs: Option<LocalHubs>,
-    /// What one request and all of them may cost.
+    /// Limits for one request and for all requests.
     pub limits: Limits,
 }
 
@@ -45,21 +45,21 @@ impl Default for Config {
     }
 }
 
-/// Where what is subscribed to is kept, and how it is kept in step.
+/// Storage and synchronisation of subscriptions.
 #[derive(Debug, Clone)]
 pub struct Keep {
-    /// The directory, which is the gateway's alone.
+    /// Data directory, used by this gateway alone.
     pub data: PathBuf,
-    /// How much it may hold.
+    /// Maximum amount of stored data.
     pub quota: Quota,
-    /// How closely the document is followed.
+    /// Profile of the BITSY rules, and the treatment of `no-store`.
     pub settings: Settings,
-    /// Where the gateway is controlled; port 0 takes a free one.
+    /// Address of the control port; port 0 selects a free port.
     pub control: SocketAddr,
 }
 
 impl Keep {
-    /// In a directory, with what is usual.
+    /// Creates the default configuration for a data directory.
     pub fn new(data: PathBuf) -> Self {
         Self {
             data,
@@ -70,42 +70,42 @@ impl Keep {
     }
 }
 
-/// Bounds of what one request, one origin and all of them may cost.
+/// Limits for one request, one origin and all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections of applications at once; more wait.
+    /// Maximum number of concurrent application connections; further ones wait.
     pub connections: usize,
-    /// How long the head of a request may take, and how long a connection may be idle.
+    /// Timeout for the head of a request, and for an idle connection.
     pub head_time: Duration,
-    /// Bytes of the head of a request, and of an answer.
+    /// Maximum size of the head of a request or a response, in bytes.
     pub head_bytes: usize,
-    /// Header fields of a request, and of an answer.
+    /// Maximum number of header fields of a request or a response.
     pub head_fields: usize,
-    /// How long an application may send nothing of its body.
+    /// Longest pause of an application while it sends a body.
     pub body_pause: Duration,
-    /// How long a peer, an application or an origin, may read nothing of what is sent to it.
+    /// Longest time that an application or an origin may read nothing of what is sent to it.
     pub answer_pause: Duration,
-    /// How long open answers may go on once the gateway stops.
+    /// Time that open responses may take to finish once the gateway stops.
     pub drain_time: Duration,
-    /// For making a connection to an origin, and for waiting until there is room for one.
+    /// Timeout for connecting to an origin, and for waiting for a free connection slot.
     pub connect_time: Duration,
-    /// How long an origin may take to answer once it has the whole request.
+    /// Timeout for the response of an origin, counted from the end of the request.
     pub answer_time: Duration,
-    /// How long an origin may send nothing of the body of its answer.
+    /// Longest pause of an origin while it sends the body of its response.
     pub origin_pause: Duration,
-    /// Requests to one authority at once, and so connections; more wait.
+    /// Maximum number of concurrent requests, and so connections, to one authority; further ones wait.
     pub origin_connections: usize,
-    /// Requests to all of them at once; more wait.
+    /// Maximum number of concurrent requests to all authorities; further ones wait.
     pub all_connections: usize,
-    /// How long a connection to an origin is kept for the next request.
+    /// Time that an idle connection to an origin stays open for the next request.
     pub idle_time: Duration,
-    /// Bytes of an edit at most.
+    /// Maximum size of an edit, in bytes.
     pub edit_bytes: u64,
-    /// Bytes of the answer to an edit at most.
+    /// Maximum size of the response to an edit, in bytes.
     pub answer_bytes: u64,
-    /// Tunnels at once; more are refused.
+    /// Maximum number of concurrent tunnels; further ones are refused.
     pub tunnels: usize,
-    /// How long nothing may pass through a tunnel.
+    /// Idle timeout of a tunnel.
     pub tunnel_pause: Duration,
 }
 

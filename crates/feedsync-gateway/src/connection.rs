@@ -1,11 +1,11 @@
-//! A connection that is answered until the gateway stops.
+//! Serves a connection until the gateway stops.
 
 use std::pin::Pin;
 
 use tokio::sync::watch;
 
-/// Answers the requests of a connection; once the gateway stops, of the one that has begun: `end` tells the
-/// connection so.
+/// Serves the requests of a connection. Once the gateway stops, `end` is called with the connection, which then
+/// finishes the request in progress only.
 pub(crate) async fn until_stopped<C: Future>(
     connection: C,
     mut stopping: watch::Receiver<bool>,
@@ -13,7 +13,7 @@ pub(crate) async fn until_stopped<C: Future>(
 ) -> C::Output {
     let mut connection = std::pin::pin!(connection);
     let stopped = async move {
-        // An error means that the gateway is gone, which is as good.
+        // An error means that the gateway is gone, which has the same effect.
         let _ = stopping.wait_for(|stopping| *stopping).await;
     };
     tokio::select! {

@@ -1,10 +1,12 @@
-//! The port that applications speak to: requests come in, are found to mean something, and are passed on.
+//! The proxy listener that applications use: it determines the meaning of requests and forwards them.
 //!
-//! An answer has the status, the header fields and the bytes that the origin sent, streamed, less what is
-//! for one hop (RFC 9110 7.6.1) and less trailers. What breaks off at the origin breaks off here. Of interim
-//! answers `100 Continue` alone comes through; the rest only hint at what the final one says again.
+//! A response has the status, the header fields and the bytes that the origin sent. It is streamed, without
+//! hop-by-hop fields (RFC 9110 7.6.1) and without trailers. A response that breaks off at the origin also breaks
+//! off here. Of interim responses, only `100 Continue` is forwarded; the others are hints that the final response
+//! repeats.
 //!
-//! [`Face::answer`] finds the target; [`Face::exchange`] asks the origin and tells whether it may have been reached.
+//! [`Face::answer`] finds the target; [`Face::exchange`] sends the request to the origin and reports whether it
+//! may have arrived.
 
 mod beginning;
 mod body;
@@ -52,7 +54,7 @@ use heads::TwoLengths;
 use intercepting::Head;
 use problem::Problem;
 
-/// What answers applications. Cheap to clone.
+/// The proxy that serves applications. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Face {
     addresses: Addresses,
@@ -63,31 +65,31 @@ pub struct Face {
     limits: Limits,
     newsreaders: Arc<[Newsreader]>,
     tunnels: Arc<Semaphore>,
-    /// Who knows what is kept; without one all is passed on.
+    /// Agent with the stored subscriptions; without it, all requests are forwarded.
     agent: Option<Arc<Agent>>,
     feeds: Arc<Feeds>,
     cut: watch::Sender<bool>,
 }
 
-/// The address that a connection came to, among the extensions of its requests.
+/// Local address of a connection, in the extensions of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CameTo(pub(crate) SocketAddr);
 
-/// The address that it came from.
+/// Remote address of a connection, in the extensions of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CameFrom(pub(crate) SocketAddr);
 
-/// What a request is found to be.
+/// Meaning of a request.
 enum Received {
-    /// Something about a resource, as the origin would get it.
+    /// A request for a resource, as the origin would get it.
     Resource(Box<(Target, Request<Body>)>),
-    /// Nothing that goes on.
+    /// A request that the proxy itself answers.
     Answered(Response<Body>),
 }
 
 impl Face {
-    /// A face that reaches what is configured. The gateway's own addresses are added to
-    /// [`Face::addresses`] as they are opened.
+    /// Creates a proxy for the configured targets. The gateway's own addresses are added to [`Face::addresses`]
+    /// when its listeners open.
     pub fn new(config: &Config, origins: Origins) -> Result<Self, RootsError> {
         let newsreaders = config.newsreaders.iter().map(|newsreader| newsreader.mount.clone());
         let mounts = config.mounts.iter().cloned().chain(newsreaders).collect();
@@ -111,24 +113,24 @@ impl Face {
         })
     }
 
-    /// The same with what is kept: requests for that are answered here.
+    /// Adds an agent, so that requests for stored resources are answered from the store.
     #[must_use]
     pub fn with(self, agent: Arc<Agent>) -> Self {
         Self { agent: Some(agent), ..self }
     }
 
-    /// What is reached, and who the gateway is.
+    /// Reachable addresses, and the gateway's own addresses.
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
     }
 
-    /// The way to origins.
+    /// Client for origins.
     pub fn upstream(&self) -> &Upstream {
         &self.upstream
     }
 
-    /// Answers a request, in a coding that it accepts. What takes long in any case is in a box of its own, so that
-    /// what does not is small.
+    /// Answers a request in a content coding that the client accepts. Slow paths are boxed, which keeps the
+    /// future of the fast path small.
     pub async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         if request.method() == Method::CONNECT {
             let tunnel = Box::pin(self.tunnel(request));
@@ -166,7 +168,7 @@ impl Face {
 
     /// Answers a request for a resource.
     async fn resource(&self, target: Target, request: Request<Body>) -> Response<Body> {
-        // A browser may not be known to be one.
+        // In reverse mode a browser cannot be recognised reliably.
         let realms_of = matches!(target.mode, Mode::Reverse { .. })
             .then(|| target.location.origin().to_owned());
         let mut response = match &self.agent {
@@ -184,8 +186,8 @@ impl Face {
         response
     }
 
-    /// Passes a request on, as [`Face::answer`] found it; gives the origin's answer, or what is said of
-    /// its absence.
+    /// Forwards a request with the target that [`Face::answer`] found; returns the response of the origin or a
+    /// problem response.
     pub async fn pass(&self, target: &Target, request: Request<Body>) -> Response<Body> {
         let answered = match self.exchange(target, request).await {
             Ok(response) => beginning::begun(target, response).await,
@@ -200,7 +202,7 @@ impl Face {
         }
     }
 
-    /// Asks the origin; gives its answer as the application gets it.
+    /// Sends a request to the origin; returns the response as the application gets it.
     pub async fn exchange(
         &self,
         target: &Target,
@@ -211,7 +213,7 @@ impl Face {
         Ok(response)
     }
 
-    /// Asks the origin; gives its answer, in which addresses are those that it told.
+    /// Sends a request to the origin; returns the response with the addresses that the origin uses.
     async fn ask(
         &self,
         target: &Target,
@@ -228,15 +230,14 @@ impl Face {
         Ok(response)
     }
 
-    /// Makes the header of an answer what the application gets.
+    /// Rewrites the header of a response for the application.
     fn show(&self, target: &Target, headers: &mut HeaderMap) {
         if let Mode::Reverse { host, .. } = &target.mode {
             reverse::adopt(headers, host.as_str(), target, &self.addresses_of_programs);
         }
     }
 
-    /// Finds out what a request is about and whether it may be asked, and leaves out of it what is not for
-    /// the origin.
+    /// Determines the target of a request, checks whether it is allowed, and removes what is not for the origin.
     fn receive(&self, mut request: Request<Incoming>) -> Result<Received, Problem> {
         if request.extensions().get::<TwoLengths>().is_some() {
             let detail = "the request has a Content-Length and a Transfer-Encoding";
@@ -253,7 +254,7 @@ impl Face {
         let is_of_a_program = programs::is_local(request.headers(), came_from);
         let addresses = if is_of_a_program { &self.addresses_of_programs } else { &self.addresses };
         let target = match addresses.target(request.uri(), request.headers(), came_to) {
-            // What it names relative to itself must be below it.
+            // Relative references of the page must resolve to paths below it.
             Err(TargetError::Unslashed(at)) => return Ok(Received::Answered(last::moved(&at))),
             target => target?,
         };
@@ -275,15 +276,16 @@ impl Face {
         Ok(Received::Resource(Box::new((target, request))))
     }
 
-    /// Ends what the connections of applications do not end.
+    /// Closes the connections that do not end with those of applications.
     pub(crate) fn cut(&self) {
         self.cut.send_replace(true);
     }
 }
 
-/// Refuses bodies that are packed for this hop, since what is inside would lose its coding. Two lengths are refused
-/// where the head is read; so is a length beside a coding, wherever that is seen ([`heads`]). Elsewhere the coding
-/// counts, the length goes no further and the connection ends (RFC 9112 6.1, 6.3).
+/// Refuses transfer codings other than `chunked`, since their contents would lose the coding at this hop. Two
+/// lengths are refused where the head is read; a length with a transfer coding is refused where it is detected
+/// ([`heads`]). Otherwise the coding counts, the length is not forwarded and the connection ends (RFC 9112 6.1,
+/// 6.3).
 fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
@@ -298,7 +300,7 @@ fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a request that has come through a gateway of this name (RFC 9110 7.6.3).
+/// Refuses a request that already came through a gateway of this name (RFC 9110 7.6.3).
 fn check_way(headers: &HeaderMap) -> Result<(), Problem> {
     let hops = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
     let mut names =

@@ -1,10 +1,10 @@
-//! The gateway: applications speak HTTP to it, and it speaks HTTP to the origins (BITSY 1.4, 3).
+//! The gateway: applications send HTTP to it, and it sends HTTP to the origins (BITSY 1.4, 3).
 //!
-//! [`face`] is the port that applications speak to, [`target`] finds the origin that a request means and
-//! whether it may be reached, and [`upstream`] is the one way by which requests leave. What is not subscribed
-//! passes through as it came. [`store`] keeps what was decided, and the bytes that belong to it. [`agent`] holds
-//! the decisions and acts on them, [`control`] is the port that all of this is controlled by; [`start`] begins it
-//! all.
+//! [`face`] is the proxy listener that applications use. [`target`] determines the origin that a request means
+//! and whether it may be reached, and [`upstream`] is the only path by which requests leave. Requests for
+//! resources that are not subscribed to pass through unchanged. [`store`] persists the decided state and its
+//! bytes, and [`agent`] executes decisions. [`control`] is the port that controls the gateway; [`start`] starts
+//! all of it.
 
 pub mod agent;
 mod challenge;

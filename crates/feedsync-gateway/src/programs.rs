@@ -1,10 +1,10 @@
-//! Programs of this machine, for whom the gateway may ask hubs of its own user that have no users.
+//! Programs of this machine, for which the gateway may access hubs of its own user that have no accounts.
 //!
-//! Such a hub lets in whoever is on its machine, but nobody for whom a proxy asks. What a program of this machine asks
-//! carries a mark inside the gateway: one more header field, which no application can set. Only as such a request
-//! leaves for the very address of a hub that runs, the mark becomes the proof that the hub takes; it leaves for
-//! nowhere else. With a subscription the mark is registered like credentials, so that what a hub told
-//! programs is shown to no page, and to no other machine.
+//! Such a hub admits programs on its own machine, but no requests that come through a proxy. Within the gateway,
+//! a request of a local program has a mark: an extra header field that no application can set. The mark is
+//! replaced by the proof that the hub accepts only when the request leaves for the exact address of a running
+//! hub. The mark itself never leaves. A subscription registers the mark like credentials, so that contents of a
+//! hub for programs are shown to no page and to no other machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -15,19 +15,19 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::target::Authority;
 
-/// Marks requests of programs of this machine. Only the gateway sets it.
+/// Field that marks requests of programs of this machine. Only the gateway sets it.
 const MARK: HeaderName = HeaderName::from_static("feedsync-program");
 
 const LOCAL: &str = "local";
 
-/// Takes out of a request what only the gateway says.
+/// Removes the fields that only the gateway may set.
 pub(crate) fn strip(headers: &mut HeaderMap) {
     headers.remove(MARK);
     headers.remove(LOCAL_PROOF);
 }
 
-/// Whether a request that came from an address is that of a program of this machine: of no browser, which asks for
-/// any page that it shows, and of no proxy, which asks for others.
+/// Whether a request comes from a program of this machine. Browsers do not count, since they send requests for
+/// any page that they show, and proxies do not, since they send those of others.
 pub(crate) fn is_local(headers: &HeaderMap, came_from: Option<SocketAddr>) -> bool {
     let is_here = came_from.is_some_and(|address| address.ip().to_canonical().is_loopback());
     let is_of_a_page = headers.contains_key(header::ORIGIN)
@@ -48,17 +48,18 @@ pub(crate) fn is_marked(headers: &HeaderMap) -> bool {
     headers.contains_key(MARK)
 }
 
-/// Marks what a subscription registers.
+/// Marks the registered header of a subscription.
 pub(crate) fn register(registered: &mut Registered) -> Result<(), HeaderError> {
     registered.set(MARK.as_str(), LOCAL)
 }
 
-/// Whether what a subscription registers is marked.
+/// Whether the registered header of a subscription is marked.
 pub(crate) fn is_registered(registered: &Registered) -> bool {
     registered.get(&MARK).is_some() || registered.get(&LOCAL_PROOF).is_some()
 }
 
-/// Makes what a request shows fit the other end of its connection: the proof, if it `is_marked` and a hub takes it there.
+/// Replaces the mark by the proof, if the request `is_marked` and the peer of the connection is a hub that
+/// accepts it.
 pub(crate) fn show(
     hubs: Option<&LocalHubs>,
     is_marked: bool,
@@ -72,17 +73,17 @@ pub(crate) fn show(
     }
 }
 
-/// Whether a hub of this user runs where an authority is.
+/// Whether a hub of this user runs at an authority.
 pub(crate) fn hub_runs_at(hubs: &LocalHubs, authority: &Authority) -> bool {
     addresses(authority).any(|address| hubs.proof(address).is_some())
 }
 
-/// Whether a hub of this user runs where an address is, or did once.
+/// Whether a hub of this user runs at an address, or ran there before.
 pub(crate) fn hub_is_known_at(hubs: &LocalHubs, location: &Location) -> bool {
     addresses(&Authority::of(location)).any(|address| hubs.knows(address))
 }
 
-/// Loopback addresses that an authority stands for.
+/// Loopback addresses of an authority.
 fn addresses(authority: &Authority) -> impl Iterator<Item = SocketAddr> {
     let named = match authority.ip() {
         Some(ip) => vec![ip],
@@ -140,7 +141,7 @@ mod tests {
         let hub: SocketAddr = "127.0.0.1:4287".parse().unwrap();
         let announced = hubs.announce(&[hub], &LocalProof::random()).unwrap();
         let shown = |is_marked: bool, peer: &str, hubs: Option<&LocalHubs>| {
-            // Whatever an application sends.
+            // Applications may send any fields.
             let mut headers =
                 headers(&[("feedsync-program", "local"), ("feedsync-local-proof", "x")]);
             show(hubs, is_marked, peer.parse().unwrap(), &mut headers);

@@ -1,9 +1,9 @@
-//! From a request of an application to the origin's address, in the two ways that applications ask.
+//! Maps a request of an application to the address of the origin, for both forms of requests.
 //!
-//! - Reverse: `/<scheme>/<authority>/<path>`, and `/<name>/<path>` below a mount. `Host` must be the
-//!   gateway's own.
-//! - Forward: the absolute form that is spoken to a proxy (RFC 9112 3.2.2), for `http`; `https` comes
-//!   through a tunnel, which is not read.
+//! - Reverse: `/<scheme>/<authority>/<path>`, and `/<name>/<path>` below a mount. `Host` must be the gateway's
+//!   own.
+//! - Forward: the absolute form of proxy requests (RFC 9112 3.2.2), for `http`; `https` comes through a tunnel,
+//!   which is not read.
 //!
 //! Only authorities that are mounted, subscribed or allowed are reached ([`Reachable`]).
 
@@ -28,23 +28,23 @@ pub use own::Own;
 pub use reachable::{Access, Reachable};
 pub(crate) use reachable::{is_local, is_near};
 
-/// What a request of an application is about.
+/// Target of a request of an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The address of the resource, in the spelling by which it is known.
+    /// Normalised address of the resource.
     pub location: Location,
-    /// How the application asked.
+    /// Form of the request.
     pub mode: Mode,
-    /// Path and query in the spelling of the application, which is what the origin is sent (RFC 9110 7.7).
+    /// Path and query in the spelling of the application, which are sent to the origin (RFC 9110 7.7).
     pub path: PathAndQuery,
 }
 
-/// How an application asks.
+/// Form of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
     /// The gateway stands for the origin.
     Reverse {
-        /// What stands before the origin's own path: `/https/example.org` or the name of a mount, `/notes`.
+        /// Prefix before the origin's own path: `/https/example.org`, or the name of a mount such as `/notes`.
         prefix: String,
         /// The gateway as the application names it: `127.0.0.1:5023`.
         host: uri::Authority,
@@ -53,7 +53,7 @@ pub enum Mode {
     Forward,
 }
 
-/// Why a request means no origin that is reached.
+/// Reason why a request has no reachable target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// The path names no origin.
@@ -61,31 +61,32 @@ pub enum TargetError {
         "{0:?} names no origin: ask for /https/example.org/path, or for /NAME/path where NAME is mounted"
     )]
     NoOrigin(String),
-    /// It names a mount or an origin without the slash with which its addresses begin, as this one does.
+    /// The path names a mount or an origin without the slash of its base address; the value is the address with
+    /// it.
     #[error("it is at {0}")]
     Unslashed(String),
-    /// It names something that is no authority.
+    /// The path contains an invalid authority.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    /// It names something that is no address.
+    /// The path contains an invalid address.
     #[error(transparent)]
     Location(#[from] LocationError),
-    /// The path goes up, perhaps out of what its first part names.
+    /// The path has dot segments, which might lead out of its first part.
     #[error("the path has a segment . or .., which an address of the gateway cannot have")]
     Segments,
-    /// The form of the request is for something else.
+    /// The form of the request is reserved for another method.
     #[error("this form of address is for CONNECT only")]
     Form,
-    /// `https` in absolute form: the proxy would read what is meant to be secret from it.
+    /// `https` in absolute form, which would reveal to the proxy what is meant to be secret from it.
     #[error("https is not spoken to a proxy in the open: use CONNECT, or ask for {0}")]
     Secure(String),
-    /// No `Host`, more than one, or one that is none.
+    /// The request has no `Host`, more than one, or an invalid one.
     #[error("a request has one Host, which is a host")]
     Host,
-    /// A `Host` that is not the gateway's.
+    /// The `Host` is not the gateway's.
     #[error("the gateway does not answer for {0}: it is reached as localhost or by its address")]
     ForeignHost(String),
-    /// An authority that nobody named.
+    /// The authority is not mounted, subscribed or allowed.
     #[error(
         "{authority} is not reached through this gateway: start it with --allow {hint}, mount the \
          origin, or subscribe to a feed of it"
@@ -93,30 +94,30 @@ pub enum TargetError {
     NotReachable {
         /// The authority.
         authority: Authority,
-        /// What would allow it.
+        /// Setting that would allow it.
         hint: String,
     },
-    /// A tunnel to a port that nobody named.
+    /// The port of the tunnel is not allowed.
     #[error(
         "a tunnel leads to port 443 only, or to one that is named: start the gateway with --allow {0}"
     )]
     TunnelPort(Authority),
-    /// The gateway itself.
+    /// The target is the gateway itself.
     #[error("{0} is the gateway itself")]
     Loop(Authority),
 }
 
-/// Who reads addresses: what is reached, and who the gateway itself is.
+/// Maps addresses, with the reachable authorities and the gateway's own addresses.
 #[derive(Debug, Clone, Default)]
 pub struct Addresses {
-    /// What is reached.
+    /// Reachable authorities.
     pub reachable: Reachable,
-    /// The gateway itself.
+    /// Own addresses of the gateway.
     pub own: Own,
 }
 
 impl Addresses {
-    /// What a request is about, which came to `came_to`. Not for `CONNECT`.
+    /// Determines the target of a request that arrived at `came_to`; not for `CONNECT`.
     pub fn target(
         &self,
         uri: &Uri,
@@ -134,7 +135,7 @@ impl Addresses {
         let written = uri.authority().ok_or(TargetError::Form)?;
         let authority =
             Authority::parse(written.as_str(), if scheme == "https" { 443 } else { 80 })?;
-        // An application that knows the gateway as its proxy and as an origin asks it so (RFC 9112 3.2.2).
+        // Applications that use the gateway both as their proxy and as an origin send this form (RFC 9112 3.2.2).
         if scheme == "http" && self.own.names(&authority) {
             return self.reverse(uri, written.clone(), came_to);
         }
@@ -147,7 +148,7 @@ impl Addresses {
         Ok(Target { location, mode: Mode::Forward, path })
     }
 
-    /// Where a tunnel leads.
+    /// Determines the authority of a tunnel.
     pub fn tunnel(&self, uri: &Uri) -> Result<Authority, TargetError> {
         let written =
             uri.authority().filter(|_| uri.scheme().is_none()).ok_or(TargetError::Form)?;
@@ -164,7 +165,7 @@ impl Addresses {
         }
     }
 
-    /// What an address of the gateway stands for, by its path and query.
+    /// Resolves the path and query of a gateway address to the original address and the prefix.
     pub fn meant_by(&self, path: &str) -> Result<(Location, String), TargetError> {
         let no_origin = || TargetError::NoOrigin(path.to_owned());
         let rest = path.strip_prefix('/').ok_or_else(no_origin)?;
@@ -197,7 +198,7 @@ impl Addresses {
         Ok((location, format!("/{first}/{written}")))
     }
 
-    /// The path at the gateway by which an address is asked for, if its authority is reached.
+    /// Path at the gateway for an address, if its authority is reachable.
     pub fn path_of(&self, location: &Location) -> Option<String> {
         self.reachable.access(&Authority::of(location))?;
         if let Some(mount) = self.reachable.mount_of(location) {
@@ -230,7 +231,7 @@ impl Addresses {
         Ok(Target { location, mode: Mode::Reverse { prefix, host }, path })
     }
 
-    /// An address of an authority that is reached. What is appended cannot lead to another one.
+    /// Builds an address of a reachable authority. The appended path cannot change the authority.
     fn location(
         &self,
         scheme: &str,
@@ -257,13 +258,13 @@ fn not_reachable(authority: Authority) -> TargetError {
     TargetError::NotReachable { authority, hint }
 }
 
-/// Whether a request is for an address of the gateway, whatever that stands for.
+/// Whether a request names an address of the gateway, independent of its target.
 pub(crate) fn is_reverse(uri: &Uri, headers: &HeaderMap, came_to: Option<SocketAddr>) -> bool {
     let named = host(headers).ok().flatten();
     uri.authority().is_none() && named.is_some_and(|host| Own::is_host(&host, came_to))
 }
 
-/// The one `Host` of a request (RFC 9112 3.2), in lower case; HTTP/1.0 may have none.
+/// The single `Host` of a request (RFC 9112 3.2), in lower case; HTTP/1.0 allows none.
 fn host(headers: &HeaderMap) -> Result<Option<uri::Authority>, TargetError> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let (Some(value), None) = (hosts.next(), hosts.next()) else {
@@ -276,8 +277,8 @@ fn host(headers: &HeaderMap) -> Result<Option<uri::Authority>, TargetError> {
     Ok(Some(host))
 }
 
-/// Whether a path has segments that go up, as anybody may understand them: `%2e` is a dot, and `\` a
-/// slash to some (WHATWG URL).
+/// Whether a path has dot segments in any interpretation: `%2e` is a dot, and `\` is a slash to some parsers
+/// (WHATWG URL).
 fn has_dots(path: &str) -> bool {
     path.split(['/', '\\']).filter(|segment| segment.len() <= "%2e%2e".len()).any(|segment| {
         let plain = segment.replace("%2e", ".").replace("%2E", ".");
@@ -285,20 +286,21 @@ fn has_dots(path: &str) -> bool {
     })
 }
 
-/// Path and query of an address, as it is asked for.
+/// Path and query of an address, for a request.
 pub(crate) fn path_of(location: &Location) -> PathAndQuery {
     let text = &location.as_str()[location.origin().len()..];
-    // An address that a location has is one that a request may have.
+    // The path of a valid location is always valid in a request.
     text.parse().unwrap_or_else(|_| PathAndQuery::from_static("/"))
 }
 
-/// What the `Host` of a request to an address says: the port only if it is not the usual one.
+/// Value of `Host` for an address; it has a port only if that is not the default.
 pub(crate) fn host_of(location: &Location) -> &str {
     location.origin().split_once("://").map_or("", |(_, host)| host)
 }
 
 impl Target {
-    /// The same for another address; for its own in the spelling of the application.
+    /// Returns the target for another address. The path keeps the application's spelling if the address is the
+    /// same.
     pub(crate) fn at(&self, location: &Location) -> Self {
         if *location == self.location {
             return self.clone();
@@ -307,7 +309,7 @@ impl Target {
         Self { path: path_of(&location), location, mode }
     }
 
-    /// What the `Host` of the request to the origin says: the port only if it is not the usual one.
+    /// Value of `Host` for the origin; it has a port only if that is not the default.
     pub fn host(&self) -> &str {
         host_of(&self.location)
     }

@@ -1,12 +1,12 @@
-//! The one way by which requests of the gateway leave: HTTP/1.1 to origins, streamed both ways.
+//! The only path by which requests of the gateway leave: HTTP/1.1 to origins, streamed in both directions.
 //!
-//! - What is sent and what comes is not read: nothing is decompressed, no redirect is followed, and no
-//!   header is added but `Via` and `Host`.
-//! - Whether an address may be reached is looked at when it is connected to, on what its name resolves
-//!   to at that moment, so that a public name cannot be pointed into the local network (DNS rebinding).
-//! - An error tells whether the origin may have got the request: what certainly was not sent can be sent
-//!   again.
-//! - Connections to one authority, and all of them, are bounded; those that are idle are used again.
+//! - Contents are not interpreted: nothing is decompressed, no redirect is followed, and no header field is added
+//!   except `Via` and `Host`.
+//! - Permission to reach an address is checked at connect time, on the addresses that the name resolves to at
+//!   that moment. A public name can therefore not be pointed into the local network (DNS rebinding).
+//! - An error tells whether the origin may have received the request. A request that certainly was not sent can
+//!   be sent again.
+//! - The number of connections to one authority and in total is limited; idle ones are reused.
 
 mod address;
 mod connect;
@@ -42,7 +42,7 @@ pub use tls::RootsError;
 use connect::Connector;
 use pool::{Key, Pool};
 
-/// What the gateway calls itself on the way (RFC 9110 7.6.3).
+/// Pseudonym of the gateway in `Via` (RFC 9110 7.6.3).
 pub const PSEUDONYM: &str = "feedsync";
 
 /// Sends requests to origins. Cheap to clone; clones share connections.
@@ -54,12 +54,12 @@ pub struct Upstream {
     hubs: Option<LocalHubs>,
 }
 
-/// What else than the bounds an upstream is made with.
+/// Settings of an upstream besides the limits.
 #[derive(Debug, Clone)]
 pub struct Origins {
-    /// Roots that are trusted besides those of the system.
+    /// Trusted root certificates in addition to those of the system.
     pub roots: Vec<CertificateDer<'static>>,
-    /// Who knows the addresses of names.
+    /// Resolver of host names.
     pub resolver: Arc<dyn Resolve>,
 }
 
@@ -70,7 +70,7 @@ impl Default for Origins {
 }
 
 impl Upstream {
-    /// An upstream without connections. Reads the roots that the system trusts.
+    /// Creates an upstream without connections. Loads the root certificates of the system.
     pub fn new(addresses: Addresses, origins: Origins, limits: Limits) -> Result<Self, RootsError> {
         let tls = tls::connector(origins.roots)?;
         let connector = Connector::new(addresses, origins.resolver, tls, limits);
@@ -78,20 +78,20 @@ impl Upstream {
         Ok(Self { connector, pool, limits, hubs: None })
     }
 
-    /// The same with hubs that requests of programs of this machine show their proof to.
+    /// Adds hubs to which requests of programs of this machine send their proof.
     pub(crate) fn with_hubs(self, hubs: Option<LocalHubs>) -> Self {
         Self { hubs, ..self }
     }
 
-    /// Whether a hub of this user runs where an address is, or did once.
+    /// Whether a hub of this user runs at an address, or ran there before.
     pub(crate) fn knows_hub_at(&self, location: &Location) -> bool {
         self.hubs.as_ref().is_some_and(|hubs| programs::hub_is_known_at(hubs, location))
     }
 
-    /// Sends a request to an origin, and returns once the head of a final answer has come. Of the
-    /// request's own address only path and query count.
+    /// Sends a request to an origin; returns once the head of a final response has arrived. Only the path and
+    /// query of the request's own address are used.
     ///
-    /// Dropped before that, the request may have arrived or not. Dropping the body of the answer closes
+    /// If the future is dropped earlier, the request may have arrived or not. Dropping the response body closes
     /// the connection.
     pub async fn send(
         &self,
@@ -105,9 +105,9 @@ impl Upstream {
         exchange::exchange(self, key, request).await
     }
 
-    /// Sends a request of the gateway's own, on the word of what is at `source`. It may go to any public
-    /// address, since feeds name others; to a private one only as others may, and on its own word or that of
-    /// something else in the local network.
+    /// Sends a request of the gateway's own, to an address that the resource at `source` named. It may go to any
+    /// public address, since feeds refer to others. A private address needs the usual permission, and `source`
+    /// must have the same authority or be in the local network.
     pub async fn send_own(
         &self,
         location: &Location,
@@ -135,28 +135,28 @@ impl Upstream {
     }
 }
 
-/// The request as it is written: in origin form, for the origin's host, in HTTP/1.1.
+/// Prepares a request for sending: in origin form, with the host of the origin, in HTTP/1.1.
 fn prepared(mut request: Request<Body>, host: &str) -> Request<Body> {
     let received = request.version();
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
     *request.version_mut() = Version::HTTP_11;
     let headers = request.headers_mut();
-    // An address that a location has is one that a header may have.
+    // The host of a valid location is always a valid header value.
     headers.insert(HOST, HeaderValue::from_str(host).unwrap_or(HeaderValue::from_static("")));
     append_via(headers, received);
     if request.body().size_hint().exact() == Some(0) {
-        // A length that nothing comes of would swallow the next request.
+        // A length without a body would make the origin treat the next request as the body.
         request.headers_mut().remove(CONTENT_LENGTH);
     }
     if request.body().size_hint().exact().is_none() {
-        // Said by ourselves: methods that usually have no body would lose it.
+        // Set explicitly, since the HTTP library would omit the body for methods that usually have none.
         request.headers_mut().insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
     request
 }
 
-/// Says that a message has come through here, and in which version it came (RFC 9110 7.6.3).
+/// Adds the gateway to `Via`, with the HTTP version of the received message (RFC 9110 7.6.3).
 pub(crate) fn append_via(headers: &mut HeaderMap, received: Version) {
     let via = match received {
         Version::HTTP_10 => const { HeaderValue::from_static("1.0 feedsync") },

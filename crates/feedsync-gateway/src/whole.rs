@@ -1,4 +1,4 @@
-//! The gateway as a whole: the port of applications, that of control, and what is done in the background.
+//! The complete gateway: the proxy, the control port, and the background work.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,13 +24,13 @@ use crate::face::{self, Face, ServeError, Serving};
 use crate::store::{Store, StoreError};
 use crate::upstream::Origins;
 
-/// Why a gateway does not begin.
+/// Error of the start of a gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// What is kept cannot be opened.
+    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The port of applications cannot be opened.
+    /// The proxy port cannot be opened.
     #[error(transparent)]
     Serve(#[from] ServeError),
     /// The control port cannot be made.
@@ -39,17 +39,17 @@ pub enum StartError {
     /// The control port cannot be opened.
     #[error("cannot listen on {address}: {source}")]
     ControlListen {
-        /// Where.
+        /// Address of the listener.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The control port can be reached from elsewhere.
+    /// The control port would be reachable from other machines.
     #[error("{0} can be reached from elsewhere: the control port listens on loopback alone")]
     NotLoopback(SocketAddr),
 }
 
-/// A gateway that runs.
+/// A running gateway.
 pub struct Running {
     face: Serving,
     control: ControlServing,
@@ -58,22 +58,22 @@ pub struct Running {
 }
 
 impl Running {
-    /// Where applications speak to it.
+    /// Address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.face.address()
     }
 
-    /// Where it is controlled.
+    /// Address of the control port.
     pub fn control(&self) -> SocketAddr {
         self.control.address()
     }
 
-    /// The control port.
+    /// State of the control port.
     pub fn port(&self) -> &Control {
         &self.port
     }
 
-    /// Waits until all of it has ended.
+    /// Waits until all parts have ended.
     pub async fn finished(self) -> Result<(), ServeError> {
         self.face.finished().await?;
         self.control.finished().await.map_err(|_| ServeError::Stopped)?;
@@ -88,7 +88,7 @@ impl std::fmt::Debug for Running {
     }
 }
 
-/// Begins all of it; ready once requests are answered.
+/// Starts the gateway; completes once requests are answered.
 pub async fn start(
     config: &Config,
     keep: &Keep,
@@ -97,7 +97,7 @@ pub async fn start(
     start_with(config, keep, Origins::default(), shutdown).await
 }
 
-/// The same, with other roots and another resolver than the system's.
+/// Like [`start`], with additional roots and another resolver.
 pub async fn start_with(
     config: &Config,
     keep: &Keep,
@@ -118,7 +118,7 @@ pub async fn start_with(
     let port = Control::new(decisions, &keep.data, pages, config.local_hubs.clone())?;
     let stopping = watch::Sender::new(false);
     let stopped = |mut stopping: watch::Receiver<bool>| async move {
-        // Whoever would tell is gone: that is as good.
+        // An error means that the sender is gone, which has the same effect.
         let _ = stopping.wait_for(|stops| *stops).await;
     };
     let control = crate::control::serve(keep.control, port.clone(), stopped(stopping.subscribe()));
@@ -131,7 +131,8 @@ pub async fn start_with(
     let face = face::listen(config, face, stopped(stopping.subscribe())).await?;
     let (stops, stop) = (StopsAll(stopping.clone()), stopped(stopping.subscribe()));
     let background = tokio::spawn(async move {
-        // Whatever ends it: nobody is to be told that edits will leave when none does.
+        // Dropped however the task ends, which stops the gateway: it must not accept edits that would never
+        // leave.
         let _stops = stops;
         agent.run(upstream, stop).await;
     });
@@ -142,7 +143,7 @@ pub async fn start_with(
     Ok(Running { face, control, port, background })
 }
 
-/// Ends the rest of the gateway when it goes.
+/// Stops the rest of the gateway when it is dropped.
 struct StopsAll(watch::Sender<bool>);
 
 impl Drop for StopsAll {
@@ -165,7 +166,7 @@ impl Decisions for Agent {
         let changed =
             Agent::change(self, |interceptor, _, now, _| Ok(parted(asked(interceptor, now))));
         let changed = changed.await;
-        // What changes nothing in the store may still make something due.
+        // A change without stored effect may still make something due.
         self.wake();
         Ok(changed.map_err(failed)??)
     }
@@ -199,7 +200,7 @@ impl Decisions for Agent {
     }
 }
 
-/// What was asked for and cannot be changes nothing.
+/// Turns a refused change into an empty step.
 fn parted(asked: Result<Step, ControlError>) -> (Result<(), ControlError>, Step) {
     match asked {
         Ok(step) => (Ok(()), step),

@@ -1,4 +1,4 @@
-//! Time and chance, as they come from outside.
+//! Sources of the current time and of random numbers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,16 +7,16 @@ use feedsync_offline::time::Time;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
-/// Time and chance.
+/// Clock and random number generator of an agent.
 pub struct Ambient {
-    /// What time it is.
+    /// Returns the current time.
     pub now: Box<dyn Fn() -> Time + Send + Sync>,
-    /// A number that nobody else has.
+    /// Returns a unique random number.
     pub random: Box<dyn Fn() -> u128 + Send + Sync>,
 }
 
 impl Default for Ambient {
-    /// The system's.
+    /// The system clock, and a generator that the operating system seeds.
     fn default() -> Self {
         let now = || {
             let since: Duration = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is done in the background: rounds of subscriptions, edits on their way (BITSY 2.1.3, 3.5).
+//! Background work: polling rounds of subscriptions, and the delivery of edits (BITSY 2.1.3, 3.5).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,32 +15,34 @@ use crate::face::Body;
 use crate::store::{Held, StoreError};
 use crate::upstream::{Upstream, UpstreamError};
 
-/// Requests at once.
+/// Maximum number of concurrent requests.
 const ROOM: usize = 16;
 
-/// Bytes of an answer at most.
+/// Maximum size of a response body, in bytes.
 const ANSWER: u64 = 64 << 20;
 
-/// Of one that is read as a document.
+/// Maximum size of a response body that is parsed as a document, in bytes.
 const DOCUMENT: u64 = 16 << 20;
 
-/// How long a request and its answer may take.
+/// Timeout of a request and its response.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// After what time it is looked for what is due, whatever was said: clocks are set, lids are opened.
+/// Longest sleep between two checks for due work. The check is independent of announced times because clocks are
+/// set and laptops resume from suspend.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What is still under way has so long to end, once nothing more is begun.
+/// Time that running tasks have to finish once no new ones are started.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Bytes that nobody needs are looked for so often.
+/// Interval between two sweeps for unused bytes.
 const SWEEP: Duration = Duration::from_secs(600);
 
-/// And so often, while the disk is full or many of them wait; nothing that could not be stored is tried before.
+/// Interval between two sweeps while the disk is full or many unused bytes wait. Results that could not be stored
+/// are retried no sooner.
 const SWEEP_SOON: Duration = Duration::from_secs(1);
 
 impl Agent {
-    /// Does what is due until it is told to stop; then lets end what has begun.
+    /// Performs due work until `stop` is ready, and then waits for running tasks to finish.
     pub async fn run(self: Arc<Self>, upstream: Upstream, stop: impl Future<Output = ()>) {
         let mut tasks = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
@@ -87,7 +89,7 @@ impl Agent {
         }
     }
 
-    /// Begins what is due; when there will be more.
+    /// Starts the tasks that are due; returns the time until the next ones are due.
     fn begun(
         self: &Arc<Self>,
         upstream: &Upstream,
@@ -101,7 +103,7 @@ impl Agent {
         if !due.is_empty() {
             let (agent, upstream) = (Arc::clone(self), upstream.clone());
             tasks.spawn(async move {
-                // What is sent must be known to have been, whatever happens.
+                // An edit leaves only after the disk records that it was sent, so that a crash cannot hide it.
                 if let Some(durable) = durable
                     && let Err(error) = agent.wait(durable).await
                 {
@@ -122,7 +124,8 @@ impl Agent {
             .map_or(LONGEST, |time| time.since(now).max(Duration::from_millis(10)).min(LONGEST)))
     }
 
-    /// Carries a task out, and what may leave after it before what became of it is taken in.
+    /// Runs a task. Edits of one line are sent in order; the next one may leave before the outcome of this one is
+    /// stored.
     async fn carry_out(self: Arc<Self>, upstream: Upstream, task: Task) {
         let mut finishing = JoinSet::new();
         let mut next = Some(task);
@@ -133,7 +136,7 @@ impl Agent {
                 next = self.next_of_line(id, *status, headers);
             }
             match next {
-                // While its server is busy with the next one.
+                // The outcome is stored while the server processes the next edit.
                 Some(_) => {
                     let agent = Arc::clone(&self);
                     finishing.spawn(async move { agent.finish(id, outcome, held, false).await });
@@ -145,10 +148,10 @@ impl Agent {
         self.wake.notify_one();
     }
 
-    /// What becomes of a request, however long its server takes.
+    /// Sends a request and returns its outcome, within the timeout.
     async fn asked(self: Arc<Self>, upstream: Upstream, task: Task) -> (Outcome, Option<Held>) {
         let lost = || (Outcome::Lost { perhaps_arrived: true }, None);
-        // It ends with this one, and a fault of it is not one of this.
+        // The request ends with this future, and a panic in it does not end this task.
         let mut asked = JoinSet::new();
         asked.spawn(async move {
             timeout(PATIENCE, self.outcome(&upstream, task)).await.unwrap_or_else(|_| lost())
@@ -163,7 +166,7 @@ impl Agent {
         }
     }
 
-    /// Takes in what became of a task.
+    /// Stores the outcome of a task.
     async fn finish(
         self: &Arc<Self>,
         id: TaskId,
@@ -171,7 +174,7 @@ impl Agent {
         held: Option<Held>,
         is_awaited: bool,
     ) {
-        // The next edit of a line waits for what became of this one.
+        // The next edit of a line waits for this outcome.
         let is_small =
             is_awaited && held.as_ref().is_none_or(|held| held.content().length <= SMALL);
         let agent = Arc::clone(self);
@@ -185,7 +188,7 @@ impl Agent {
         };
         let finished = match is_small {
             true => finish(),
-            // A document may take its time to be read, and no thread that serves others waits for it.
+            // Parsing a document may take long; it must not block a thread that serves other tasks.
             false => match spawn_blocking(finish).await {
                 Ok(finished) => finished,
                 Err(error) => {
@@ -203,13 +206,13 @@ impl Agent {
             Ok(((), None)) => {}
             Err(error) => {
                 tracing::error!(%error, "what was done cannot be stored");
-                // What is looked for then cannot be stored either.
+                // Delays the next requests, whose outcomes could not be stored either.
                 sleep(SWEEP_SOON).await;
             }
         }
     }
 
-    /// What becomes of a request; and its answer, as long as nobody has stored it.
+    /// Sends a request; returns its outcome and its response body, which is held until it is stored.
     async fn outcome(&self, upstream: &Upstream, task: Task) -> (Outcome, Option<Held>) {
         let Task { partition, method, location, source, mut headers, body, .. } = task;
         self.jar.give(partition, &location, &mut headers, self.now());
@@ -219,10 +222,10 @@ impl Agent {
         };
         let body = match body {
             Ok(body) => body,
-            // Damaged bytes never leave: the edit is an error as soon as it is not being sent any more.
+            // Damaged bytes are never sent. The edit becomes an error as soon as it is no longer being sent.
             Err(error) => {
                 tracing::error!(%error, "an edit cannot be read");
-                // It is not its server that is away: it is tried later, less and less often.
+                // The server is not at fault. The edit is retried with growing intervals.
                 return (Outcome::NoRoom, None);
             }
         };
@@ -247,7 +250,7 @@ impl Agent {
                 let (status, headers, content) = (parts.status, parts.headers, held.content());
                 (Outcome::Answered { status, headers, content }, Some(held))
             }
-            // What became of an edit is known, whatever its server says besides.
+            // The status decides what became of an edit, even if the body of the response breaks off.
             Err(_) if method != Method::GET => {
                 let (status, headers) = (parts.status, parts.headers);
                 (Outcome::Answered { status, headers, content: Content::of(b"") }, None)
@@ -262,9 +265,9 @@ impl Agent {
         }
     }
 
-    /// Lets go of bytes that nobody needs; whether there may be more.
+    /// Deletes bytes that are no longer needed; returns whether there may be more.
     pub(super) fn sweep(&self) -> bool {
-        // Nobody decides meanwhile; whoever only reads goes on.
+        // Holding the read lock prevents changes meanwhile; readers continue.
         if self.is_full.swap(false, Ordering::Relaxed)
             && let Err(error) = self.store.make_room()
         {
@@ -289,7 +292,7 @@ impl Agent {
     }
 }
 
-/// Bytes of an answer at most: what is read as a document is read whole.
+/// Maximum size of a response body, in bytes. Documents have the lower limit because they are read into memory.
 fn most(headers: &HeaderMap) -> u64 {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or("xml").to_ascii_lowercase();

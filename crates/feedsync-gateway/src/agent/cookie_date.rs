@@ -1,15 +1,15 @@
-//! When a cookie expires, in whatever way its server writes a date (RFC 6265 5.1.1).
+//! Parses the expiry dates of cookies, in the many notations that servers use (RFC 6265 5.1.1).
 
 use feedsync_offline::time::Time;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// The time that a text means, if it means one. What was before 1970 is its beginning.
+/// Parses a date; returns `None` if the text has none. Dates before 1970 become the start of 1970.
 pub(super) fn parsed(text: &str) -> Option<Time> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     for token in text.split(is_delimiter).filter(|token| !token.is_empty()) {
-        // What it can be first, it is, unless that is known.
+        // Each token becomes the first missing part of the date that it can be.
         if let (None, Some(found)) = (time, clock(token)) {
             time = Some(found);
         } else if let (None, Some((found, _))) = (day, number(token, 1..=2)) {
@@ -36,7 +36,7 @@ fn is_delimiter(character: char) -> bool {
     matches!(character, '\t' | ' '..='/' | ';'..='@' | '['..='`' | '{'..='~')
 }
 
-/// A number of so many digits at the beginning of a token, and what follows it.
+/// Parses a number with the given count of digits at the start of a token; returns it and the rest.
 fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<(u32, &str)> {
     let end = token.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = token.split_at(end);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn invalid_dates_parse_to_none() {
         for text in [
             "",
             "0",

@@ -1,5 +1,5 @@
-//! What newsreaders changed without a network, on its way to their servers: of each account one change after the
-//! other, in their order.
+//! Delivers the changes that newsreaders made offline to their servers: for each account one change at a time, in
+//! order.
 
 use std::sync::{Arc, PoisonError};
 
@@ -17,16 +17,16 @@ use crate::face::Body;
 use crate::programs;
 use crate::upstream::Upstream;
 
-/// Bytes of an answer at most.
+/// Maximum size of a response body, in bytes.
 const ANSWER: usize = 1 << 20;
 
-/// After how long it is tried again to note what was sent.
+/// Delay before a delivery that could not be recorded is retried.
 const SOON: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// How long a request and its answer may take.
+/// Timeout of a request and its response.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// What a server answered.
+/// Response of a server.
 struct Answered {
     status: StatusCode,
     headers: HeaderMap,
@@ -34,7 +34,7 @@ struct Answered {
 }
 
 impl Agent {
-    /// Begins to send what can be sent.
+    /// Starts the deliveries that are due.
     pub(super) fn begin_deliveries(self: &Arc<Self>, upstream: &Upstream, tasks: &mut JoinSet<()>) {
         let due = self.look(|interceptor| interceptor.deliverable(self.now()));
         for account in due {
@@ -46,7 +46,7 @@ impl Agent {
             tasks.spawn(async move {
                 if let Err(error) = agent.deliver(&upstream, partition).await {
                     tracing::error!(%error, "what a newsreader changed cannot be sent");
-                    // It would be so again at once.
+                    // The next attempt would fail at once for the same reason.
                     sleep(SOON).await;
                 }
                 agent.delivering().remove(&partition);
@@ -54,7 +54,8 @@ impl Agent {
         }
     }
 
-    /// Sends what somebody changed, until all is sent or the server is not reached. Fails where that cannot be noted.
+    /// Sends the changes of an account until all are sent or the server is unreachable. Returns an error if the
+    /// store cannot record the progress.
     pub async fn deliver(
         &self,
         upstream: &Upstream,
@@ -82,7 +83,7 @@ impl Agent {
         })
     }
 
-    /// Brings a change to its server; whether the next one may follow.
+    /// Delivers one change; returns whether the next one may follow.
     async fn bring(
         &self,
         upstream: &Upstream,
@@ -107,7 +108,8 @@ impl Agent {
             let taken = self.change(|interceptor, _, now, _| {
                 Ok((interceptor.not_taken(of, *status, headers, now), Step::default()))
             });
-            // A server that fails at one change again and again may take the others.
+            // A change that the server fails to process repeatedly is dropped, since the server may accept the
+            // others.
             if taken.await? {
                 ended = Ended::Refused;
             }
@@ -147,7 +149,7 @@ impl Agent {
         Ok(true)
     }
 
-    /// Notes a session that was given meanwhile.
+    /// Stores a session that the server issued meanwhile.
     async fn note_session(&self, delivery: &Delivery) -> Result<(), AgentError> {
         let account = delivery.account();
         let Some(session) = account.sessions.last() else { return Ok(()) };
@@ -167,7 +169,7 @@ impl Agent {
         .await
     }
 
-    /// Asks a server on behalf of who reads; nothing if it did not answer.
+    /// Sends a request on behalf of the user; returns `None` if the server did not respond.
     async fn ask_own(
         &self,
         upstream: &Upstream,
@@ -179,7 +181,7 @@ impl Agent {
         let mut request = Request::new(Body::from(bytes::Bytes::from(body)));
         *request.method_mut() = Method::from_bytes(method.as_bytes()).ok()?;
         *request.headers_mut() = headers;
-        // Its server let a program of this machine in, or somebody who signed in.
+        // Marked as a program of this machine: the server admitted such a program, or a user who signed in.
         programs::mark(request.headers_mut());
         let asked = async {
             let response = upstream.send_own(&location, base, request).await;
@@ -189,9 +191,9 @@ impl Agent {
             let (parts, body) = response.ok()?.into_parts();
             let body = match Limited::new(body, ANSWER).collect().await {
                 Ok(body) => body.to_bytes().to_vec(),
-                // What a server says at length says nothing more.
+                // The contents of an oversized response are not needed.
                 Err(error) if error.is::<LengthLimitError>() => Vec::new(),
-                // What has broken off may have said anything.
+                // A truncated response must not be interpreted.
                 Err(_) => return None,
             };
             Some(Answered { status: parts.status, headers: parts.headers, body })

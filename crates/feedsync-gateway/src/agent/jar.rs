@@ -1,8 +1,8 @@
-//! Cookies that servers set in answers to requests of ours (R-B36): they go back to the same server with later
-//! requests of the same people, and never to an application.
+//! Cookies that servers set in responses to the gateway's own requests (R-B36). They are sent with later requests
+//! of the same partition to the same server, and never to an application.
 //!
-//! Nobody looks at their domains: a cookie goes back to the host that set it and to no other (RFC 6265 5.3,
-//! host-only). They are forgotten with the process.
+//! The `Domain` attribute is ignored: a cookie is sent to the host that set it and to no other (RFC 6265 5.3,
+//! host-only). Cookies are not persisted.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,16 +15,17 @@ use http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 
 use super::cookie_date;
 
-/// Cookies of one server for one partition at most; of those and of servers that which was used least lately goes.
+/// Maximum number of cookies of one server in one partition. Those that were set first are evicted.
 const MOST: usize = 50;
 
-/// Servers of which cookies are kept, for each partition by itself, at most.
+/// Maximum number of servers with cookies, counted separately for each partition that uses one. The least recently
+/// used one is evicted.
 const SERVERS: usize = 256;
 
-/// Bytes of a cookie at most (RFC 6265 6.1).
+/// Maximum size of a cookie, in bytes (RFC 6265 6.1).
 const LONGEST: usize = 4_096;
 
-/// Who was given what.
+/// Cookies by partition and origin.
 #[derive(Debug, Default)]
 pub(super) struct Jar {
     servers: Mutex<HashMap<(Partition, String), Server>>,
@@ -32,9 +33,9 @@ pub(super) struct Jar {
 
 #[derive(Debug, Default)]
 struct Server {
-    /// Those that were set last come last.
+    /// Cookies in the order in which they were set; the newest is last.
     cookies: Vec<Cookie>,
-    /// When it was asked or answered last.
+    /// Time of the last request or response.
     used: Time,
 }
 
@@ -48,7 +49,7 @@ struct Cookie {
 }
 
 impl Jar {
-    /// Takes what a server sets.
+    /// Stores the cookies that a response sets.
     pub(super) fn take(&self, whose: Partition, from: &Location, headers: &HeaderMap, now: Time) {
         let set = headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
         let set: Vec<Cookie> = set.filter_map(|text| parsed(text, from, now)).collect();
@@ -75,7 +76,8 @@ impl Jar {
         }
     }
 
-    /// Adds to the header of a request what goes back with it. What was registered stays as it is.
+    /// Adds the stored cookies to the header of a request. Cookies that the subscription registered are not
+    /// replaced.
     pub(super) fn give(&self, whose: Partition, to: &Location, headers: &mut HeaderMap, now: Time) {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(server) = servers.get_mut(&(whose, to.origin().to_owned())) else { return };
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_go_back_to_who_set_them_for_whom_they_were_set() {
+    fn cookies_return_to_the_same_origin_and_partition() {
         let (jar, public) = (Jar::default(), Partition::public());
         let mut headers = HeaderMap::new();
         for set in [
@@ -219,13 +221,13 @@ mod tests {
         for number in [0, 2, SERVERS] {
             assert_ne!(given(&jar, public, &at(number), 1_003), "", "{number}");
         }
-        // What expires makes room.
+        // An expired cookie frees its slot.
         set(2, "a=; Expires=Thu, 01-Jan-1970 00:00:00 GMT".to_owned(), 1_004);
         assert_eq!(jar.servers.lock().unwrap().len(), SERVERS - 1);
     }
 
     #[test]
-    fn what_was_registered_is_never_changed() {
+    fn registered_cookies_are_never_replaced() {
         let (jar, public) = (Jar::default(), Partition::public());
         let mut set = HeaderMap::new();
         set.append(SET_COOKIE, "session=theirs; Path=/".parse().unwrap());

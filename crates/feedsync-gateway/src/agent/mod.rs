@@ -1,13 +1,13 @@
-//! Who holds the decisions and acts on them: the one owner of the interceptor and of its store.
+//! Executes the decisions of the interceptor. The agent is the only owner of the interceptor and of its store.
 //!
-//! - What was decided and what is stored change together, under one lock: whoever reads the interceptor finds
-//!   the rows that go with it. Waiting for the disk happens after that, so that an edit may show a moment before
-//!   it is acknowledged, and is never acknowledged before the disk holds it.
-//! - If a step cannot be stored, or a decision breaks off, the interceptor is made again of what is stored, and
-//!   whoever asked gets the error.
-//! - Events are told in the order of the steps, and those of a step that has to outlive a power cut once the
-//!   disk holds it.
-//! - Requests of ours leave from here alone, with the credentials that were registered (BI31, BI152).
+//! - The decided state and the stored state change together, under one lock. Code that reads the interceptor
+//!   finds the matching rows. Waiting for the disk happens after that. An edit may therefore be visible just
+//!   before it is acknowledged, but is never acknowledged before the disk holds it.
+//! - If a step cannot be stored, or a decision panics, the interceptor is rebuilt from the store, and the caller
+//!   gets the error.
+//! - Events are sent in the order of the steps. Events of a step that must survive a power failure are sent once
+//!   the disk holds the step.
+//! - Only the agent sends the gateway's own requests, with the credentials that were registered (BI31, BI152).
 
 mod ambient;
 mod background;
@@ -46,16 +46,16 @@ use subscribed::Subscribed;
 use syncing::{Syncing, Told};
 use turns::Turns;
 
-/// Events that somebody may be behind with.
+/// Capacity of the event channel; slower receivers miss events.
 const EVENTS: usize = 1_024;
 
-/// Bits of the number of a task in one life.
+/// Number of low bits in a task identifier that count the tasks of one incarnation.
 const TASKS: u32 = 40;
 
-/// Bytes that are read at once without asking whether somebody else wants to go on.
+/// Contents up to this size, in bytes, are processed without yielding to other tasks.
 const SMALL: u64 = 64 << 10;
 
-/// Who holds the decisions and acts on them.
+/// Executes the decisions of the interceptor.
 pub struct Agent {
     held: RwLock<Decided>,
     store: Arc<Store>,
@@ -63,54 +63,55 @@ pub struct Agent {
     settings: Settings,
     ambient: Ambient,
     events: broadcast::Sender<Arc<Event>>,
-    /// Something may be due.
+    /// Notified when something may be due.
     wake: Notify,
-    /// The disk has no room.
+    /// Whether the disk is full.
     is_full: AtomicBool,
-    /// Held while damaged bytes are dealt with.
+    /// Held while damaged bytes are handled.
     healing: tokio::sync::Mutex<()>,
     turns: Turns,
-    /// Whose changes are on their way.
+    /// Partitions whose changes are being delivered.
     delivering: Mutex<HashSet<Partition>>,
     jar: Jar,
     subscribed: Subscribed,
 }
 
-/// The decisions, and how often they were made again of what is stored: what was begun before is not known to
-/// those that came after.
+/// The interceptor, and the number of times that it was rebuilt from the store. Tasks that began before a rebuild
+/// are unknown to later interceptors.
 struct Decided {
     interceptor: Interceptor,
     life: u64,
-    /// Whether the interceptor is what is stored.
+    /// Whether the interceptor agrees with the store.
     is_current: bool,
-    /// How many steps were stored.
+    /// Number of stored steps.
     steps: u64,
-    /// The tasks before this one were begun: steps that began others may not have been stored.
+    /// First task that the interceptor has not yet started. A step that started later tasks may not have been
+    /// stored.
     begun: TaskId,
 }
 
-/// Why something was not done.
+/// Error of an operation of the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// The store is at fault.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A body did not come whole.
+    /// The body was truncated.
     #[error("the body has broken off: {0}")]
     Body(#[from] BodyError),
-    /// A body is larger than it may be.
+    /// The body is larger than the limit.
     #[error("the body is larger than {limit} bytes")]
     TooLarge {
-        /// What it may be.
+        /// Limit, in bytes.
         limit: u64,
     },
-    /// Work was given up, since the program ends or has a fault.
+    /// The task was cancelled because the program ends, or it panicked.
     #[error("the work was given up")]
     GivenUp(#[from] tokio::task::JoinError),
 }
 
 impl Agent {
-    /// One that goes on from what a store has.
+    /// Creates an agent that continues from the state of a store.
     pub fn new(
         store: Arc<Store>,
         settings: Settings,
@@ -143,7 +144,7 @@ impl Agent {
         }))
     }
 
-    /// Reads what was decided, and what is stored with it.
+    /// Passes the decided state and a reader of the matching stored state to `read`.
     pub fn read<R>(
         &self,
         read: impl FnOnce(&Interceptor, &Reader, Time) -> Result<R, StoreError>,
@@ -153,13 +154,13 @@ impl Agent {
         read(&decided.interceptor, &reader, self.now())
     }
 
-    /// Shows what was decided.
+    /// Passes the decided state to `look`.
     pub fn look<R>(&self, look: impl FnOnce(&Interceptor) -> R) -> R {
         look(&self.decided().interceptor)
     }
 
-    /// Decides something, stores what follows from it, and tells of it. Ready once the disk has what has to
-    /// outlive a power cut.
+    /// Makes a decision, stores its step and sends its events. Completes once the disk holds all that must
+    /// survive a power failure.
     pub async fn change<R>(
         &self,
         change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), StoreError>,
@@ -171,7 +172,7 @@ impl Agent {
         Ok(result)
     }
 
-    /// The same; what has to be waited for.
+    /// Like [`Agent::change`], but returns the durability that remains to be waited for.
     fn change_at_once<R>(
         &self,
         change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), StoreError>,
@@ -181,7 +182,7 @@ impl Agent {
             self.renew(&mut decided)?;
         }
         let reader = self.store.reader();
-        // Also if the change panics.
+        // Stays false if the change panics.
         decided.is_current = false;
         let (now, random) = (self.now(), (self.ambient.random)());
         let changed = change(&mut decided.interceptor, &reader, now, random);
@@ -193,7 +194,7 @@ impl Agent {
             Ok(stored) => stored,
             Err(error) => {
                 self.noticed(&error);
-                // If what is stored cannot be read now, it is when somebody asks.
+                // If the store cannot be read now, the next change tries again.
                 let renewed = self.renew(&mut decided);
                 drop(renewed.inspect_err(|error| tracing::error!(%error, "nothing can be read")));
                 return Err(error);
@@ -209,13 +210,13 @@ impl Agent {
         if !step.is_durable && step.events.is_empty() {
             return Ok((result, None));
         }
-        // As long as nobody else can: what is queued first was stored first.
+        // Queued while the lock is held, so that the queue has the order in which the steps were stored.
         let (life, steps) = (decided.life, decided.steps);
         let told = self.syncing.tell(step.events, step.is_durable);
         Ok((result, step.is_durable.then_some(Durable { told, life, steps })))
     }
 
-    /// Ready once the disk holds all that was stored so far.
+    /// Completes once the disk holds everything that was stored so far.
     pub async fn sync(&self) -> Result<(), AgentError> {
         let durable = {
             let decided = self.decided();
@@ -229,14 +230,14 @@ impl Agent {
         let Durable { told, life, steps } = durable;
         told.wait().await?;
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        // What was stored meanwhile the disk may not hold.
+        // Steps that were stored meanwhile may not be on the disk.
         if (decided.life, decided.steps) == (life, steps) {
             decided.interceptor.synced();
         }
         Ok(())
     }
 
-    /// Makes the decisions again of what is stored.
+    /// Rebuilds the interceptor from the store.
     fn renew(&self, decided: &mut Decided) -> Result<(), StoreError> {
         let mut interceptor = restored(&self.store, self.settings)?;
         decided.life += 1;
@@ -248,7 +249,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Stores bytes for a step that is going to need them; they are there as long as they are held.
+    /// Stores bytes for a later step. The bytes stay in the store as long as the result is held.
     pub async fn hold(&self, mut body: Body, limit: u64) -> Result<Held, AgentError> {
         let mut incoming = self.store.incoming();
         while let Some(frame) = body.frame().await {
@@ -265,7 +266,7 @@ impl Agent {
         Ok(held.inspect_err(|error| self.noticed(error))?)
     }
 
-    /// Has room made, if there is none, and damaged bytes dealt with.
+    /// Schedules work for an error of the store: freeing space on a full disk, and handling damaged bytes.
     fn noticed(&self, error: &StoreError) {
         let is_news = error.is_full() && !self.is_full.swap(true, Ordering::Relaxed);
         if is_news || error.is_rotten() {
@@ -273,7 +274,7 @@ impl Agent {
         }
     }
 
-    /// Body of bytes that are stored. They are compared with their digest before the first of them is given out.
+    /// Body that reads stored bytes. They are verified against their digest before the first byte is returned.
     pub async fn body(&self, content: &Content) -> Result<Body, AgentError> {
         let opened = self.store.reader().open(content).inspect_err(|error| self.noticed(error))?;
         let file = match opened {
@@ -283,20 +284,20 @@ impl Agent {
         Ok(Body::file(Arc::new(self.checked(file).await?), 0..content.length))
     }
 
-    /// File that was compared with its digest.
+    /// Verifies a file against its digest.
     pub async fn checked(&self, file: Unchecked) -> Result<File, AgentError> {
         let checked = tokio::task::spawn_blocking(move || file.check()).await?;
         Ok(checked.inspect_err(|error| self.noticed(error))?)
     }
 
-    /// Bytes that are stored, all of them.
+    /// Reads stored bytes completely.
     pub fn content(&self, content: &Content) -> Result<Vec<u8>, StoreError> {
         self.store.reader().content(content).inspect_err(|error| self.noticed(error))
     }
 
-    /// Deals with stored bytes that were found damaged: what is stored of addresses is forgotten and fetched again,
-    /// and edits that would carry them are errors. Returns when nothing that was found before the call is left,
-    /// whoever deals with it.
+    /// Handles stored bytes that were found damaged. Representations with such bytes are deleted and fetched
+    /// again, and edits that need them become errors. Returns when no damage found before the call is left, even
+    /// if another task handles it.
     pub async fn heal(&self) -> Result<(), AgentError> {
         let _turn = self.healing.lock().await;
         let damaged = self.store.take_damaged();
@@ -315,22 +316,22 @@ impl Agent {
         Ok(())
     }
 
-    /// One that reads what is stored.
+    /// Returns a reader of the store.
     pub fn reader(&self) -> Reader {
         self.store.reader()
     }
 
-    /// What happens from now on.
+    /// Subscribes to the events from now on.
     pub fn events(&self) -> broadcast::Receiver<Arc<Event>> {
         self.events.subscribe()
     }
 
-    /// The turn to edit a resource; others wait until it is dropped.
+    /// Waits for the exclusive right to edit a resource. It is released when the result is dropped.
     pub async fn turn(&self, partition: Partition, resource: &Location) -> Turn {
         self.turns.take(partition, resource).await
     }
 
-    /// Notes that a request reached its server, or did not.
+    /// Records whether a request reached its server.
     pub fn reached(&self, location: &Location, did: bool) {
         if did && self.decided().interceptor.is_reached(location) {
             return;
@@ -342,13 +343,13 @@ impl Agent {
         self.wake.notify_one();
     }
 
-    /// Has a server of newsreaders tried often while it is away.
+    /// Makes the agent retry an unreachable newsreader server frequently.
     pub fn watch(&self, base: &Location) {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
         decided.interceptor.watch(base);
     }
 
-    /// The edit that may leave before what became of another is taken in.
+    /// Returns the next edit of the line, which may leave before the outcome of edit `id` is stored.
     fn next_of_line(&self, id: TaskId, status: StatusCode, headers: &HeaderMap) -> Option<Task> {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
         if !decided.is_current {
@@ -359,12 +360,12 @@ impl Agent {
         next
     }
 
-    /// Has what is due looked for.
+    /// Triggers a check for due work.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// What time it is.
+    /// Returns the current time.
     pub fn now(&self) -> Time {
         (self.ambient.now)()
     }
@@ -386,7 +387,7 @@ impl Agent {
     }
 }
 
-/// A step that the disk is asked to hold, and how many there were by then.
+/// A step that waits for the disk, with the number of steps stored by then.
 struct Durable {
     told: Told,
     life: u64,
@@ -399,7 +400,7 @@ impl std::fmt::Debug for Agent {
     }
 }
 
-/// The decisions that a store has.
+/// Builds an interceptor from a store.
 fn restored(store: &Store, settings: Settings) -> Result<Interceptor, StoreError> {
     let mut interceptor = Interceptor::restored(settings, store.rows()?);
     interceptor.recall(&store.reader())?;

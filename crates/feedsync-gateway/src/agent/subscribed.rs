@@ -1,4 +1,4 @@
-//! The authorities that are reached because a feed of theirs is subscribed to.
+//! Authorities that the gateway may reach because one of their feeds is subscribed to.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use feedsync_offline::interceptor::{Change, Interceptor, Keeping, KeepingId, Ste
 
 use crate::target::{Authority, Reachable};
 
-/// What is reached for the sake of which subscription.
+/// Authorities by subscription.
 #[derive(Debug)]
 pub(super) struct Subscribed {
     reachable: Reachable,
@@ -15,14 +15,14 @@ pub(super) struct Subscribed {
 }
 
 impl Subscribed {
-    /// With the subscriptions that there are.
+    /// Creates the registry with the existing subscriptions.
     pub(super) fn new(reachable: Reachable, interceptor: &Interceptor) -> Self {
         let subscribed = Self { reachable, authorities: Mutex::default() };
         interceptor.keepings().for_each(|keeping| subscribed.add(keeping));
         subscribed
     }
 
-    /// Takes notice of subscriptions that came and went.
+    /// Applies the subscriptions that a step added and removed.
     pub(super) fn follow(&self, step: &Step) {
         for change in &step.changes {
             match change {

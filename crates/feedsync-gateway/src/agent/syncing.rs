@@ -1,5 +1,5 @@
-//! Waiting for the disk: those who wait at once wait for it once. What happened is told in its order, and what
-//! has to outlive a power cut once the disk holds it.
+//! Waits for the disk: concurrent waiters share one sync. Events are sent in order, and those that must survive a
+//! power failure only once the disk holds them.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,23 +10,23 @@ use tokio::sync::{broadcast, oneshot};
 
 use crate::store::{Store, StoreError};
 
-/// A thread that waits for the disk, and tells. Dropping it ends it when all that is queued is told.
+/// Thread that waits for the disk and sends the events. Dropping it ends the thread once the queue is empty.
 #[derive(Debug)]
 pub(super) struct Syncing {
     ask: Option<Sender<Asked>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What was stored.
+/// A stored step in the queue.
 #[derive(Debug)]
 struct Asked {
     events: Vec<Event>,
     needs_sync: bool,
-    /// Told when the disk has it, or why it has not.
+    /// Receives the result: `Ok` once the disk holds the step, or the reason why it does not.
     tell: oneshot::Sender<Result<(), String>>,
 }
 
-/// Becomes ready once something was told.
+/// Completes once the events of a step were sent.
 #[derive(Debug)]
 pub(super) struct Told(oneshot::Receiver<Result<(), String>>);
 
@@ -37,11 +37,11 @@ impl Syncing {
         Self { ask: Some(ask), thread: Some(thread) }
     }
 
-    /// Has what was stored told after all that was queued before.
+    /// Queues the events of a step after all earlier ones.
     pub(super) fn tell(&self, events: Vec<Event>, needs_sync: bool) -> Told {
         let (tell, told) = oneshot::channel();
         if let Some(ask) = &self.ask {
-            // If nobody waits for the disk any more, whoever waits for this hears of it.
+            // If the thread has ended, the receiver gets an error because its sender is dropped.
             drop(ask.send(Asked { events, needs_sync, tell }));
         }
         Told(told)
@@ -66,7 +66,7 @@ impl Told {
 
 fn run(store: &Store, tell: &broadcast::Sender<Arc<Event>>, asked: &Receiver<Asked>) {
     while let Ok(first) = asked.recv() {
-        // Whoever asks from now on may have committed after the disk was asked.
+        // Drained before the sync: a later request may belong to a commit that this sync does not cover.
         let all: Vec<Asked> = std::iter::once(first).chain(asked.try_iter()).collect();
         let synced = match all.iter().any(|asked| asked.needs_sync) {
             true => store.sync().map_err(|error| error.to_string()),
@@ -75,7 +75,7 @@ fn run(store: &Store, tell: &broadcast::Sender<Arc<Event>>, asked: &Receiver<Ask
         for Asked { events, needs_sync, tell: waiting } in all {
             let outcome = if needs_sync { synced.clone() } else { Ok(()) };
             if outcome.is_ok() {
-                // Nobody may be listening.
+                // There may be no receivers.
                 events.into_iter().for_each(|event| drop(tell.send(Arc::new(event))));
             }
             drop(waiting.send(outcome));

@@ -1,4 +1,4 @@
-//! What is decided is what is stored, whatever fails.
+//! Tests that decided and stored state agree through all kinds of failures.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ fn feeds(agent: &Agent) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_for_the_next_agent() {
+async fn acknowledged_changes_survive_a_restart() {
     let directory = TempDir::new().unwrap();
     let reachable = Reachable::default();
     let authority: Authority = "example.org:80".parse().unwrap();
@@ -87,7 +87,7 @@ async fn what_was_acknowledged_is_there_for_the_next_agent() {
 }
 
 #[tokio::test]
-async fn events_are_told_in_the_order_of_the_changes() {
+async fn events_are_sent_in_the_order_of_the_changes() {
     let directory = TempDir::new().unwrap();
     let agent = agent(&directory, &Reachable::default());
     let mut events = agent.events();
@@ -98,7 +98,7 @@ async fn events_are_told_in_the_order_of_the_changes() {
         pause.await.unwrap();
         let resume = agent.change(move |interceptor, _, now, _| {
             let mut step = interceptor.resume(id, now).unwrap();
-            // As if it need not outlive anything.
+            // As if the step did not have to survive a power failure.
             step.is_durable = false;
             Ok(((), step))
         });
@@ -114,7 +114,7 @@ async fn events_are_told_in_the_order_of_the_changes() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_stored_has_not_happened() {
+async fn change_is_undone_if_it_cannot_be_stored() {
     let directory = TempDir::new().unwrap();
     let reachable = Reachable::default();
     let agent = agent(&directory, &reachable);
@@ -170,7 +170,7 @@ async fn after_an_error_or_a_fault_in_the_middle_nothing_has_changed() {
 }
 
 #[tokio::test]
-async fn what_is_held_is_read_at_once_and_swept_when_nobody_needs_it() {
+async fn held_bytes_are_readable_at_once_and_swept_when_unused() {
     let directory = TempDir::new().unwrap();
     let agent = agent(&directory, &Reachable::default());
     let bytes = Body::from(bytes::Bytes::from_static(b"bytes"));

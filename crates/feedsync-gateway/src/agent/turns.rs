@@ -1,4 +1,4 @@
-//! One after the other: edits of one resource that go to its server while their applications wait.
+//! Locks that serialise the edits of one resource while they go to its server and their applications wait.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,13 +7,13 @@ use feedsync_offline::authentication::Partition;
 use feedsync_offline::location::Location;
 use tokio::sync::OwnedMutexGuard;
 
-/// Whose, and what.
+/// Partition and resource of a lock.
 type Key = (Partition, Location);
 
-/// A turn that somebody has.
+/// A held lock; dropping it releases it.
 pub type Turn = OwnedMutexGuard<()>;
 
-/// Who has which turn.
+/// Locks that are held or waited for.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     taken: Mutex<HashMap<Key, Weak<tokio::sync::Mutex<()>>>>,

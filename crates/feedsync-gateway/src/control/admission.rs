@@ -1,15 +1,15 @@
-//! Who is let in, before anything else is looked at.
+//! Admission checks, which precede all other processing of a request.
 //!
-//! 1. The Host must be ours: a loopback name, or the address that was connected to. A page may point a name
-//!    of its own to this machine (DNS rebinding): 421.
-//! 2. An Origin must be ours or one that was allowed. Browsers that leave it out say where a request comes
-//!    from otherwise: what other sites may do is to link here.
-//! 3. A page of an allowed origin is let in as the application that it is, and as nothing more, whatever it
-//!    brings: a page cannot hold the token.
-//! 4. A program brings the token (RFC 6750), a person's browser a session. A session changes nothing but
-//!    through forms, which carry their proof, and only where the browser says that a page of ours asks.
+//! 1. The Host must be ours: a loopback name, or the address that was connected to. A page may let a name of its
+//!    own resolve to this machine (DNS rebinding); such requests get 421.
+//! 2. An Origin must be ours or an allowed one. Browsers that omit it declare the site of the request in
+//!    `Sec-Fetch-Site`; other sites may only link to the gateway.
+//! 3. A page of an allowed origin is admitted only as an application. That holds even if it sends the token or a
+//!    cookie, since a page cannot hold the token.
+//! 4. A program sends the token (RFC 6750), a person's browser a session. A session changes state only through
+//!    forms, which contain a proof. The browser must also declare that the request comes from a page of ours.
 //!
-//! What `bitsy.js` is made of is for everybody whose Host is ours.
+//! The parts of `bitsy.js` are served to every request whose Host is ours.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -25,20 +25,21 @@ use super::serve::CameTo;
 use super::{answer, binding, pages};
 use crate::programs;
 
-/// What a browser says of the page that asks.
+/// Relation between the requesting page and this origin, set by browsers.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether a page of the web may reach into this network, which browsers ask about.
+/// Response field that lets a page of the public web access the private network; browsers ask for it in a
+/// preflight.
 const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-/// Digits of the name that a page gives its life, at most.
+/// Maximum number of digits in the instance name that a page chooses.
 const LIFE: usize = 64;
 
-/// The Host of a request, known to be ours.
+/// Host of a request, verified to be ours.
 #[derive(Debug, Clone)]
 pub(crate) struct Host(pub(crate) Authority);
 
-/// Lets a request through, with its [`Caller`] and its [`Host`] among its extensions.
+/// Admits a request and adds its [`Caller`] and its [`Host`] to its extensions.
 pub(crate) async fn admit(
     State(control): State<Control>,
     mut request: Request,
@@ -83,11 +84,11 @@ pub(crate) async fn admit(
     }
 }
 
-/// Where a request comes from, as far as a browser says so.
+/// Source of a request, as far as the browser declares it.
 enum Place {
-    /// No page of another origin.
+    /// Not a page of another origin.
     Here,
-    /// A page of an origin that was allowed.
+    /// A page of an allowed origin.
     Allowed(Location),
 }
 
@@ -148,7 +149,7 @@ fn foreign(who: &str) -> Problem {
     )
 }
 
-/// A program with the token, or a person with a session.
+/// Identifies a program by its token or a person by a session.
 fn known(control: &Control, request: &Request, is_page: bool) -> Result<Caller, Problem> {
     let headers = request.headers();
     if let Some(given) = headers.get(header::AUTHORIZATION) {
@@ -215,7 +216,7 @@ fn preflight() -> Response {
     answer
 }
 
-/// Lets pages of one origin read an answer.
+/// Lets pages of one origin read a response (CORS).
 fn share(headers: &mut HeaderMap, origin: &Location) {
     if let Ok(origin) = HeaderValue::from_str(origin.origin()) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

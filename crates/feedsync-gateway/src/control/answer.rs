@@ -1,4 +1,4 @@
-//! What answers have in common.
+//! Helpers for responses.
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
@@ -9,29 +9,29 @@ use serde_json::Value;
 
 use super::decisions::{ChangeError, StoreFailed};
 
-/// A value, as it is now.
+/// Response with a JSON value, which is not cached.
 pub(crate) fn json(value: &Value) -> Response {
     with_status(StatusCode::OK, value)
 }
 
-/// A value, with another status than 200.
+/// Response with a JSON value and a status other than 200.
 pub(crate) fn with_status(status: StatusCode, value: &Value) -> Response {
     let fixed = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (status, fixed, value.to_string()).into_response()
 }
 
-/// Done, and nothing to tell.
+/// Response 204 without content.
 pub(crate) fn nothing() -> Response {
     let headers = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     (StatusCode::NO_CONTENT, headers, Body::empty()).into_response()
 }
 
-/// What is not there, or not for who asks: it makes no difference.
+/// Response 404, for objects that do not exist and equally for those that the caller may not see.
 pub(crate) fn absent(what: &str) -> Problem {
     Problem::not_found(format!("there is no such {what}"))
 }
 
-/// Why a change was not made.
+/// Problem response for a change that was not made.
 pub(crate) fn refused(error: ChangeError) -> Problem {
     match error {
         ChangeError::Refused(ControlError::NoSubscription) => absent("subscription"),
@@ -43,13 +43,13 @@ pub(crate) fn refused(error: ChangeError) -> Problem {
     }
 }
 
-/// The store is at fault.
+/// Problem response for a failure of the store.
 pub(crate) fn failed(error: &StoreFailed) -> Problem {
     tracing::error!(%error, "the control port could not do what it was asked");
     Problem::unavailable("the store of the gateway cannot be used at the moment; its log says why")
 }
 
-/// Something that only who keeps the gateway may do.
+/// Problem response for operations that only the operator of the gateway may perform.
 pub(crate) fn for_keepers() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,

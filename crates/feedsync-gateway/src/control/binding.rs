@@ -1,5 +1,5 @@
-//! `/bitsy.js`, `/bitsy.webidl`, `/bitsy.d.ts`: the binding for pages (appendix C), for everybody whose Host
-//! is ours: it holds nothing that is secret, and gives a page nothing that it is not let in for.
+//! `/bitsy.js`, `/bitsy.webidl`, `/bitsy.d.ts`: the binding for pages (appendix C). Every request whose Host is
+//! ours gets them: they contain no secrets, and a page still needs admission for everything else.
 
 use axum::Extension;
 use axum::response::{IntoResponse as _, Response};
@@ -13,13 +13,13 @@ const SCRIPT: &str = include_str!("../../bitsy/bitsy.js");
 const WEB_IDL: &str = include_str!("../../bitsy/bitsy.webidl");
 const TYPES: &str = include_str!("../../bitsy/bitsy.d.ts");
 
-/// Whether a path is one of them.
+/// Whether a path names one of these files.
 pub(crate) fn is_at(path: &str) -> bool {
     matches!(path, "/bitsy.js" | "/bitsy.webidl" | "/bitsy.d.ts")
 }
 
-/// `GET /bitsy.js`: with the address of this port, under the name by which it was asked for, and with the
-/// styles of proxies that are emulated, which pages ask about before anything else.
+/// `GET /bitsy.js`: the script, with the address of this port under the requested host name. It also contains the
+/// proxy styles that are emulated, which pages query before anything else.
 pub(crate) async fn script(Extension(Host(host)): Extension<Host>) -> Response {
     let control = json!(format!("http://{host}")).to_string();
     let text = SCRIPT.replacen("/*control*/ null", &control, 1).replacen(

@@ -1,9 +1,10 @@
-//! Who asks, and what they may see (BITSY 4.4).
+//! The caller of a request, and what it may see (BITSY 4.4).
 //!
-//! Programs bring the token, people's browsers a session: both keep the gateway, and see all. A page of an
-//! origin that was allowed is an application: it sees the subscriptions of its own domain and those that it
-//! made or brings the credentials of. What is in them - errors, events, edits - it sees only of what is
-//! public, and of those whose credentials it has shown. Whatever it does not see is not there.
+//! Programs send the token, people's browsers a session: both act as operator of the gateway and see everything. A
+//! page of an allowed origin is an application. It sees the subscriptions of its own domain, those that it made,
+//! and those whose credentials it sends. Errors, events and edits of a subscription are visible to it only if the
+//! subscription is public or if it has shown the credentials. For objects that it may not see, it gets the same
+//! responses as for those that do not exist.
 
 use std::collections::BTreeSet;
 
@@ -18,35 +19,35 @@ use http::{HeaderMap, StatusCode};
 use super::sessions::Session;
 use crate::target::{Authority, is_local, is_near};
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Caller {
-    /// A program with the token.
+    /// A program that sent the token.
     Program,
-    /// A person, in a browser that was let in.
+    /// A person, in a browser with a session.
     Person(Session),
-    /// A page of an origin that was allowed.
+    /// A page of an allowed origin.
     Page(Page),
 }
 
-/// A page of an origin that was allowed.
+/// A page of an allowed origin.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
-    /// Its origin.
+    /// Origin of the page.
     pub(crate) origin: Location,
-    /// One life of it, as it names itself.
+    /// Name of the page's instance, chosen by the page.
     pub(crate) life: String,
-    /// What it sends.
+    /// Header of the request, which may contain credentials.
     pub(crate) headers: HeaderMap,
 }
 
 impl Caller {
-    /// Whether it keeps the gateway.
+    /// Whether the caller is an operator of the gateway.
     pub(crate) fn keeps(&self) -> bool {
         !matches!(self, Self::Page(_))
     }
 
-    /// The application that it is: its origin; nothing for who keeps the gateway.
+    /// Origin of the application; empty for an operator of the gateway.
     pub(crate) fn application(&self) -> &str {
         match self {
             Self::Page(page) => page.origin.origin(),
@@ -54,7 +55,7 @@ impl Caller {
         }
     }
 
-    /// Refuses a page of the web a subscription in the local network: what answers there is not for it.
+    /// Refuses subscriptions to the local network by pages of the web, so that they cannot read from it.
     pub(crate) fn may_reach(&self, feed: &Location) -> Result<(), Problem> {
         let Self::Page(page) = self else { return Ok(()) };
         let is_near = is_near(Authority::of(&page.origin).host());
@@ -70,7 +71,7 @@ impl Caller {
         ))
     }
 
-    /// One life of the application.
+    /// Instance of the application; empty for an operator of the gateway.
     pub(crate) fn life(&self) -> &str {
         match self {
             Self::Page(page) => &page.life,
@@ -79,7 +80,7 @@ impl Caller {
     }
 }
 
-/// What a caller sees, with the subscriptions that it holds.
+/// Visibility of subscriptions for a caller, including those that it holds.
 #[derive(Debug)]
 pub(crate) struct Sight<'a> {
     pub(crate) caller: &'a Caller,
@@ -87,7 +88,7 @@ pub(crate) struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    /// Whether it is told of a subscription.
+    /// Whether the caller may see that a subscription exists.
     pub(crate) fn lists(&self, keeping: &Keeping) -> bool {
         let subscription = &keeping.subscription;
         match self.caller {
@@ -103,7 +104,7 @@ impl Sight<'_> {
         }
     }
 
-    /// Whether it may see what is in a subscription that it is told of.
+    /// Whether the caller may see the contents of a subscription that it is shown.
     pub(crate) fn knows(&self, keeping: &Keeping) -> bool {
         let Caller::Page(page) = self.caller else { return true };
         let credentials = Credentials::of(keeping.subscription.registered());
@@ -113,8 +114,8 @@ impl Sight<'_> {
                 || credentials.check(&page.headers).is_ok())
     }
 
-    /// The subscriptions in which an event or an error of these people and this feed happened, as far as it
-    /// may see into them.
+    /// Returns the subscriptions of a partition and a feed whose contents the caller may see. Events and errors
+    /// of this partition and feed belong to them.
     pub(crate) fn into(
         &self,
         interceptor: &Interceptor,
@@ -128,8 +129,8 @@ impl Sight<'_> {
         of.filter(|keeping| self.knows(keeping)).map(|keeping| keeping.id).collect()
     }
 
-    /// Whether it may see what happened to these people in this feed. Who keeps the gateway sees also what
-    /// is left of subscriptions that have ended (R-B17).
+    /// Whether the caller may see events and errors of a partition and a feed. Operators of the gateway also see
+    /// those of subscriptions that have ended (R-B17).
     pub(crate) fn sees(
         &self,
         interceptor: &Interceptor,
@@ -140,8 +141,8 @@ impl Sight<'_> {
     }
 }
 
-/// Whether anybody may have a name below this one: by the Public Suffix List, where a name that is not on
-/// it is taken for one if it has no dot.
+/// Whether a name is a public suffix, below which anybody may register names. A name without a dot that is not on
+/// the Public Suffix List counts as one.
 fn is_suffix(name: &str) -> bool {
     psl::suffix_str(name) == Some(name)
 }

@@ -1,4 +1,4 @@
-//! How a program on this machine controls a gateway: with the token and the address that stand in its data
+//! Client with which programs on this machine control a gateway. It reads the token and the address from the data
 //! directory.
 
 use std::io;
@@ -17,58 +17,57 @@ use tokio::time::timeout;
 
 use super::secret::TOKEN_FILE;
 
-/// The file in which a gateway says where it is controlled.
+/// File with the address of the control port.
 pub const ADDRESS_FILE: &str = "control.address";
 
-/// Where a gateway is controlled unless it is told otherwise.
+/// Default address of the control port.
 pub const DEFAULT_ADDRESS: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5024);
 
-/// How long an answer may take.
+/// Timeout of a response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Bytes of an answer at most.
+/// Maximum size of a response, in bytes.
 const MOST: usize = 256 << 20;
 
-/// Who controls a gateway.
+/// Client of a control port.
 #[derive(Debug)]
 pub struct Client {
     address: SocketAddr,
     token: String,
 }
 
-/// Why a gateway did not do what it was asked.
+/// Error of a request to a gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The token cannot be read.
     #[error("{path}: {source}")]
     Token {
-        /// The file.
+        /// Path of the token.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// No gateway answers.
+    /// No gateway responds.
     #[error("no gateway answers at {address}: {reason}")]
     Unreachable {
-        /// Where it was looked for.
+        /// Address of the request.
         address: SocketAddr,
-        /// What happened.
+        /// Description of the failure.
         reason: String,
     },
-    /// It refused.
+    /// The gateway refused the request.
     #[error("{detail}")]
     Refused {
-        /// The status of its answer.
+        /// Status of the response.
         status: StatusCode,
-        /// What it says.
+        /// Detail of the response.
         detail: String,
     },
 }
 
 impl Client {
-    /// For the gateway of a data directory; at another address than the one that stands there, if one is
-    /// given.
+    /// Creates a client for the gateway of a data directory. The address defaults to the one in the directory.
     pub fn of(directory: &Path, address: Option<SocketAddr>) -> Result<Self, ClientError> {
         let path = directory.join(TOKEN_FILE);
         let token = std::fs::read_to_string(&path);
@@ -79,12 +78,12 @@ impl Client {
         Ok(Self { address, token })
     }
 
-    /// Where the gateway is asked.
+    /// Address of the gateway.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Asks; gives the value of the answer, null if there is none.
+    /// Sends a request; returns the value of the response, or null if there is none.
     pub async fn ask(
         &self,
         method: Method,

@@ -1,5 +1,5 @@
-//! The version that a server has now where it refused an edit. The server is asked; if it is not reached, the stored
-//! version counts.
+//! Fetches the current version of a resource whose server refused an edit. If the server is unreachable, the
+//! stored version is used.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,20 +15,21 @@ use super::Control;
 use super::answer::failed;
 use super::view::is_edit;
 
-/// How often, and how long each time, an answer is waited for: who looks at an error waits no longer than that.
+/// Number and interval of checks for the response; a person who opens an error waits no longer than that.
 const LOOKS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The version that a server has where it refused an edit, as far as is known.
+/// Current version at the server that refused an edit, as far as it is known.
 pub(crate) struct Current {
     /// The version.
     pub(crate) representation: Representation,
-    /// Whether the server was asked for it just now.
+    /// Whether the version was fetched just now.
     pub(crate) is_new: bool,
 }
 
 impl Control {
-    /// The version that the server of a refused edit has now; none if nothing is known of it, or the error is of no edit.
+    /// Returns the current version at the server of a refused edit. The result is `None` if no version is known
+    /// or if the error does not concern an edit.
     pub(crate) async fn current(
         &self,
         error: &SyncError<Option<Content>>,
@@ -46,7 +47,7 @@ impl Control {
             }
             Ok(step)
         }));
-        // What cannot be asked for is shown as it is stored.
+        // If no request can be made, the stored version is shown.
         let looks = if change.await.is_ok() { LOOKS } else { 0 };
         let asked = asked.load(Ordering::Relaxed);
         let looks = if asked == u64::MAX { 0 } else { looks };

@@ -1,4 +1,4 @@
-//! What the control port acts on: what decides, and the store under it.
+//! Interface between the control port and the agent with its store.
 
 use std::sync::Arc;
 
@@ -13,51 +13,50 @@ use feedsync_offline::location::Location;
 use feedsync_offline::time::Time;
 use tokio::sync::broadcast;
 
-/// A change that somebody asks for, at a time.
+/// A change to be made at a given time.
 pub type Asked = Box<dyn FnOnce(&mut Interceptor, Time) -> Result<Step, ControlError> + Send>;
 
-/// Decisions that are acted on.
+/// The interceptor, as the control port uses it.
 #[async_trait]
 pub trait Decisions: Send + Sync + 'static {
-    /// Shows how things stand. What was told by [`events`](Self::events) shows already.
+    /// Passes the current state to `look`. It includes everything that [`events`](Self::events) has reported.
     fn look(&self, look: &mut dyn FnMut(&Interceptor));
 
-    /// Makes a change: what follows from it is stored once this is ready. One that is refused has changed
-    /// nothing.
+    /// Makes a change; completes once the result is stored. A refused change has no effect.
     async fn change(&self, asked: Asked) -> Result<(), ChangeError>;
 
-    /// Makes an edit again that was refused ([`Interceptor::retry`]).
+    /// Repeats a refused edit ([`Interceptor::retry`]).
     async fn retry(&self, error: ErrorId) -> Result<(), ChangeError>;
 
-    /// Bytes that are stored, all of them.
+    /// Reads stored bytes completely.
     async fn content(&self, content: Content) -> Result<Vec<u8>, StoreFailed>;
 
-    /// Representation that is stored of an address for these people.
+    /// Returns the stored representation of an address in a partition.
     async fn representation(
         &self,
         partition: Partition,
         location: &Location,
     ) -> Result<Option<Representation>, StoreFailed>;
 
-    /// Bytes that are stored, as they are read.
+    /// Streams stored bytes.
     async fn stream(&self, content: Content) -> Result<Body, StoreFailed>;
 
-    /// What happens from now on.
+    /// Subscribes to the events from now on.
     fn events(&self) -> broadcast::Receiver<Arc<Event>>;
 }
 
-/// Why a change was not made.
+/// Error of a change.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// It cannot be.
+    /// The change is not possible.
     #[error(transparent)]
     Refused(#[from] ControlError),
-    /// The store is at fault.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreFailed),
 }
 
-/// The store cannot be used, or has no room.
+/// The store failed or is full.
 #[derive(Debug, thiserror::Error)]
 #[error("the store failed: {0}")]
 pub struct StoreFailed(pub Box<dyn std::error::Error + Send + Sync>);

@@ -1,7 +1,7 @@
-//! `/errors`, `/subscriptions/{id}/errors`, `/errors/{id}` and what is in one (BITSY 2.2.2, 2.2.3).
+//! `/errors`, `/subscriptions/{id}/errors`, `/errors/{id}` and the parts of an error (BITSY 2.2.2, 2.2.3).
 //!
-//! An edit that was refused has four sides: `mine` was sent, `base` is the version that it was made on, `theirs` is the
-//! version that the server has now, and `answer` is its response.
+//! A refused edit has four sides: `mine` is the edit, and `base` is the version that it was made on. `theirs` is
+//! the version that the server has now, and `answer` is the server's response to the edit.
 
 use axum::Extension;
 use axum::body::Body;
@@ -18,7 +18,7 @@ use super::caller::{Caller, Sight};
 use super::subscriptions::named;
 use super::{Control, json, view};
 
-/// An error, and the subscriptions that it is one of.
+/// An error, and the subscriptions that it belongs to.
 pub(crate) type Found = (SyncError<Option<Content>>, Vec<String>);
 
 /// `GET /errors`.
@@ -75,7 +75,7 @@ pub(crate) async fn clear(
     Ok(answer::nothing())
 }
 
-/// `POST /errors/{id}/retry`: the edit is made again, on what its server has now.
+/// `POST /errors/{id}/retry`: repeats the edit on the current version of its server.
 pub(crate) async fn retry(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
@@ -86,7 +86,7 @@ pub(crate) async fn retry(
     Ok(answer::nothing())
 }
 
-/// `GET /errors/{id}/{side}`: the bytes of one side.
+/// `GET /errors/{id}/{side}`: bytes of one side.
 pub(crate) async fn side(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
@@ -113,7 +113,7 @@ pub(crate) async fn side(
     Ok(inert(body, headers))
 }
 
-/// Bytes of others, which a browser keeps and does not show.
+/// Response with bytes from other servers, which a browser downloads and does not render.
 fn inert(body: Body, headers: &HeaderMap) -> Response {
     let kind = headers.get(header::CONTENT_TYPE).cloned();
     let fixed: [(HeaderName, &str); 2] =
@@ -132,7 +132,7 @@ fn views(found: &[Found]) -> Value {
     found.iter().map(|(error, ids)| view::error(error, ids)).collect()
 }
 
-/// The errors that somebody may see.
+/// Returns the errors that are visible.
 pub(crate) fn seen<'i>(
     interceptor: &'i Interceptor,
     sight: &Sight<'_>,
@@ -141,7 +141,7 @@ pub(crate) fn seen<'i>(
     errors.filter(move |error| sight.sees(interceptor, error.partition, &error.feed))
 }
 
-/// Some of the errors that somebody may see.
+/// Returns the visible errors that `pick` selects, with their subscriptions.
 pub(crate) fn found(
     interceptor: &Interceptor,
     sight: &Sight<'_>,
@@ -156,7 +156,7 @@ pub(crate) fn found(
 }
 
 impl Control {
-    /// The errors that a caller may see.
+    /// Returns the errors that a caller may see and that `pick` selects.
     pub(crate) async fn errors(
         &self,
         caller: &Caller,
@@ -165,14 +165,14 @@ impl Control {
         self.see(caller, |interceptor, sight, _| found(interceptor, sight, pick)).await
     }
 
-    /// An error, if a caller may see it.
+    /// Returns an error, or 404 if the caller may not see it.
     pub(crate) async fn error(&self, caller: &Caller, id: &str) -> Result<Found, Problem> {
         let id = json::number(id).ok_or_else(|| absent("error"))?;
         let found = self.errors(caller, |other| other.0 == id).await;
         found.into_iter().next().ok_or_else(|| absent("error"))
     }
 
-    /// Makes an edit again that was refused.
+    /// Repeats a refused edit.
     pub(crate) async fn retry(&self, id: ErrorId) -> Result<(), Problem> {
         self.0.decisions.retry(id).await.map_err(refused)?;
         self.0.changed.send_modify(|count| *count += 1);

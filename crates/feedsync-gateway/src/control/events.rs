@@ -1,13 +1,14 @@
-//! `GET /events`: how things stand, and what happens from then on, as Server-Sent Events (BITSY 2.2).
+//! `GET /events`: the current state, followed by changes, as Server-Sent Events (BITSY 2.2).
 //!
-//! First comes `all`, then an `error` for each that stands, then `filled`. After that what changed is told
-//! before the event by which it did, so that a listener that looks finds it: `subscription`,
-//! `subscription-gone`, `error`, `error-gone`, `outbox`; and what happened: `state`, `sync`. Nothing is told
-//! again to who was not there (2.2): who comes back, or was too slow, begins with `all`. A person's pages are
-//! only told that something changed.
+//! The stream begins with `all`, an `error` for each open error, and `filled`. After that, the changes of the
+//! state are sent before the event that caused them, so that a listener that queries the state finds them. Their
+//! names are `subscription`, `subscription-gone`, `error`, `error-gone` and `outbox`. The events themselves are
+//! `state` and `sync`. Past events are not repeated (2.2): a client that reconnects or was too slow begins with
+//! `all`. A person's pages are only notified that something changed.
 //!
-//! Views, `all` and `subscription-gone` carry the number of the look that found them so, for answers to
-//! requests overtake events. The numbers are comparable as long as `count`, which stands beside each, is the same.
+//! Views, `all` and `subscription-gone` contain the number of the snapshot that they come from, because responses
+//! to requests may overtake events. Numbers are comparable if they have the same `count`, which is sent with
+//! each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -36,10 +37,10 @@ use super::errors::{Found, found, seen};
 use super::proxies::styles;
 use super::view::{self, Stamp};
 
-/// How often it is looked whether something changed that no event told.
+/// Interval of polling for changes that no event reports.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// So many looks without anything to tell are followed by a sign of life.
+/// Number of polls without changes that are followed by a keep-alive.
 const QUIET: u32 = 8;
 
 pub(crate) async fn follow(
@@ -52,7 +53,7 @@ pub(crate) async fn follow(
     control.0.holds.lock().await.begin(&caller);
     let mut looks = interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // Listened to before anything is looked at, so that nothing falls between.
+    // Subscribed before the first snapshot, so that no event is missed in between.
     let following = Following {
         events: control.0.decisions.events(),
         changed: control.0.changed.subscribe(),
@@ -75,7 +76,7 @@ pub(crate) async fn follow(
     Ok((headers, Body::from_stream(events)).into_response())
 }
 
-/// One life of an application, open as long as this is.
+/// An open instance of an application; dropping it ends the instance.
 struct Life {
     control: Control,
     caller: Caller,
@@ -89,7 +90,7 @@ impl Drop for Life {
     }
 }
 
-/// One open stream.
+/// An open event stream.
 struct Following {
     life: Life,
     events: broadcast::Receiver<Arc<Event>>,
@@ -98,12 +99,12 @@ struct Following {
     looks: Interval,
     quiet: u32,
     told: Told,
-    /// What is gone, and of which no event said so yet.
+    /// Subscriptions that are gone but whose end no event has reported yet.
     leaving: BTreeSet<KeepingId>,
     waiting: VecDeque<Next>,
 }
 
-/// What was told last.
+/// State that was sent last.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     subscriptions: BTreeMap<KeepingId, Value>,
@@ -111,20 +112,20 @@ struct Told {
     edits: BTreeMap<EditId, (u32, Progress, Option<Content>)>,
 }
 
-/// How things stand when it is looked.
+/// Snapshot of the current state.
 struct Standing {
-    /// What is compared with what was told.
+    /// State to be compared with the one that was sent.
     now: Told,
-    /// Of the look.
+    /// Stamp of the snapshot.
     stamp: Stamp,
     views: Vec<(KeepingId, Value)>,
-    /// The errors that were not told.
+    /// Errors that were not sent yet.
     found: Vec<Found>,
-    /// The subscriptions in which the event happened.
+    /// Subscriptions that the event concerns.
     touched: Vec<KeepingId>,
 }
 
-/// What is to be told next.
+/// The next thing to send.
 enum Next {
     All,
     Line(&'static str, Value),
@@ -133,7 +134,7 @@ enum Next {
 }
 
 impl Following {
-    /// The next lines; none when the stream ends.
+    /// Returns the next lines, or `None` when the stream ends.
     async fn next(&mut self) -> Option<String> {
         loop {
             while let Some(next) = self.waiting.pop_front() {
@@ -162,7 +163,7 @@ impl Following {
             match event {
                 None => self.look(None).await,
                 Some(Ok(event)) => self.look(Some(event)).await,
-                // Too slow: what was missed shows in how things stand.
+                // The receiver lagged; the changes that it missed are visible in the full state.
                 Some(Err(RecvError::Lagged(_))) => self.waiting.push_back(Next::All),
                 Some(Err(RecvError::Closed)) => return None,
             }
@@ -173,7 +174,7 @@ impl Following {
         }
     }
 
-    /// Finds out what changed, and has it told around the event by which it did.
+    /// Takes a snapshot, and queues its differences around the event that caused them.
     async fn look(&mut self, event: Option<Arc<Event>>) {
         let Standing { mut now, stamp, views, found, touched } =
             self.stands(&self.told.errors, event.as_deref()).await;
@@ -184,8 +185,8 @@ impl Following {
             self.told = now;
             return;
         }
-        // Of a subscription that has ended, who knew of it hears the last. That it is gone may show before
-        // the event comes; one that is only out of sight has none.
+        // Clients that knew of an ended subscription get its last event. The end may be visible before the event
+        // arrives; a subscription that merely became invisible has no such event.
         let has_ended = event.as_deref().is_some_and(is_end);
         let is_gone = |id: &&KeepingId| !now.subscriptions.contains_key(id);
         let missing: Vec<KeepingId> =
@@ -231,7 +232,7 @@ impl Following {
         self.told = now;
     }
 
-    /// How things stand now.
+    /// Takes a snapshot of the current state.
     async fn stands(&self, told: &BTreeSet<ErrorId>, event: Option<&Event>) -> Standing {
         let Life { control, caller, .. } = &self.life;
         let seen = control.see(caller, |interceptor, sight, stamp| {
@@ -302,7 +303,7 @@ impl Following {
                 let (error, ids) = *found;
                 let view = view::error(&error, &ids);
                 let view = view::with_entities(decisions, &error.interaction, view).await;
-                // It may have been cleared meanwhile, and its bytes are gone.
+                // The error may have been cleared meanwhile, and its bytes deleted.
                 view.ok().map(|view| line("error", &view))
             }
             Next::Event(event, ids) => Some(match &event.news {
@@ -336,8 +337,8 @@ fn line(name: &str, value: &Value) -> String {
     format!("event: {name}\ndata: {value}\n\n")
 }
 
-/// Ready when the gateway stops.
+/// Completes when the gateway stops.
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // An error means that it is gone, which is as good.
+    // An error means that the gateway is gone, which has the same effect.
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }

@@ -11,7 +11,7 @@ use super::caller::Caller;
 use super::subscriptions::{each, named};
 use super::{Control, answer};
 
-/// Follows a relation.
+/// Adds a relation to the holds of the caller.
 pub(crate) async fn add(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
@@ -26,7 +26,7 @@ pub(crate) async fn add(
     Ok(answer::json(&control.one(&caller, id).await?))
 }
 
-/// Follows it no longer, unless somebody else does.
+/// Removes a relation from the holds of the caller; it stays if another hold includes it.
 pub(crate) async fn remove(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,

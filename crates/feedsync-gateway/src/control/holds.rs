@@ -1,8 +1,8 @@
-//! Which application holds which subscription (R-B13).
+//! Records which application holds which subscription (R-B13).
 //!
-//! Each page holds what it subscribes to for itself, so that one that unsubscribes ends nothing for another.
-//! A page that is gone without a word leaves what it held to its application: it stays subscribed, and goes
-//! with the next page of the application that subscribes to the same or unsubscribes from it.
+//! Each page holds its own subscriptions, so that a page that unsubscribes does not end those of another. If a
+//! page disappears without unsubscribing, its holds remain with its application. They end when the next page of
+//! the application subscribes to the same feed or unsubscribes from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use super::caller::Caller;
 use super::file;
 
-/// The file, in the data directory.
+/// Name of the file in the data directory.
 const FILE: &str = "control.holds";
 
-/// What one application holds at most.
+/// Maximum number of holds of one application.
 const MOST: usize = 1_000;
 
-/// Who holds what. Lives that are open now are counted, and not kept.
+/// All holds, and the number of open streams of each instance. The latter is not persisted.
 #[derive(Debug, Default)]
 pub(crate) struct Holds {
     holds: Vec<Hold>,
@@ -36,19 +36,19 @@ struct Hold {
     holder: u64,
 }
 
-/// Why the file cannot be used.
+/// Error of the file of holds.
 #[derive(Debug, thiserror::Error)]
 pub enum HoldsError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("{0}: {1}")]
     File(String, std::io::Error),
-    /// It is not as it was written.
+    /// The file is damaged.
     #[error("{0} is damaged: {1}; without it nobody holds anything, and subscriptions stay")]
     Damaged(String, serde_json::Error),
 }
 
 impl Holds {
-    /// Those of a data directory.
+    /// Loads the holds of a data directory.
     pub(crate) fn kept_in(directory: &Path) -> Result<Self, HoldsError> {
         let path = directory.join(FILE);
         let name = || path.display().to_string();
@@ -61,24 +61,24 @@ impl Holds {
         Ok(Self { holds, lives: BTreeMap::new(), file: Some(path) })
     }
 
-    /// The subscriptions that an application holds, in whichever life.
+    /// Returns the subscriptions that an application holds through any of its instances.
     pub(crate) fn of(&self, caller: &Caller) -> BTreeSet<KeepingId> {
         let own = self.holds.iter().filter(|hold| hold.application == caller.application());
         own.map(|hold| KeepingId(hold.keeping)).collect()
     }
 
-    /// Whether an application may hold more.
+    /// Whether an application may hold more subscriptions.
     pub(crate) fn has_room(&self, caller: &Caller) -> bool {
         let own = self.holds.iter().filter(|hold| hold.application == caller.application());
         own.count() < MOST
     }
 
-    /// The holds of one subscription by this life of an application.
+    /// Returns the holds of a subscription by this instance of an application.
     pub(crate) fn own(&self, caller: &Caller, keeping: KeepingId) -> Vec<Holder> {
         self.picked(caller, keeping, |hold| hold.life == caller.life())
     }
 
-    /// The holds of one subscription that other lives of an application have left behind.
+    /// Returns the holds of a subscription that closed instances of an application left behind.
     pub(crate) fn left(&self, caller: &Caller, keeping: KeepingId) -> Vec<Holder> {
         let is_open =
             |hold: &Hold| self.lives.contains_key(&(hold.application.clone(), hold.life.clone()));
@@ -98,7 +98,7 @@ impl Holds {
         of.map(|hold| Holder(hold.holder)).collect()
     }
 
-    /// Notes that this life of an application holds a subscription.
+    /// Adds a hold of this instance of an application.
     pub(crate) fn add(&mut self, caller: &Caller, keeping: KeepingId, holder: Holder) {
         self.holds.push(Hold {
             application: caller.application().to_owned(),
@@ -109,7 +109,7 @@ impl Holds {
         self.keep();
     }
 
-    /// Forgets holds that were taken back.
+    /// Removes holds that were released.
     pub(crate) fn remove(&mut self, holders: &[Holder]) {
         let before = self.holds.len();
         self.holds.retain(|hold| !holders.contains(&Holder(hold.holder)));
@@ -118,7 +118,7 @@ impl Holds {
         }
     }
 
-    /// Forgets the holds of subscriptions that are not there any more.
+    /// Removes the holds of subscriptions that no longer exist.
     pub(crate) fn prune(&mut self, there: &BTreeSet<KeepingId>) {
         let before = self.holds.len();
         self.holds.retain(|hold| there.contains(&KeepingId(hold.keeping)));
@@ -127,12 +127,12 @@ impl Holds {
         }
     }
 
-    /// A life of an application is open.
+    /// Counts an open stream of an instance.
     pub(crate) fn begin(&mut self, caller: &Caller) {
         *self.lives.entry(life(caller)).or_default() += 1;
     }
 
-    /// A life of an application is open no more, unless it has come back meanwhile.
+    /// Ends a stream of an instance; the instance closes with its last stream.
     pub(crate) fn end(&mut self, caller: &Caller) {
         let life = life(caller);
         if let Some(count) = self.lives.get_mut(&life) {
@@ -143,8 +143,8 @@ impl Holds {
         }
     }
 
-    /// Without the file an application that comes back after the gateway was started again does not end
-    /// what it held before; nothing else is lost.
+    /// Writes the file. If that fails, an application that returns after a restart of the gateway cannot end its
+    /// earlier holds; nothing else is lost.
     fn keep(&self) {
         let Some(path) = &self.file else { return };
         let text = serde_json::to_vec(&self.holds).unwrap_or_else(|_| unreachable!("plain values"));

@@ -1,14 +1,14 @@
-//! What comes as JSON, and the numbers in addresses.
+//! Parses JSON request bodies, and the numbers in paths.
 
 use axum::body::{Body, to_bytes};
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 
-/// Bytes of a request at most.
+/// Maximum size of a request body, in bytes.
 const MOST: usize = 256 << 10;
 
-/// Reads a value; what is wrong with it is said with its place.
+/// Parses a JSON body; errors contain the position of the fault.
 pub(crate) async fn read<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
@@ -32,7 +32,7 @@ pub(crate) async fn read<T: DeserializeOwned>(
     })
 }
 
-/// The number of an address; what is none names nothing.
+/// Parses a number in a path; returns `None` if it is not in canonical form.
 pub(crate) fn number(text: &str) -> Option<u64> {
     let is_plain = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()

@@ -1,4 +1,4 @@
-//! `POST /links`: a link that lets one browser in, once.
+//! `POST /links`: creates a link that admits one browser, once.
 
 use axum::Extension;
 use axum::extract::State;
@@ -12,7 +12,7 @@ use super::admission::Host;
 use super::answer::{self, for_keepers};
 use super::caller::Caller;
 
-/// Where it leads.
+/// Path of the link.
 pub(crate) const OPEN: &str = "/pages/open";
 
 pub(crate) async fn create(

@@ -1,10 +1,10 @@
-//! The port that the gateway is controlled by: for programs, for pages of applications (`bitsy.js`), and for
-//! people (BITSY 2, appendix C, 4.4).
+//! The control port of the gateway, for programs, for pages of applications (`bitsy.js`), and for people (BITSY
+//! 2, appendix C, 4.4).
 //!
-//! It is another port than the one that applications read and write through, so that no page that came
-//! through the gateway shares an origin with it. Every request is admitted first: it must name a
-//! host that is ours, come from no page that was not allowed, and bring the token, a session, or the origin
-//! of an application; what it may see is decided by who asks.
+//! It is separate from the proxy port, so that no page that came through the gateway shares an origin with it.
+//! Every request must first pass admission: it names a host that is ours and does not come from a page of a
+//! forbidden origin. It also has the token, a session, or the origin of an application. The caller determines
+//! what is visible.
 
 mod admission;
 mod answer;
@@ -56,10 +56,10 @@ use holds::Holds;
 use sessions::Sessions;
 use view::Stamp;
 
-/// How many may follow events at once.
+/// Maximum number of concurrent event streams.
 const FOLLOWERS: usize = 128;
 
-/// The control port's state. Cheap to clone.
+/// State of the control port. Cloning is cheap.
 #[derive(Clone)]
 pub struct Control(Arc<Inner>);
 
@@ -70,32 +70,32 @@ struct Inner {
     origins: Vec<Location>,
     sessions: Sessions,
     holds: Mutex<Holds>,
-    /// Counts looks, so that of two views it is known which was later.
+    /// Number of snapshots; it orders two views.
     looks: AtomicU64,
-    /// Names this count, which begins again with each start.
+    /// Identifier of the counter, which restarts with each start of the gateway.
     count: Arc<str>,
-    /// Changes that were made here, which not always are told as events.
+    /// Number of changes made through this port, since events do not report all of them.
     changed: watch::Sender<u64>,
     followers: Arc<Semaphore>,
-    /// Hubs of the same user, which let its programs in.
+    /// Hubs of the same user, which admit its programs.
     hubs: Option<LocalHubs>,
     stopping: watch::Sender<bool>,
 }
 
-/// Why there is no control port.
+/// Error of the start of the control port.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlStartError {
-    /// There is no token.
+    /// The token cannot be written.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// Who holds what cannot be read.
+    /// The file of holds cannot be read.
     #[error(transparent)]
     Holds(#[from] HoldsError),
 }
 
 impl Control {
-    /// A control port of a gateway whose data directory this is: with a new token in it. Pages of these
-    /// origins are applications; programs subscribe to feeds of these hubs without signing in.
+    /// Creates the control port for a data directory, with a new token. Pages of `origins` are applications;
+    /// programs subscribe to feeds of `hubs` without signing in.
     pub fn new(
         decisions: Arc<dyn Decisions>,
         directory: &Path,
@@ -118,17 +118,17 @@ impl Control {
         })))
     }
 
-    /// What a link carries that lets one browser in, once.
+    /// Creates a secret for a link that admits one browser, once.
     pub fn link(&self) -> Secret {
         self.0.sessions.link()
     }
 
-    /// Ends what follows events, so that connections can be closed.
+    /// Ends all event streams, so that their connections can be closed.
     pub(crate) fn stop(&self) {
         self.0.stopping.send_replace(true);
     }
 
-    /// Looks at how things stand, as somebody may see them. The number of the stamp is greater with each look.
+    /// Takes a snapshot, as visible to a caller. Each snapshot has a greater number than the previous one.
     fn look<T>(
         &self,
         caller: &Caller,
@@ -148,7 +148,7 @@ impl Control {
         seen.unwrap_or_else(|| unreachable!("who looks is shown something"))
     }
 
-    /// The same, with what the caller holds now.
+    /// Takes a snapshot with the subscriptions that the caller holds now.
     async fn see<T>(
         &self,
         caller: &Caller,
@@ -158,7 +158,7 @@ impl Control {
         self.look(caller, held, look)
     }
 
-    /// Makes a change that was asked for here.
+    /// Makes a change, and notifies the event streams.
     async fn change(&self, asked: Asked) -> Result<(), ChangeError> {
         self.0.decisions.change(asked).await?;
         self.0.changed.send_modify(|count| *count += 1);

@@ -1,4 +1,4 @@
-//! `/network`: whether the network is used, and which servers are reached (BITSY 1.3).
+//! `/network`: the network policy, and the reachable servers (BITSY 1.3).
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use super::answer::{self, for_keepers, refused};
 use super::caller::Caller;
 use super::{Control, json};
 
-/// What may be asked for.
+/// Requested network policy.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Wish {
-    /// The network is used whenever there is one.
+    /// The network is used whenever it is available.
     Auto,
-    /// It is not used.
+    /// The network is not used.
     Offline,
-    /// It is used, and whatever was not reached is tried now.
+    /// The network is used, and unreachable servers are retried now.
     Online,
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn change(
 }
 
 impl Control {
-    /// The policy, and which servers of what a caller sees are reached.
+    /// Returns the policy, and whether each visible server is reachable.
     pub(crate) async fn network(&self, caller: &Caller) -> Value {
         let seen = self.see(caller, |interceptor, sight, _| {
             let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
@@ -79,7 +79,7 @@ impl Control {
         })
     }
 
-    /// Sets the policy.
+    /// Sets the network policy.
     pub(crate) async fn use_network(&self, wish: Wish) -> Result<(), Problem> {
         let asked = self.change(Box::new(move |it, _| {
             let policy = match wish {

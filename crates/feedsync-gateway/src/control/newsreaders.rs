@@ -1,4 +1,4 @@
-//! `GET /newsreaders`: changes of newsreaders on their way, of each account.
+//! `GET /newsreaders`: the pending changes of each newsreader account.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ pub(crate) async fn list(
 }
 
 impl Control {
-    /// The changes that wait. Only the person who keeps the gateway sees them.
+    /// Returns the pending changes. Only operators of the gateway see them.
     async fn waiting_changes(&self, caller: &Caller) -> Vec<WaitingChanges> {
         if !caller.keeps() {
             return Vec::new();

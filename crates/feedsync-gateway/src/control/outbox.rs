@@ -1,4 +1,4 @@
-//! `/outbox`: edits on their way, in their order (BITSY 3.5).
+//! `/outbox`: the pending edits, in order (BITSY 3.5).
 
 use axum::Extension;
 use axum::extract::{Path, State};
@@ -24,7 +24,7 @@ pub(crate) async fn list(
     )
 }
 
-/// `DELETE /outbox/{id}`: it is given up, with what was made on it.
+/// `DELETE /outbox/{id}`: discards an edit and the edits that are based on it.
 pub(crate) async fn discard(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
@@ -34,7 +34,7 @@ pub(crate) async fn discard(
     Ok(answer::nothing())
 }
 
-/// `POST /outbox/{id}/retry`: it is tried again now.
+/// `POST /outbox/{id}/retry`: retries an edit now.
 pub(crate) async fn retry(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
@@ -44,7 +44,7 @@ pub(crate) async fn retry(
     Ok(answer::nothing())
 }
 
-/// `POST /outbox/retry`: all that wait are tried again now.
+/// `POST /outbox/retry`: retries all waiting edits now.
 pub(crate) async fn retry_all(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
@@ -54,7 +54,7 @@ pub(crate) async fn retry_all(
 }
 
 impl Control {
-    /// The edits that a caller may see, and why each of them waits.
+    /// Returns the edits that a caller may see, and why each of them waits.
     pub(crate) async fn edits(&self, caller: &Caller) -> Vec<(Edit<Entity>, Standing)> {
         let seen = self.see(caller, |interceptor, sight, _| {
             let edits = interceptor.edits();
@@ -71,7 +71,7 @@ impl Control {
         is_seen.then_some(id).ok_or_else(|| absent("edit on its way"))
     }
 
-    /// Gives an edit up.
+    /// Discards an edit.
     pub(crate) async fn discard(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
         let edit = self.edit(caller, id).await?;
         self.change(Box::new(move |it, _| Ok(it.discard(edit)))).await.map_err(refused)?;
@@ -86,7 +86,7 @@ impl Control {
         }
     }
 
-    /// Tries an edit again, now.
+    /// Retries an edit now.
     pub(crate) async fn hurry(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
         let edit = self.edit(caller, id).await?;
         let asked = self.change(Box::new(move |it, _| {
@@ -96,7 +96,7 @@ impl Control {
         asked.await.map_err(refused)
     }
 
-    /// Tries all edits again that a caller may see; how many there are.
+    /// Retries all edits that a caller may see; returns their number.
     pub(crate) async fn hurry_all(&self, caller: &Caller) -> Result<usize, Problem> {
         let ids: Vec<EditId> = self.edits(caller).await.iter().map(|(edit, _)| edit.id).collect();
         let count = ids.len();

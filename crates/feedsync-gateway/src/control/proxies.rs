@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::answer;
 
-/// Their names.
+/// Names of the emulated styles.
 pub(crate) fn styles() -> Vec<&'static str> {
     Style::ALL.into_iter().map(Style::name).collect()
 }

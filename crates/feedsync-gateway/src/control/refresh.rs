@@ -1,4 +1,4 @@
-//! `POST /refresh`: all that a caller sees is fetched now, but for what is paused; what waits is tried.
+//! `POST /refresh`: fetches all visible subscriptions except paused ones now, and retries waiting edits.
 
 use axum::Extension;
 use axum::extract::State;
@@ -21,7 +21,7 @@ pub(crate) async fn all(
 }
 
 impl Control {
-    /// Fetches everything now.
+    /// Fetches everything that the caller sees now.
     pub(crate) async fn refresh(&self, caller: &Caller) -> Result<(), Problem> {
         let told: Vec<KeepingId> = self
             .see(caller, |interceptor, sight, _| {

@@ -1,4 +1,4 @@
-//! What is where on the control port.
+//! Routes of the control port.
 
 use axum::Router;
 use axum::extract::Request;
@@ -13,7 +13,7 @@ use super::{
     pages, proxies, refresh, subscriptions,
 };
 
-/// All routes of a control port, callable without a socket.
+/// Builds the router of a control port, which can be called without a socket.
 pub fn router(control: Control) -> Router {
     Router::new()
         .route("/subscriptions", get(subscriptions::list).post(subscriptions::create))
@@ -46,7 +46,7 @@ pub fn router(control: Control) -> Router {
         .fallback(nothing_here)
         .method_not_allowed_fallback(other_method)
         .layer(from_fn_with_state(control.clone(), admission::admit))
-        // Outside of everything else, so that no route and no refusal is without it.
+        // Outermost layer, so that every response, including errors, gets the policy.
         .layer(map_response(with_policy))
         .with_state(control)
 }

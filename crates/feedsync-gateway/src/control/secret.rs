@@ -1,4 +1,4 @@
-//! Secrets: random, compared in a time that tells nothing, and never shown by accident.
+//! Random secrets, which are compared without a timing leak and are never shown in debug output.
 
 use std::fmt;
 use std::path::Path;
@@ -7,34 +7,34 @@ use feedsync_store::{Digest, Environment as _, SystemEnvironment};
 
 use super::file;
 
-/// Two hundred and fifty-six random bits, in hexadecimal digits.
+/// 256 random bits, in hexadecimal digits.
 #[derive(Clone)]
 pub struct Secret(String);
 
-/// Why the token of the control port cannot be used.
+/// Error of the token of the control port.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What the system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// The file of the token, in the data directory of the gateway.
+/// Name of the token file, in the data directory of the gateway.
 pub const TOKEN_FILE: &str = "control.token";
 
 impl Secret {
-    /// A new one.
+    /// Creates a random secret.
     pub fn random() -> Self {
         let environment = SystemEnvironment;
         Self((0..4).map(|_| format!("{:016x}", environment.random())).collect())
     }
 
-    /// A new one, in a file that only its owner can read, in place of the one that was there.
+    /// Creates a random secret and writes it to a file that only its owner can read; replaces an earlier file.
     pub fn kept_in(directory: &Path) -> Result<Self, TokenError> {
         let path = directory.join(TOKEN_FILE);
         let secret = Self::random();
@@ -44,23 +44,23 @@ impl Secret {
         Ok(secret)
     }
 
-    /// One that came back.
+    /// Wraps a secret that a client sent.
     pub(crate) fn of(text: String) -> Self {
         Self(text)
     }
 
-    /// Its text, for who it is given to.
+    /// Text of the secret.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether a text is this secret. Digests are compared: how long that takes tells nothing of what is
-    /// behind them.
+    /// Whether a text is this secret. Digests are compared, so that the time of the comparison reveals nothing
+    /// about the secret.
     pub fn is(&self, text: &str) -> bool {
         Digest::of(self.0.as_bytes()) == Digest::of(text.as_bytes())
     }
 
-    /// What follows from it for a purpose: who knows that does not know the secret.
+    /// Derives a secret for a purpose; the original cannot be computed from it.
     pub(crate) fn derived(&self, purpose: &str) -> Self {
         let text = format!("feedsync gateway {purpose} {}", self.0);
         Self(Digest::of(text.as_bytes()).to_string())

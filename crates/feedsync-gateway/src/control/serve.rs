@@ -1,4 +1,4 @@
-//! Listening, within bounds, until told to stop.
+//! Listener of the control port, with limits and graceful shutdown.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,26 +21,26 @@ use super::client::ADDRESS_FILE;
 use super::{Control, file, router};
 use crate::connection::until_stopped;
 
-/// Connections at once; more wait.
+/// Maximum number of concurrent connections; further ones wait.
 const CONNECTIONS: usize = 512;
 
-/// How long the head of a request may take, and how long a connection may be idle.
+/// Timeout for the head of a request, and for an idle connection.
 const HEAD: Duration = Duration::from_secs(20);
 
-/// Bytes of the head of a request.
+/// Maximum size of the head of a request, in bytes.
 const HEAD_BYTES: usize = 32 << 10;
 
-/// How long a peer may read nothing of what is sent to it.
+/// Longest time that a peer may read nothing of what is sent to it.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// How long open answers may go on once the gateway stops.
+/// Time that open responses may take to finish once the gateway stops.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// The address that a connection came to, among the extensions of its requests.
+/// Local address of a connection, in the extensions of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CameTo(pub(crate) SocketAddr);
 
-/// A control port that is listening.
+/// A listening control port.
 #[derive(Debug)]
 pub struct ControlServing {
     address: SocketAddr,
@@ -48,19 +48,19 @@ pub struct ControlServing {
 }
 
 impl ControlServing {
-    /// Where it listens; the port is the real one.
+    /// Local address, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Waits until it has stopped and its connections are closed.
+    /// Waits until the listener has stopped and its connections are closed.
     pub async fn finished(self) -> io::Result<()> {
         self.task.await.map_err(io::Error::other)
     }
 }
 
-/// Begins to listen; ready once requests are answered, and once the data directory says where. When `shutdown` is ready no more connections are
-/// taken, and what follows events is ended.
+/// Starts the listener. Completes once requests are answered and the data directory contains the address. When
+/// `shutdown` is ready, no more connections are accepted and the event streams end.
 pub async fn serve(
     listen: SocketAddr,
     control: Control,
@@ -102,7 +102,7 @@ async fn run(
                 });
             }
             Some((_, Err(error))) => {
-                // Mostly too many open files: others must end first.
+                // Usually too many files are open; other connections must end first.
                 tracing::warn!(%error, "a connection could not be taken");
                 sleep(Duration::from_millis(100)).await;
             }
@@ -113,14 +113,14 @@ async fn run(
     control.stop();
     stop.send_replace(true);
     let ended = async { while connections.join_next().await.is_some() {} };
-    // What is not done by then is cut off.
+    // Connections that are still open by then are cut off.
     let _ = timeout(DRAIN, ended).await;
     connections.shutdown().await;
 }
 
 async fn converse(stream: TcpStream, control: Control, stopping: watch::Receiver<bool>) {
     let came_to = stream.local_addr().ok();
-    // Events are small, and are told at once.
+    // Events are small and must be sent without delay.
     let _ = stream.set_nodelay(true);
     let routes = router(control);
     let service = service_fn(move |request: http::Request<Incoming>| {

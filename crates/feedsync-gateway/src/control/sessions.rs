@@ -1,7 +1,7 @@
-//! How a person's browser comes in: by a link that opens once, and then by a cookie.
+//! Sessions of browsers: a link that works once creates a session, which a cookie identifies.
 //!
-//! Both are in memory alone: who starts the gateway again opens it again. The cookie is read by no script
-//! and sent from no other site, and each form carries what follows from it.
+//! Both exist in memory only; after a restart of the gateway, a new link is needed. Scripts cannot read the
+//! cookie, and other sites cannot send it. Each form contains a proof that is derived from it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,39 +14,39 @@ use tokio::time::Instant;
 
 use super::secret::Secret;
 
-/// How long a link waits to be opened.
+/// Lifetime of an unused link.
 const LINK: Duration = Duration::from_secs(10 * 60);
 
-/// How long a browser stays in.
+/// Lifetime of a session.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Links that wait, and browsers that are in, at most; the oldest make room.
+/// Maximum number of links and of sessions; the oldest are evicted.
 const MOST: usize = 64;
 
 const COOKIE: Cookie = Cookie::new("feedsync-gateway", "__Host-feedsync-gateway");
 
-/// Links that wait and browsers that are in.
+/// Unused links and open sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     links: Mutex<Issued>,
     open: Mutex<Issued>,
 }
 
-/// Secrets by their digests, with their ends.
+/// Digests of secrets, with their expiry times.
 #[derive(Debug, Default)]
 struct Issued(BTreeMap<String, Instant>);
 
-/// A browser that is in.
+/// A browser session.
 #[derive(Debug, Clone)]
 pub(crate) struct Session(Secret);
 
 impl Sessions {
-    /// What a new link carries.
+    /// Creates a secret for a new link.
     pub(crate) fn link(&self) -> Secret {
         lock(&self.links).issue(LINK)
     }
 
-    /// Opens a link, once: the value of `Set-Cookie` that lets the browser in.
+    /// Exchanges the ticket of a link for a session, once; returns the value of `Set-Cookie`.
     pub(crate) fn open(&self, ticket: &str) -> Option<HeaderValue> {
         lock(&self.links).end(ticket).then(|| {
             let secret = lock(&self.open).issue(SESSION);
@@ -54,14 +54,14 @@ impl Sessions {
         })
     }
 
-    /// The session of a request.
+    /// Returns the session of a request.
     pub(crate) fn of(&self, headers: &HeaderMap) -> Option<Session> {
         let text = COOKIE.read(headers, false)?;
         let is_open = lock(&self.open).holds(&text);
         is_open.then(|| Session(Secret::of(text)))
     }
 
-    /// Ends a session: the value of `Set-Cookie` that takes the cookie away.
+    /// Ends a session; returns the value of `Set-Cookie` that deletes the cookie.
     pub(crate) fn end(&self, session: &Session) -> HeaderValue {
         lock(&self.open).end(session.0.as_str());
         COOKIE.set("", 0, false)
@@ -69,7 +69,7 @@ impl Sessions {
 }
 
 impl Session {
-    /// What each form of this browser carries.
+    /// Proof that each form of this session contains.
     pub(crate) fn proof(&self) -> Secret {
         self.0.derived("form")
     }

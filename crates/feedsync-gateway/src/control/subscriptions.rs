@@ -1,8 +1,8 @@
-//! `/subscriptions`, `/subscriptions/{id}` and what is done to one (BITSY 2.1).
+//! `/subscriptions`, `/subscriptions/{id}` and the operations on one (BITSY 2.1).
 //!
-//! An application is told of those that it may know of; one that it may not know of is not there. What an
-//! application asks for is its own hold's: intervals and relations of others stay, and a subscription ends
-//! with the last that holds it, or at once when who keeps the gateway ends it.
+//! An application sees only the subscriptions that it may know of; others do not exist for it. Its requests
+//! concern its own hold, so that intervals and relations of others stay. A subscription ends with its last hold,
+//! or at once if an operator of the gateway ends it.
 
 use axum::Extension;
 use axum::body::Body;
@@ -25,19 +25,19 @@ use super::holds::Holds;
 use super::{Control, json, view};
 use crate::programs;
 
-/// What is asked for with `POST /subscriptions`.
+/// Body of `POST /subscriptions`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct New {
-    /// The feed.
+    /// Address of the feed.
     pub(crate) feed: String,
-    /// The address of the document that subscribes, against which a relative feed is resolved.
+    /// Address of the subscribing document, against which a relative feed is resolved.
     #[serde(default)]
     pub(crate) base: Option<String>,
-    /// Headers to register, in the order of the calls.
+    /// Request headers to register, in the order of the calls.
     #[serde(default)]
     pub(crate) headers: Vec<Header>,
-    /// Minutes; 0 leaves it to us.
+    /// Polling interval in minutes; 0 leaves the choice to the gateway.
     #[serde(default)]
     pub(crate) interval: u16,
     #[serde(default)]
@@ -46,7 +46,7 @@ pub(crate) struct New {
     pub(crate) proxy: Option<String>,
 }
 
-/// A header to register.
+/// A request header to register.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Header {
@@ -54,13 +54,13 @@ pub(crate) struct Header {
     pub(crate) value: String,
 }
 
-/// What `PATCH /subscriptions/{id}` changes.
+/// Body of `PATCH /subscriptions/{id}`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Patch {
     #[serde(default)]
     interval: Option<u16>,
-    /// `null` takes it away; left out, it stays.
+    /// `null` removes the proxy; if the member is missing, the proxy stays.
     #[serde(default, deserialize_with = "given")]
     proxy: Option<Option<String>>,
 }
@@ -107,7 +107,7 @@ pub(crate) async fn create(
     Ok(answer)
 }
 
-/// What is wanted; if it cannot be, which part is at fault and why.
+/// Validates a new subscription; errors name the invalid part and the reason.
 pub(crate) fn wanted(new: &New) -> Result<Wanted, (&'static str, String)> {
     let at = |part: &'static str| move |error: BuildError| (part, error.to_string());
     let base = new.base.as_deref().map(str::parse::<Location>).transpose();
@@ -168,8 +168,8 @@ pub(crate) async fn change(
     Ok(answer::json(&control.one(&caller, id).await?))
 }
 
-/// `DELETE /subscriptions/{id}`: for who keeps the gateway, the end of it; for an application, the end of its
-/// own hold.
+/// `DELETE /subscriptions/{id}`: ends the subscription for an operator of the gateway, and the caller's own hold for
+/// an application.
 pub(crate) async fn end(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
@@ -197,13 +197,13 @@ pub(crate) async fn resume(
     control.steer(&caller, named(&id)?, Interceptor::resume).await
 }
 
-/// The subscription of an address.
+/// Parses the identifier of a subscription.
 pub(crate) fn named(id: &str) -> Result<KeepingId, Problem> {
     json::number(id).map(KeepingId).ok_or_else(|| absent("subscription"))
 }
 
-/// One step of the same change for each hold. A hold that is not there any more changes nothing, unless all
-/// are like that.
+/// Combines the same change for several holds into one step. Holds that no longer exist are skipped, unless none
+/// exists.
 pub(crate) fn each(
     holders: &[Holder],
     mut change: impl FnMut(Holder) -> Result<Step, ControlError>,
@@ -222,7 +222,7 @@ pub(crate) fn each(
     refused.filter(|_| all.changes.is_empty()).map_or(Ok(all), Err)
 }
 
-/// Goes on whether the caller still waits or not, so that it is known who holds what.
+/// Completes the work even if the caller disconnects, so that the record of holds stays correct.
 async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -245,7 +245,7 @@ fn other_credentials() -> Problem {
 }
 
 impl Control {
-    /// A subscription, as a caller is told of it.
+    /// Returns the view of a subscription for a caller.
     pub(crate) async fn one(&self, caller: &Caller, id: KeepingId) -> Result<Value, Problem> {
         let seen = self.see(caller, |interceptor, sight, stamp| {
             let keeping = interceptor.keeping(id).filter(|keeping| sight.lists(keeping))?;
@@ -256,12 +256,12 @@ impl Control {
         seen.await.ok_or_else(|| absent("subscription"))
     }
 
-    /// Whether a caller is told of a subscription.
+    /// Returns 404 unless the caller may see that a subscription exists.
     pub(crate) async fn told(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
         self.one(caller, id).await.map(|_| ())
     }
 
-    /// Whether a caller may see into a subscription that it is told of.
+    /// Returns an error unless the caller may see the contents of a subscription.
     async fn known(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
         self.told(caller, id).await?;
         let knows = self.see(caller, |interceptor, sight, _| {
@@ -295,9 +295,9 @@ impl Control {
         to_the_end(async move { control.hold(&caller, wanted).await }).await
     }
 
-    /// Subscribes for a caller. What earlier lives of an application left behind goes.
+    /// Subscribes for a caller, and releases the holds that earlier instances of the application left behind.
     async fn hold(&self, caller: &Caller, wanted: Wanted) -> Result<KeepingId, Problem> {
-        // Nobody is told of it before it is known who holds it.
+        // The lock prevents events of the subscription from being sent before its hold is recorded.
         let mut holds = self.0.holds.lock().await;
         let there = self.look(caller, Default::default(), |interceptor, _, _| {
             interceptor.keepings().map(|keeping| keeping.id).collect()
@@ -322,7 +322,7 @@ impl Control {
         let (tell, told) = oneshot::channel();
         let asked = move |interceptor: &mut Interceptor, now: Time| {
             let (id, holder, step) = interceptor.subscribe(wanted, now);
-            // Nobody waits for it any more if the request was given up.
+            // If the request was cancelled, the receiver is gone.
             let _ = tell.send((id, holder));
             Ok(step)
         };
@@ -330,7 +330,7 @@ impl Control {
         told.await.map_err(|_| absent("subscription"))
     }
 
-    /// Takes holds back.
+    /// Releases holds.
     async fn release(
         &self,
         holds: &mut Holds,
@@ -349,7 +349,7 @@ impl Control {
         Ok(())
     }
 
-    /// Changes what a caller's own holds ask for; one that has none takes one.
+    /// Changes the settings of a caller's own holds; creates a hold if there is none.
     pub(crate) async fn held(
         &self,
         caller: &Caller,
@@ -364,7 +364,8 @@ impl Control {
             let mut holds = control.0.holds.lock().await;
             let mut own = holds.own(&caller, id);
             if own.is_empty() {
-                // Who joins is as good as who made it: only who has shown the credentials may.
+                // Joining a subscription gives the same access as creating it, so the caller must have shown the
+                // credentials.
                 let wanted = control.look(&caller, holds.of(&caller), |interceptor, sight, _| {
                     let keeping = interceptor.keeping(id).filter(|keeping| sight.knows(keeping))?;
                     let subscription = &keeping.subscription;
@@ -390,7 +391,7 @@ impl Control {
         .await
     }
 
-    /// Ends a subscription, as far as a caller may.
+    /// Ends a subscription for an operator, or the caller's holds for an application.
     pub(crate) async fn unsubscribe(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
         self.told(caller, id).await?;
         let mut holds = self.0.holds.lock().await;

@@ -1,4 +1,4 @@
-//! How things are told as JSON.
+//! JSON views.
 
 use std::sync::Arc;
 
@@ -19,26 +19,27 @@ use super::caller::Sight;
 use super::current::Current;
 use super::decisions::{Decisions, StoreFailed};
 
-/// Bytes of an entity that are told with an event or an error; longer ones are asked for.
+/// Maximum size of an entity that is included in an event or an error, in bytes; larger ones are requested
+/// separately.
 pub(crate) const INLINE: u64 = 1 << 20;
 
-/// Which look found something so.
+/// Identifies the snapshot that a view comes from.
 #[derive(Debug)]
 pub(crate) struct Stamp {
     pub(crate) number: u64,
-    /// By what count. Numbers of another one are not comparable.
+    /// Identifier of the counter. Numbers of different counters are not comparable.
     pub(crate) count: Arc<str>,
 }
 
 impl Stamp {
-    /// Says so of what is told.
+    /// Adds the stamp to a view.
     pub(crate) fn mark(&self, told: &mut Value) {
         told["stamp"] = json!(self.number);
         told["count"] = json!(&*self.count);
     }
 }
 
-/// A subscription. Its [`Stamp`] tells which of two views is the later one.
+/// View of a subscription. Its [`Stamp`] tells which of two views is the later one.
 pub(crate) fn subscription(
     interceptor: &Interceptor,
     sight: &Sight<'_>,
@@ -46,7 +47,7 @@ pub(crate) fn subscription(
 ) -> Value {
     let subscription = &keeping.subscription;
     let (partition, feed) = (subscription.partition(), subscription.feed());
-    // Secrets are told to who has shown them, not to who keeps the gateway.
+    // Secrets are shown to a caller that has sent them, and not to an operator of the gateway.
     let knows = sight.knows(keeping);
     let shows = knows && !sight.caller.keeps();
     let header = |(name, value): (&str, &http::HeaderValue)| {
@@ -82,7 +83,7 @@ pub(crate) fn subscription(
     view
 }
 
-/// Reason why a subscription is paused, in a sentence about it.
+/// Sentence that explains why a subscription is paused.
 pub(crate) fn paused(failure: Option<&Failure>) -> String {
     let Some(Failure { location, status }) = failure else {
         return "is paused because somebody paused it".to_owned();
@@ -100,7 +101,7 @@ pub(crate) fn paused(failure: Option<&Failure>) -> String {
     format!("is paused because {what}")
 }
 
-/// An edit on its way, and why it has not arrived.
+/// View of a pending edit, with the reason why it has not arrived.
 pub(crate) fn edit(edit: &Edit<Entity>, standing: &Standing) -> Value {
     let asked = &edit.asked;
     json!({
@@ -120,7 +121,7 @@ pub(crate) fn edit(edit: &Edit<Entity>, standing: &Standing) -> Value {
     })
 }
 
-/// Reason why an edit waits, in a sentence about it.
+/// Sentence that explains why an edit waits.
 pub(crate) fn why(why: &Why) -> String {
     match why {
         Why::Turn => "leaves next".to_owned(),
@@ -149,7 +150,7 @@ fn status(why: &Why) -> Option<u16> {
     }
 }
 
-/// The method of an edit.
+/// Name of the method of an edit.
 pub(crate) const fn method(method: Method) -> &'static str {
     match method {
         Method::Post => "POST",
@@ -158,7 +159,7 @@ pub(crate) const fn method(method: Method) -> &'static str {
     }
 }
 
-/// Where an edit stands, in a word.
+/// Name of the progress of an edit.
 pub(crate) fn progress(progress: &Progress) -> &'static str {
     match progress {
         Progress::Queued => "queued",
@@ -170,12 +171,12 @@ pub(crate) fn progress(progress: &Progress) -> &'static str {
     }
 }
 
-/// Whether an error is of an edit, which can be made again.
+/// Whether an error concerns an edit, which can be repeated.
 pub(crate) fn is_edit(error: &SyncError<Option<Content>>) -> bool {
     matches!(&*error.interaction.method, "POST" | "PUT" | "DELETE")
 }
 
-/// An error, without its entities.
+/// View of an error, without its entities.
 pub(crate) fn error(error: &SyncError<Option<Content>>, subscriptions: &[String]) -> Value {
     let mut view = interaction(&error.interaction, subscriptions);
     view["id"] = json!(error.id.0.to_string());
@@ -184,7 +185,7 @@ pub(crate) fn error(error: &SyncError<Option<Content>>, subscriptions: &[String]
     view
 }
 
-/// An interaction with a server, without its entities.
+/// View of an interaction with a server, without its entities.
 pub(crate) fn interaction(of: &Interaction<Option<Content>>, subscriptions: &[String]) -> Value {
     let length =
         |content: &Option<Content>| content.map(|content| json!({ "length": content.length }));
@@ -201,8 +202,8 @@ pub(crate) fn interaction(of: &Interaction<Option<Content>>, subscriptions: &[St
     })
 }
 
-/// Adds the entities of an interaction to what is told of it: as text if they are UTF-8, or else in Base64;
-/// none that is longer than [`INLINE`].
+/// Adds the entities of an interaction to its view: as text if they are UTF-8, otherwise in Base64. Entities
+/// longer than [`INLINE`] are omitted.
 pub(crate) async fn with_entities(
     decisions: &dyn Decisions,
     of: &Interaction<Option<Content>>,
@@ -215,7 +216,7 @@ pub(crate) async fn with_entities(
     Ok(view)
 }
 
-/// The version that a server has now, with its bytes.
+/// View of the current version at a server, with its bytes.
 pub(crate) async fn current(
     decisions: &dyn Decisions,
     current: &Current,

@@ -1,5 +1,5 @@
-//! The beginning of a server's body: a response whose body cannot be read from the start is no response. Once a
-//! part of it was passed on, all that is left is to break off.
+//! Waits for the start of a response body, so that a body that cannot be read at all becomes an error response.
+//! Once a part of the body was forwarded, the response can only be broken off.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,10 +15,10 @@ use super::body::{Body, BodyError};
 use crate::target::{Authority, Target};
 use crate::upstream::UpstreamError;
 
-/// Time for which a head waits for the first bytes of its body. It goes on without them then.
+/// Time that a head waits for the first bytes of its body before it is forwarded without them.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A response with the first bytes of its body, if they come at once. An event stream is not waited for.
+/// Reads the first bytes of a body, if they arrive promptly. Event streams are not waited for.
 pub(super) async fn begun(
     target: &Target,
     mut response: Response<Body>,
@@ -45,7 +45,7 @@ fn is_event_stream(response: &Response<Body>) -> bool {
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// A body whose first bytes were read.
+/// A body whose first bytes were already read.
 struct Begun {
     first: Option<Bytes>,
     body: Body,

@@ -1,4 +1,4 @@
-//! The bodies of messages: bytes, a part of a file, or what comes from somewhere.
+//! Message bodies: bytes in memory, a part of a file, or a stream.
 
 use std::error::Error;
 use std::fs::File;
@@ -14,19 +14,19 @@ use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// What is read of a file at once.
+/// Size of a read from a file, in bytes.
 const PART: u64 = 64 << 10;
 
-/// A body. Whoever sends it and meets an error breaks the message off: it never looks whole.
+/// A message body. An error while it is sent breaks the message off, so that it never appears complete.
 pub struct Body(UnsyncBoxBody<Bytes, BodyError>);
 
-/// Why a body breaks off.
+/// Error of a body.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
-    /// Nothing came for too long.
+    /// The sender was silent for too long.
     #[error("nothing has come for {0} seconds")]
     Silent(u64),
-    /// Where it comes from has broken off.
+    /// The source broke off.
     #[error("{0}")]
     Broken(#[source] Box<dyn Error + Send + Sync>),
     /// A file cannot be read.
@@ -35,22 +35,22 @@ pub enum BodyError {
 }
 
 impl Body {
-    /// A body of whatever kind.
+    /// Wraps a body of any kind.
     pub fn new(body: impl HttpBody<Data = Bytes, Error = BodyError> + Send + 'static) -> Self {
         Self(body.boxed_unsync())
     }
 
-    /// None.
+    /// Creates an empty body.
     pub fn empty() -> Self {
         Self::new(Empty::new().map_err(|never| match never {}))
     }
 
-    /// A part of a file, which is read as it is sent.
+    /// Body that is read from a part of a file while it is sent.
     pub fn file(file: Arc<File>, part: Range<u64>) -> Self {
         Self::new(Part { file, left: part, reading: None })
     }
 
-    /// One that never comes.
+    /// Creates a body that never yields anything.
     pub(crate) fn never() -> Self {
         Self::new(Never)
     }
@@ -108,7 +108,7 @@ impl HttpBody for Never {
     }
 }
 
-/// A part of a file. Several bodies may read one file: each knows where it is by itself.
+/// A part of a file. Several bodies may read one file, since each has its own offset.
 struct Part {
     file: Arc<File>,
     left: Range<u64>,
@@ -154,9 +154,9 @@ impl HttpBody for Part {
     }
 }
 
-/// So many bytes from a place; fewer are an error, since more were promised.
+/// Reads bytes at an offset. Fewer bytes are an error, since the length was announced.
 fn read_at(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {
-    // At most PART.
+    // At most `PART` bytes.
     let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
     #[cfg(unix)]
     std::os::unix::fs::FileExt::read_exact_at(file, &mut bytes, from)?;
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(whole.unwrap().to_bytes(), bytes);
         assert_eq!(part.unwrap().to_bytes(), &bytes[100_000..100_010]);
         assert!(Body::file(Arc::clone(&file), 5..5).is_end_stream());
-        // More was promised than is there.
+        // The announced length exceeds the file.
         assert!(matches!(Body::file(file, 0..200_001).collect().await, Err(BodyError::File(_))));
     }
 }

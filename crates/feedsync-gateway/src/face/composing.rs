@@ -1,5 +1,5 @@
-//! Feeds with edits that they do not show yet: made once for all who ask for the same one, and only a few at a
-//! time, since each is read and written whole (BITSY 3.1.1).
+//! Feeds with the edits that they do not contain yet. Concurrent requests for one feed share the result. Few are
+//! composed at a time, since each is read and written as a whole (BITSY 3.1.1).
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use tokio::sync::Semaphore;
 
 use crate::agent::{Agent, AgentError};
 
-/// Bytes that all take which are kept, at most.
+/// Maximum size of the cache, in bytes.
 const ROOM: u64 = 8 << 20;
 
-/// About so many bytes takes one beside its document, and so many each edit in it.
+/// Estimated overhead of a cache entry, and of each edit in it, in bytes.
 const OVERHEAD: u64 = 512;
 
-/// How many are made at once.
+/// Number of feeds that are composed concurrently.
 const AT_ONCE: usize = 2;
 
-/// The feeds that were made last.
+/// Cache of composed feeds.
 #[derive(Debug)]
 pub(super) struct Feeds {
     kept: Cache<Composed, Bytes, Weight>,
@@ -35,7 +35,7 @@ impl Default for Feeds {
 }
 
 impl Feeds {
-    /// The document of a feed.
+    /// Returns the composed document of a feed.
     pub(super) async fn bytes(
         &self,
         agent: &Arc<Agent>,
@@ -45,16 +45,16 @@ impl Feeds {
     }
 
     async fn made(&self, agent: &Arc<Agent>, composed: &Composed) -> Result<Bytes, AgentError> {
-        // It is never closed; were it, nobody would have to wait.
+        // The semaphore is never closed; an error would only remove the limit.
         let _place = self.room.acquire().await.ok();
         let (reader, composed) = (agent.reader(), composed.clone());
-        // Takes as long as the feed is large.
+        // Takes time in proportion to the size of the feed.
         let made = tokio::task::spawn_blocking(move || composed.bytes(&reader));
         Ok(Bytes::from(made.await??))
     }
 }
 
-/// About how many bytes a feed takes.
+/// Estimates the size of cache entries.
 #[derive(Debug, Clone)]
 struct Weight;
 

@@ -1,7 +1,7 @@
-//! Edits: taken, or carried to their server while the application waits (BITSY 3.2 to 3.5, R-B35).
+//! Edits: queued in the outbox, or sent to their server while the application waits (BITSY 3.2 to 3.5, R-B35).
 //!
-//! Once its body is here, an edit is brought to its end, whether the application still waits or not: what its
-//! server carried out is noted, and what follows on the same resource comes after it.
+//! Once its body was received, an edit is processed to its end even if the application disconnects. The outcome
+//! at the server is recorded, and later edits of the same resource come after it.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::store::Held;
 use crate::target::Target;
 use crate::upstream::{NotSent, UpstreamError};
 
-/// What an answer without its entity says no more.
+/// Header fields that are dropped from a response without its entity.
 const OF_ENTITIES: [HeaderName; 4] = [
     header::CONTENT_ENCODING,
     header::CONTENT_LENGTH,
@@ -29,14 +29,14 @@ const OF_ENTITIES: [HeaderName; 4] = [
     header::CONTENT_TYPE,
 ];
 
-/// The answer of a server to an edit; without its bytes, if they could not be kept.
+/// Response of a server to an edit; without the body if it could not be stored.
 struct Answered {
     parts: Parts,
     held: Option<Held>,
 }
 
 impl Face {
-    /// Takes an edit or carries it, whichever it is when its turn comes.
+    /// Queues an edit or sends it, as decided once the lock of the resource is held.
     pub(super) async fn edit(
         &self,
         agent: &Arc<Agent>,
@@ -54,7 +54,7 @@ impl Face {
         let (face, agent) = (self.clone(), Arc::clone(agent));
         let edited = tokio::spawn(async move {
             let _turn = agent.turn(proposed.partition, &proposed.location).await;
-            // Meanwhile others may have had theirs.
+            // Earlier edits may have changed the state while this one waited for the lock.
             match decide(&agent, &target, &head)? {
                 Decision::Take(proposed) => {
                     face.take(&agent, &target, &head, &proposed, held).await
@@ -73,7 +73,7 @@ impl Face {
         edited.await.map_err(AgentError::from)?
     }
 
-    /// An edit is acknowledged once it outlives a power cut.
+    /// Queues an edit. It is acknowledged once it survives a power failure.
     async fn take(
         &self,
         agent: &Arc<Agent>,
@@ -90,7 +90,8 @@ impl Face {
         self.reply(agent, target, head, reply).await
     }
 
-    /// An edit goes to its server. What its server carried out is answered so, whatever becomes of it here.
+    /// Sends an edit to its server. The response of the server is returned even if its effects cannot be stored
+    /// here.
     async fn carry(
         &self,
         agent: &Arc<Agent>,
@@ -120,7 +121,7 @@ impl Face {
                 let (status, headers) = (answered.parts.status, answered.parts.headers.clone());
                 (Carried::Answered { status, headers, content }, Some(answered))
             }
-            // Nobody was asked, and that is no fault of the network.
+            // Nothing was sent, and the network is not at fault.
             Err(error @ (UpstreamError::Refused(_) | UpstreamError::NotSent(NotSent::Busy(_)))) => {
                 return Err(Problem::from(&error));
             }
@@ -159,7 +160,7 @@ impl Face {
     }
 }
 
-/// What was kept of a body, from its beginning.
+/// Body that repeats the received bytes from the start.
 async fn replayed(agent: &Agent, held: Option<&Held>) -> Result<Body, Problem> {
     Ok(match held {
         Some(held) => agent.body(&held.content()).await?,
@@ -167,8 +168,8 @@ async fn replayed(agent: &Agent, held: Option<&Held>) -> Result<Body, Problem> {
     })
 }
 
-/// Fits a request to where it goes: another origin learns nothing of who asks, a body that is not sent has no
-/// length, and the entity tag that something had here is the one that its server gave it.
+/// Adapts a request to its destination. Another origin gets no credentials, and a request without a body has no
+/// length. The local entity tag is replaced by the one that the server issued.
 fn fit(
     headers: &mut HeaderMap,
     target: &Target,

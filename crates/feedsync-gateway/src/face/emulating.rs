@@ -1,6 +1,7 @@
-//! Pages of other origins that ask as they would ask a proxy: below the prefixes of the configurations that
-//! subscriptions name (BITSY 2.3), and everything in reverse mode, where the gateway is such a proxy itself.
-//! Looked at before anything else (BI112), and for pages of origins that were allowed.
+//! Pages of other origins that use the gateway as an emulated proxy (BITSY 2.3). This applies below the prefixes
+//! of the configurations that subscriptions name. In reverse mode it applies to everything, since the gateway
+//! itself is such a proxy. Emulation is checked before anything else (BI112), and is available to pages of
+//! allowed origins.
 
 use feedsync_offline::proxy::Style;
 use http::header::{HeaderMap, HeaderValue};
@@ -11,15 +12,15 @@ use super::pages::asking;
 use super::{CameTo, Face};
 use crate::target::{self, Mode, Target};
 
-/// A request that is answered as a proxy would.
+/// A request that is answered as the emulated proxy would.
 pub(super) struct Emulated {
     style: Style,
-    /// The page that asks, if it is one that may.
+    /// Origin of the requesting page, if it is allowed.
     page: Option<HeaderValue>,
 }
 
 impl Face {
-    /// How a request is emulated, if it is.
+    /// Returns how a request is emulated, if it is.
     pub(super) fn emulated(&self, target: &Target, headers: &HeaderMap) -> Option<Emulated> {
         if self.allow_origins.is_empty() {
             return None;
@@ -35,8 +36,8 @@ impl Face {
         style.map(|style| Emulated { style, page })
     }
 
-    /// How a request at an address of the gateway is emulated for a page that may ask, whatever it is about: what
-    /// is said before a target is known it reads, too.
+    /// Returns the emulation of a request to the gateway's own address for an allowed page, independent of its
+    /// target. It makes responses readable for the page that are sent before the target is known.
     pub(super) fn emulated_early<B>(&self, request: &Request<B>) -> Option<Emulated> {
         let page = asking(request.headers(), &self.allow_origins)?.clone();
         let came_to = request.extensions().get().map(|CameTo(address)| *address);
@@ -46,14 +47,14 @@ impl Face {
 }
 
 impl Emulated {
-    /// What the proxy itself answers.
+    /// Returns the response of the proxy itself, if it answers the request.
     pub(super) fn answer<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
         self.page.as_ref()?;
         let answer = self.style.answer(request.method(), request.headers())?;
         Some(answer.map(|()| Body::empty()))
     }
 
-    /// Makes any answer that of the proxy.
+    /// Adds the header fields of the proxy to a response.
     pub(super) fn adopt(&self, mut response: Response<Body>) -> Response<Body> {
         self.style.adopt(response.headers_mut(), self.page.as_ref());
         response

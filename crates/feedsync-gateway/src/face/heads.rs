@@ -1,9 +1,10 @@
-//! Requests that tell where they end in two ways: by a length and by a coding.
+//! Detects requests that declare their end twice, by a length and by a transfer coding.
 //!
-//! hyper follows the coding and drops the length before any handler sees it (RFC 9112 6.3). This stream looks for both
-//! fields in the bytes that hyper reads. hyper alone decides where a request ends: a head begins at the offset that
-//! follows from the length that hyper accepted. Where that is not known (after a chunked body or an upgrade, or where
-//! requests were sent before their turn) no later head of the connection is looked at, and the coding counts.
+//! hyper follows the coding and drops the length before any handler sees it (RFC 9112 6.3). This stream searches
+//! for both fields in the bytes that hyper reads. hyper alone decides where a request ends: a head begins at the
+//! offset that follows from the length that hyper accepted. The offset is unknown after a chunked body, after an
+//! upgrade, or if requests were sent before their turn (pipelined). Later heads of the connection are then not
+//! checked, and the coding counts.
 
 use std::io;
 use std::pin::Pin;
@@ -13,25 +14,25 @@ use std::task::{Context, Poll, ready};
 use http::{HeaderMap, Method, header};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Number of bytes of a line that tell the name of its field, if it is one of the two.
+/// Number of bytes of a line that suffice to recognise both field names.
 const NAME: usize = "transfer-encoding:".len();
 
-/// Bytes that hyper was given, and what they say.
+/// Bytes that hyper was given, and the fields found in them.
 #[derive(Debug, Default)]
 struct Progress {
     /// Number of bytes that hyper was given.
     given: u64,
-    /// Beginning of the line that is read.
+    /// Start of the current line.
     line: Vec<u8>,
     /// Whether the head has begun.
     has_begun: bool,
     has_length: bool,
     has_coding: bool,
-    /// Offset behind the head, once it was read.
+    /// Offset after the head, once it was read.
     end: Option<u64>,
     /// Offset of the next head, once hyper has read the one before it.
     next: Option<u64>,
-    /// Whether the next head cannot be found any more.
+    /// Whether the offset of the next head is unknown.
     is_lost: bool,
 }
 
@@ -39,24 +40,25 @@ struct Progress {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heads(Arc<Mutex<Progress>>);
 
-/// Stream of a connection whose heads are looked at.
+/// Stream of a connection whose heads are checked.
 #[derive(Debug)]
 pub(super) struct Watched<S> {
     stream: S,
     heads: Heads,
 }
 
-/// A request that had a length beside its coding, among its extensions.
+/// Marks a request with both a length and a coding, in its extensions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TwoLengths;
 
 impl Heads {
-    /// The stream whose heads these are.
+    /// Wraps the stream of a connection.
     pub(super) fn of<S>(&self, stream: S) -> Watched<S> {
         Watched { stream, heads: self.clone() }
     }
 
-    /// Notes that hyper has read the head of a request; whether that had a length beside a coding.
+    /// Records that hyper has read the head of a request; returns whether the head had both a length and a
+    /// coding.
     pub(super) fn has_two_lengths(&self, method: &Method, headers: &HeaderMap) -> bool {
         let mut progress = self.progress();
         let Some(end) = progress.end.filter(|_| !progress.is_lost) else { return false };
@@ -102,7 +104,7 @@ impl Progress {
         }
     }
 
-    /// Takes a byte of a head.
+    /// Processes a byte of a head.
     fn push(&mut self, byte: u8) {
         if byte != b'\n' {
             if self.line.len() < NAME {
@@ -178,8 +180,8 @@ mod tests {
 
     const TWO: &str = "content-length: 3\r\nTransfer-Encoding: chunked\r\n";
 
-    /// Result for each of several requests that come one after another, in pieces of this size. Each request is the
-    /// fields of a head and a body.
+    /// Results for several requests in sequence, which arrive in pieces of the given size. Each request is given
+    /// by the fields of its head and its body.
     fn found(requests: &[(&str, &str)], piece: usize) -> Vec<bool> {
         let heads = Heads::default();
         let found = requests.iter().map(|(fields, body)| {
@@ -206,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// A length beside a coding is found in whatever pieces the head comes, and in no body.
+        /// A length with a coding is detected for any split of the head into pieces, and never in a body.
         #[test]
         fn a_length_beside_a_coding_is_found_in_heads_alone(piece in 1..200_usize, requests in 0..4_usize) {
             let body = format!("\r\n\r\nPOST / HTTP/1.1\r\n{TWO}\r\n");
@@ -230,7 +232,7 @@ mod tests {
         ] {
             assert_eq!(found(&[(fields, "")], 7), [false], "{fields}");
         }
-        // Behind a chunked body nobody knows where the next head begins.
+        // After a chunked body the offset of the next head is unknown.
         assert_eq!(found(&[(coding, "0\r\n\r\n"), (TWO, "")], 7), [false, false]);
     }
 }

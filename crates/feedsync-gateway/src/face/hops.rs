@@ -1,8 +1,8 @@
-//! Header fields that are for one hop only (RFC 9110 7.6.1), and those that frame a message.
+//! Hop-by-hop header fields (RFC 9110 7.6.1), and those that frame a message.
 
 use http::header::{self, HeaderMap, HeaderName};
 
-/// For this hop whether `Connection` names them or not.
+/// Hop-by-hop fields even without being listed in `Connection`.
 const HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -15,11 +15,11 @@ const HOP: [HeaderName; 9] = [
     header::UPGRADE,
 ];
 
-/// What no `Connection` takes away: it would change where the message ends, whom it is for, or hide where
-/// it has been.
+/// Fields that `Connection` cannot remove. Without them the message would end elsewhere, address another host, or
+/// hide its way.
 const KEPT: [HeaderName; 3] = [header::CONTENT_LENGTH, header::HOST, header::VIA];
 
-/// Leaves out what is not for the next hop.
+/// Removes the fields that must not reach the next hop.
 pub(crate) fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_for_this_hop_stays_here() {
+    fn hop_by_hop_fields_are_removed() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("connection", "close, X-Mine"),

@@ -1,4 +1,4 @@
-//! Requests for what is kept: answered from the store, or passed on (BITSY 3).
+//! Requests for stored resources: answered from the store, or forwarded (BITSY 3).
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ pub(super) struct Head {
     pub(super) headers: HeaderMap,
 }
 
-/// What is done with a request.
+/// Decides how to process a request.
 pub(super) fn decide(agent: &Agent, target: &Target, head: &Head) -> Result<Decision, AgentError> {
     let asked = Asked { method: &head.method, location: &target.location, headers: &head.headers };
     let decided = agent.read(|interceptor, reader, now| interceptor.decide(reader, asked, now));
     decided.map_err(AgentError::from)
 }
 
-/// What is done with a request; its answer is begun with what is stored when that is decided.
+/// Decision about a request. A response from the store is read from the same state as the decision.
 enum Judged {
     Pass,
     Edit(Box<Proposed>),
@@ -49,7 +49,8 @@ fn judge(agent: &Agent, target: &Target, request: &Request<Body>) -> Result<Judg
     judged.map_err(AgentError::from)
 }
 
-/// Has what is stored invalidated that a request has changed, or without an answer may have changed (RFC 9111 4.4).
+/// Invalidates stored representations that an unsafe request has changed, or may have changed if there was no
+/// response (RFC 9111 4.4).
 async fn outdate(
     agent: &Agent,
     target: &Target,
@@ -77,7 +78,7 @@ impl Head {
         Self { method: request.method().clone(), headers: request.headers().clone() }
     }
 
-    /// The part of a request that decides about the coding of its answer.
+    /// Part of a request that determines the coding of its response.
     pub(super) fn accepting<B>(request: &Request<B>) -> Self {
         let mut headers = HeaderMap::new();
         for value in request.headers().get_all(header::ACCEPT_ENCODING) {
@@ -88,7 +89,7 @@ impl Head {
 }
 
 impl Face {
-    /// Answers a request for a resource, of which something may be kept.
+    /// Answers a request for a resource that may be stored.
     pub(super) async fn intercept(
         &self,
         agent: &Arc<Agent>,
@@ -109,7 +110,8 @@ impl Face {
                 Ok(Judged::Begun(begun)) => {
                     let (method, headers) = (request.method(), request.headers());
                     match self.finish(agent, &target, begun, method, headers).await {
-                        // It is not that nothing was stored.
+                        // A stored copy exists but is damaged, which differs from a resource that was never
+                        // stored.
                         Ok(answer)
                             if was_damaged && answer.status() == StatusCode::GATEWAY_TIMEOUT =>
                         {
@@ -125,7 +127,7 @@ impl Face {
             if !is_rotten || std::mem::replace(&mut was_damaged, true) {
                 break Err(error.into());
             }
-            // What is damaged is as if it were not stored: its server is asked, if there is a network.
+            // Damaged bytes count as not stored; the server is asked if there is a network.
             if let Err(error) = agent.heal().await {
                 break Err(error.into());
             }
@@ -134,8 +136,8 @@ impl Face {
         answered.unwrap_or_else(Problem::response)
     }
 
-    /// Passes a request on; if its server is not to be reached, it is answered as without a network: who gave
-    /// other credentials is told which are needed (R-B37), and what is not stored is not here (R-B6).
+    /// Forwards a request. If its server is unreachable, it is answered as without a network. A client with other
+    /// credentials learns which are needed (R-B37), and a resource that is not stored is unavailable (R-B6).
     pub(super) async fn pass_or_miss(
         &self,
         agent: &Arc<Agent>,
@@ -173,7 +175,7 @@ impl Face {
         }
     }
 
-    /// Answers with what was decided.
+    /// Sends the response that was decided.
     pub(super) async fn reply(
         &self,
         agent: &Arc<Agent>,

@@ -1,5 +1,5 @@
-//! Requests of which the gateway itself is the last recipient: `OPTIONS` and `TRACE` that may go no
-//! further (RFC 9110 7.6.2), `OPTIONS *`, and what is somewhere else at the gateway.
+//! Requests whose final recipient is the gateway: `OPTIONS` and `TRACE` at their last hop (RFC 9110 7.6.2),
+//! `OPTIONS *`, and redirects within the gateway.
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -8,7 +8,7 @@ use http::{Method, Request, Response, StatusCode};
 use crate::face::body::Body;
 use crate::face::problem::sandbox;
 
-/// The answer, if the request may not go on. If it may, it goes on one hop less.
+/// Returns the response if the request must not be forwarded; otherwise decrements its `Max-Forwards`.
 pub(crate) fn answer<B>(request: &mut Request<B>) -> Option<Response<Body>> {
     if request.method() == Method::OPTIONS && request.uri().path() == "*" {
         return Some(options());
@@ -28,14 +28,14 @@ pub(crate) fn answer<B>(request: &mut Request<B>) -> Option<Response<Body>> {
     }
 }
 
-/// The answer where something has another path, method and entity being the same there (RFC 9110 15.4.9).
+/// Redirects to another path with the same method and body (RFC 9110 15.4.9).
 pub(crate) fn moved(path: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
-    // What a request may ask for a header may have.
+    // A path from a request is always a valid header value.
     let location = HeaderValue::from_str(path).ok();
     response.headers_mut().extend(location.map(|location| (header::LOCATION, location)));
-    // Another gateway may have something else there.
+    // Another gateway may have another configuration.
     let not_stored = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, not_stored);
     sandbox(response.headers_mut());
@@ -51,7 +51,7 @@ fn options() -> Response<Body> {
     response
 }
 
-/// The head as it came, without what is secret (RFC 9110 9.3.8).
+/// Returns the received head without secret fields (RFC 9110 9.3.8).
 fn trace<B>(request: &Request<B>) -> Response<Body> {
     let mut text = format!("{} {} {:?}\r\n", request.method(), request.uri(), request.version());
     for (name, value) in public(request.headers()) {

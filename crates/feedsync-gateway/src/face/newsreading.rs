@@ -1,9 +1,9 @@
-//! Requests of newsreaders: passed on while their server is there, and what it answers is kept; answered as it
-//! would be while it is not.
+//! Requests of newsreaders: forwarded and their responses stored while the server is reachable, and otherwise
+//! answered from the store.
 //!
-//! - What somebody changed goes first: before a server is asked for something, it is sent what it does not have yet.
-//! - A change that the server may or may not have got is taken as one that it has not: it is sent again.
-//! - Nothing is kept for whom no server answered, and nobody gets what somebody else was answered.
+//! - Pending changes go first: before a server is queried, it gets the changes that it lacks.
+//! - A change that the server may or may not have received counts as not received: it is sent again.
+//! - Nothing is stored for a user to whom no server has responded, and no user gets the responses of another.
 
 mod attempt;
 
@@ -26,10 +26,10 @@ use crate::agent::{Agent, AgentError};
 use crate::target::{Newsreader, Target};
 use attempt::Tried;
 
-/// Bytes of a request at most.
+/// Maximum size of a request body, in bytes.
 const REQUEST: usize = 8 << 20;
 
-/// A request that was read to its end.
+/// A request whose body was read.
 struct Sent<'a> {
     agent: &'a Arc<Agent>,
     newsreader: &'a Newsreader,
@@ -39,7 +39,7 @@ struct Sent<'a> {
 }
 
 impl Face {
-    /// The server of newsreaders that a request is for, if it is for one.
+    /// Returns the newsreader server that a request is for, if any.
     pub(super) fn newsreader_of(&self, target: &Target) -> Option<Newsreader> {
         let has = |newsreader: &&Newsreader| newsreader.has(&target.location);
         let below = self.newsreaders.iter().filter(has);
@@ -124,7 +124,7 @@ impl Face {
         })
     }
 
-    /// Answers with what the server has, or with what it had.
+    /// Answers with the current response of the server, or with the stored one.
     async fn read_kept(
         &self,
         sent: &Sent<'_>,
@@ -133,7 +133,7 @@ impl Face {
     ) -> Result<Response<Body>, Problem> {
         let known = sent.known(call);
         self.send_first(sent, known).await;
-        // Before it is asked: what is changed meanwhile may be in its answer or not.
+        // Taken before the request: changes that are made meanwhile may or may not be in its response.
         let stamp = sent.agent.look(|interceptor| {
             let accounts = interceptor.accounts();
             accounts.stamp(known.unwrap_or_else(Partition::public))
@@ -155,7 +155,7 @@ impl Face {
                             partition,
                             key: reading.key,
                             kind: kind(&reading.form),
-                            // Who goes on under another password brings changes along.
+                            // A client that continues under a new password brings its earlier changes along.
                             stamp: stamp.min(accounts.stamp(partition)),
                             fetched: now,
                             media_type: media_type(&parts.headers),
@@ -168,7 +168,7 @@ impl Face {
                     });
                     Ok((kept, step))
                 });
-                // While it is kept, its bytes are held.
+                // The bytes are held until the response is stored.
                 let kept = kept.await?;
                 drop(held);
                 return Ok(match kept {
@@ -202,7 +202,7 @@ impl Face {
         Ok(response)
     }
 
-    /// An answer with all later changes in it.
+    /// Applies all later changes to a response.
     async fn merged(
         &self,
         sent: &Sent<'_>,
@@ -220,14 +220,14 @@ impl Face {
         let is_needed = matches!(&form, Form::List(list) if list.filter.gains());
         let merged = tokio::task::spawn_blocking(move || {
             let others = others.iter().filter(|_| is_needed);
-            // What was let go of meanwhile is missing.
+            // Contents that were deleted meanwhile are omitted.
             let others: Vec<Vec<u8>> = others.filter_map(|it| agent.content(it).ok()).collect();
             interface.merged(&form, &body, &overlay, &others).map_or(body, Bytes::from)
         });
         Ok(merged.await.map_err(AgentError::from)?)
     }
 
-    /// Passes a change on, or takes it.
+    /// Forwards a change, or queues it.
     async fn write(
         &self,
         sent: &Sent<'_>,
@@ -248,7 +248,7 @@ impl Face {
                 let status = parts.status.as_u16();
                 let can_renew = known.is_some_and(|partition| sent.can_renew(partition));
                 if interface.is_unknown(status, &body) && can_renew {
-                    // Whose session has ended meanwhile: it is renewed where the change is sent.
+                    // The session expired; it is renewed when the change is delivered.
                     Some(whole(parts, body))
                 } else {
                     if let Some(partition) = known.filter(|_| interface.is_done(status, &body)) {
@@ -288,7 +288,7 @@ impl Face {
         }
     }
 
-    /// Passes on what nobody depends on; without a network it is answered so to who is known.
+    /// Forwards a request that has no stored effect. Without a network, known users get a local response.
     async fn word(
         &self,
         sent: &Sent<'_>,
@@ -311,7 +311,7 @@ impl Face {
         if !sent.parts.method.is_safe() {
             let known = sent.known(call);
             self.send_first(sent, known).await;
-            // It may be about what a change before it is about.
+            // The request may refer to the same objects as an earlier change.
             let is_behind = known.is_some_and(|partition| {
                 sent.agent.look(|interceptor| interceptor.accounts().next_due(partition).is_some())
             });
@@ -334,12 +334,13 @@ impl Face {
 }
 
 impl Sent<'_> {
-    /// What it means.
+    /// Parses the request.
     fn read(&self) -> Call {
         let whole = self.target.path.as_str();
         let base = self.newsreader.mount.base();
         let base = &base.as_str()[base.origin().len()..];
-        // In the spelling of the newsreader, unless it spells the address of the interface otherwise.
+        // The path is parsed in the client's spelling, unless the client spells the address of the interface
+        // differently.
         let location = &self.target.location;
         let settled = &location.as_str()[location.origin().len()..];
         let below = whole.strip_prefix(base).or_else(|| settled.strip_prefix(base));
@@ -363,7 +364,7 @@ impl Sent<'_> {
         (self.newsreader.interface, self.newsreader.mount.base())
     }
 
-    /// Whether somebody can be signed in again without being asked.
+    /// Whether the gateway can sign the user in again without asking for the password.
     fn can_renew(&self, partition: Partition) -> bool {
         self.agent.look(|interceptor| {
             let account = interceptor.accounts().account(partition);
@@ -371,7 +372,7 @@ impl Sent<'_> {
         })
     }
 
-    /// Who asks, if a server has answered them before.
+    /// Returns the user of a request, if a server has responded to them before.
     fn known(&self, call: &Call) -> Option<Partition> {
         let (interface, base) = self.at();
         self.agent.look(|interceptor| interceptor.accounts().whose(interface, base, &call.who))

@@ -1,5 +1,5 @@
-//! A body whose sender may not be silent for too long. Trailers are left out: they may be dropped
-//! wherever they are (RFC 9110 6.5.1), and nobody who would want them can say so through a proxy.
+//! A body with a limit on the silence of its sender. Trailers are dropped: any recipient may discard them (RFC
+//! 9110 6.5.1), and a client cannot request them through a proxy.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -12,11 +12,11 @@ use tokio::time::{Sleep, sleep};
 
 use crate::face::BodyError;
 
-/// A body that breaks off when nothing comes for longer than a bound.
+/// A body that breaks off when its sender is silent for longer than a bound.
 pub(crate) struct Paced<B> {
     body: B,
     bound: Duration,
-    /// Runs while something is waited for.
+    /// Timer, while the body is pending.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 

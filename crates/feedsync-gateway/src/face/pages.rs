@@ -1,9 +1,9 @@
 //! Pages in a browser that use the gateway.
 //!
-//! A browser sends requests for whatever page it shows, and in reverse mode all mounts are one origin to it.
-//! So there pages of other origins are refused unless they were allowed, and what a page of one mount asks of
-//! another is refused too. Edits are refused to pages of other origins in either mode. Programs that are no
-//! browsers send none of the headers that are looked at here.
+//! A browser sends requests for any page that it shows, and in reverse mode all mounts have one origin. In that
+//! mode, pages of other origins are refused unless they are allowed. Requests of a page of one mount to another
+//! mount are refused, too. Edits by pages of other origins are refused in either mode. Programs that are not
+//! browsers do not send the header fields that are checked here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,14 +15,14 @@ use crate::face::Face;
 use crate::face::problem::Problem;
 use crate::target::{Addresses, Target};
 
-/// What a browser says of the page that asks.
+/// Relation between the requesting page and the target, set by browsers.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The origin of pages: `https://example.org`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageOrigin(String);
 
-/// A text that is no origin.
+/// Error for a text that is not an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an origin: scheme, host and perhaps port, such as https://example.org")]
 pub struct PageOriginError(String);
@@ -46,8 +46,8 @@ impl fmt::Display for PageOrigin {
     }
 }
 
-/// Whether a browser sends a request, as far as can be known. It says so itself where it trusts the address; over
-/// plain HTTP to another machine it is known by its name, and by what it says besides.
+/// Whether a browser sent the request, as far as can be detected. A browser identifies itself by `Sec-Fetch-Site`
+/// if it trusts the address. Over plain HTTP to another machine it is recognised by its name and by other fields.
 pub(crate) fn is_browser(headers: &HeaderMap) -> bool {
     let starts = |name, with: &str| {
         let value = headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
@@ -60,8 +60,8 @@ pub(crate) fn is_browser(headers: &HeaderMap) -> bool {
 }
 
 impl Face {
-    /// Refuses an edit of a page of another origin than the one that it edits: it will be sent later without
-    /// that word, and the server could not refuse it then.
+    /// Refuses an edit by a page of an origin other than the edited one. The edit would be delivered later
+    /// without the `Origin` field, so that the server could not refuse it.
     pub(super) fn check_page(&self, target: &Target, headers: &HeaderMap) -> Result<(), Problem> {
         let own = target.location.origin();
         let may = |origin: &str| origin == own || is_among(origin, &self.allow_origins);
@@ -75,7 +75,7 @@ impl Face {
             }
             is_known = true;
         }
-        // Whoever leaves the origin out may say this.
+        // Requests without an `Origin` may still have this field.
         let mut sites = headers.get_all(SITE).iter();
         let is_foreign = sites.any(|site| site == "cross-site" || site == "same-site");
         let is_known = is_known || referer(headers).is_some_and(|page| may(page.origin()));
@@ -83,7 +83,7 @@ impl Face {
     }
 }
 
-/// The origin of the page that asks, if it is the only one that is named and was allowed.
+/// Returns the origin of the requesting page, if exactly one is named and it is allowed.
 pub(super) fn asking<'h>(
     headers: &'h HeaderMap,
     allowed: &[PageOrigin],
@@ -97,7 +97,7 @@ fn is_among(origin: &str, allowed: &[PageOrigin]) -> bool {
     allowed.iter().any(|allowed| allowed.0 == origin)
 }
 
-/// Refuses what a page asks that may not. `host` is the gateway as the request names it.
+/// Refuses requests of pages that are not allowed. `host` is the gateway as the request names it.
 pub(crate) fn check(
     headers: &HeaderMap,
     host: &str,
@@ -122,10 +122,10 @@ pub(crate) fn check(
     let referer = referer(headers);
     for site in headers.get_all(SITE) {
         match site.as_bytes() {
-            // The person: a typed address, a bookmark.
+            // The person caused the request, by a typed address or a bookmark.
             b"none" => {}
             b"same-origin" => is_ours = true,
-            // Browsers leave the origin out where they think it does no harm; then this tells it.
+            // Browsers omit the origin where they consider that harmless; this field then identifies the page.
             _ if is_known => {}
             _ => match &referer {
                 Some(referer) if is_allowed(referer.origin()) => {}
@@ -146,7 +146,7 @@ pub(crate) fn check(
     }
 }
 
-/// Says to the origin which of its pages asks, instead of where the gateway showed it.
+/// Restores the addresses of the origin in the fields that name the requesting page.
 pub(crate) fn restore(headers: &mut HeaderMap, host: &str, target: &Target, addresses: &Addresses) {
     let shown = referer(headers);
     let page = shown.and_then(|referer| behind(&referer, host, addresses));
@@ -166,7 +166,7 @@ fn referer(headers: &HeaderMap) -> Option<Location> {
     headers.get(header::REFERER)?.to_str().ok()?.parse().ok()
 }
 
-/// What an address stands for, if it is one of the gateway's.
+/// Resolves an address of the gateway to the original address.
 fn behind(shown: &Location, host: &str, addresses: &Addresses) -> Option<Location> {
     let origin: Location = format!("http://{host}").parse().ok()?;
     let path = shown.as_str().strip_prefix(shown.origin())?;

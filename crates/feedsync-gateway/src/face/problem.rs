@@ -1,5 +1,4 @@
-//! What the gateway itself answers when it does not pass a request on: `application/problem+json`
-//! (RFC 9457).
+//! Error responses of the gateway itself, as `application/problem+json` (RFC 9457).
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -12,7 +11,7 @@ use crate::store::StoreError;
 use crate::target::TargetError;
 use crate::upstream::{NotSent, Refused, UpstreamError, cause};
 
-/// Why a request is not passed on.
+/// Reason why a request is not forwarded.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -31,12 +30,12 @@ impl Problem {
         Self { status, kind, title, detail: detail.into() }
     }
 
-    /// The request is wrong.
+    /// The request is malformed.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
     }
 
-    /// The body of the request did not come whole.
+    /// The body of the request was truncated.
     fn interrupted(is_late: bool, why: &str) -> Self {
         let detail = format!("the body of the request is not whole: {why}");
         match is_late {
@@ -50,7 +49,7 @@ impl Problem {
         }
     }
 
-    /// A page may not ask this.
+    /// The page may not make this request.
     pub(crate) fn foreign_origin(detail: impl Into<String>) -> Self {
         let title = "A page of another origin";
         Self::new(StatusCode::FORBIDDEN, "foreign-origin", title, detail)
@@ -73,7 +72,7 @@ impl Problem {
     }
 }
 
-/// Sets the browser policy of what the gateway itself says: the response runs and loads nothing.
+/// Sets the browser policy of the gateway's own responses: they run and load nothing.
 pub(crate) fn sandbox(headers: &mut HeaderMap) {
     let policy = HeaderValue::from_static(feedsync_server::SANDBOX);
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -81,7 +80,7 @@ pub(crate) fn sandbox(headers: &mut HeaderMap) {
 }
 
 impl Problem {
-    /// Answer to a request for stored bytes that are damaged, where nothing else can be had.
+    /// Response for stored bytes that are damaged if no other copy is available.
     pub(super) fn damaged() -> Self {
         Self::new(
             StatusCode::GATEWAY_TIMEOUT,

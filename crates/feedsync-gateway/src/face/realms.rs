@@ -1,13 +1,14 @@
-//! Realms of passwords that a browser keeps (RFC 7617 2.2): in reverse mode all origins are one host to it,
-//! and it would send the password of a realm to every origin that names its own realm the same. So a realm is
-//! told with the origin before it; what cannot be read becomes the origin's own realm, since a browser may read
-//! it all the same. Of Basic alone: in other schemes the realm is part of what is proved to the origin.
+//! Realms of passwords that a browser stores (RFC 7617 2.2). In reverse mode all origins are one host to the
+//! browser. It would therefore send the password of a realm to every origin with the same realm name. To prevent
+//! that, realms are prefixed with their origin. A field that cannot be parsed is replaced by the origin's own
+//! realm, since a browser may parse it all the same. Only Basic is rewritten; in other schemes the realm is part
+//! of the proof to the origin.
 
 use http::header::{self, HeaderMap, HeaderValue};
 
 use crate::challenge::{Challenge, field};
 
-/// Has the header of an answer tell realms of Basic below an origin.
+/// Prefixes the Basic realms of a response with an origin.
 pub(super) fn tell(headers: &mut HeaderMap, origin: &str) {
     let told = headers.get_all(header::WWW_AUTHENTICATE).iter();
     let told: Vec<_> = told.filter_map(|challenges| below(origin, challenges)).collect();
@@ -17,7 +18,7 @@ pub(super) fn tell(headers: &mut HeaderMap, origin: &str) {
     }
 }
 
-/// The same of one field; none of one that says nothing.
+/// Prefixes the realms of one field; returns `None` for an empty field.
 fn below(origin: &str, challenges: &HeaderValue) -> Option<HeaderValue> {
     let told = Challenge::of(challenges)
         .unwrap_or_else(|| vec![Challenge { scheme: "Basic".to_owned(), parameters: Vec::new() }]);
@@ -41,7 +42,7 @@ impl Challenge {
     }
 }
 
-/// The value of a parameter that is a realm, as it stands within quotes.
+/// Value of a realm parameter, as it is written within the quotes.
 fn realm(parameter: &str) -> Option<&str> {
     let (name, value) = parameter.split_once('=')?;
     if !name.trim().eq_ignore_ascii_case("realm") {
@@ -72,7 +73,7 @@ mod tests {
             ("Negotiate", "Negotiate"),
             ("Negotiate eA==, Basic", "Negotiate eA==, Basic realm=\"https://a\""),
             ("Basic realm=\"https://a\"", "Basic realm=\"https://a\""),
-            // What is no challenge may be one to a browser.
+            // A browser may accept text that is not a valid challenge.
             ("realm=\"x\"", "Basic realm=\"https://a\""),
             ("\"x\" Basic realm=\"x\"", "Basic realm=\"https://a\""),
         ] {

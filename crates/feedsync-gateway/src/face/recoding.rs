@@ -1,7 +1,7 @@
-//! Responses in a coding that the request accepts: packed with gzip, or unpacked, as they are sent (RFC 9110 8.4,
-//! 12.5.3).
+//! Recodes responses to a coding that the request accepts: compresses with gzip or decompresses, while they are
+//! sent (RFC 9110 8.4, 12.5.3).
 //!
-//! A recoded response has a weak entity tag: its bytes are others than those that the strong one names.
+//! A recoded response has a weak entity tag, because the strong one names other bytes.
 
 use std::io::{self, Write as _};
 use std::pin::Pin;
@@ -18,10 +18,10 @@ use hyper::body::{Body as HttpBody, Frame};
 use super::body::{Body, BodyError};
 use super::intercepting::Head;
 
-/// Bytes that are unpacked at once, at most: gzip makes no more than about a thousand bytes of one.
+/// Maximum number of bytes that are decompressed at once. gzip expands a byte to at most about a thousand.
 const PART: usize = 1 << 10;
 
-/// Fields that are about the bytes of a response.
+/// Header fields that describe the bytes of a response.
 const OF_BYTES: [HeaderName; 6] = [
     header::ACCEPT_RANGES,
     header::CONTENT_LENGTH,
@@ -31,7 +31,7 @@ const OF_BYTES: [HeaderName; 6] = [
     HeaderName::from_static("repr-digest"),
 ];
 
-/// A response of a server, which is passed on in the coding that it has.
+/// Marks a response of a server that is forwarded in its own coding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AsItCame;
 
@@ -49,7 +49,7 @@ pub(super) fn weaken(headers: &mut HeaderMap) {
     }
 }
 
-/// Answers a request in a coding that it accepts. Where no such coding can be made, the response stays as it is.
+/// Recodes a response to a coding that the request accepts. If that is impossible, the response stays as it is.
 pub(super) fn recoded(request: &Head, mut response: Response<Body>) -> Response<Body> {
     let is_head = request.method == Method::HEAD && response.headers().contains_key(CONTENT_TYPE);
     let has_entity = !response.body().is_end_stream() || is_head;
@@ -96,7 +96,7 @@ impl Packer {
         }))
     }
 
-    /// The rest; an error where more was to come.
+    /// Returns the rest; an error if the input is truncated.
     fn end(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Packs(packer) => packer.finish(),
@@ -105,12 +105,12 @@ impl Packer {
     }
 }
 
-/// A body that is recoded as it is sent.
+/// A body that is recoded while it is sent.
 struct Recoded {
     body: Body,
-    /// None once all was sent, or cannot be.
+    /// `None` once everything was sent or an error occurred.
     packer: Option<Packer>,
-    /// Bytes of the body that are not recoded yet.
+    /// Input that was not recoded yet.
     left: Bytes,
 }
 
@@ -184,7 +184,7 @@ mod tests {
         response.into_body().collect().await.unwrap().to_bytes().to_vec()
     }
 
-    /// Bytes that are long, and neither all alike nor random.
+    /// Long data that is neither uniform nor random.
     fn plain() -> Vec<u8> {
         (0..300_000u32).map(|number| (number % 251 * (number >> 12)) as u8).collect()
     }

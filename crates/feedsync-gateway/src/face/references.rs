@@ -1,7 +1,7 @@
-//! Addresses within header fields, which stand in other forms than by themselves: `Link` (RFC 8288) and
-//! `Refresh` (HTML 7.4.6). What is not of that form stays as it is.
+//! Addresses within header fields that have their own syntax: `Link` (RFC 8288) and `Refresh` (HTML 7.4.6).
+//! Malformed fields stay unchanged.
 
-/// A `Link` with the targets and anchors of its links changed; what is not to be changed gives none.
+/// Rewrites the targets and anchors of a `Link`. References for which `change` returns `None` stay.
 pub(super) fn in_link(text: &str, change: impl Fn(&str) -> Option<String>) -> String {
     let mut changed = String::with_capacity(text.len());
     let mut rest = text;
@@ -26,7 +26,7 @@ pub(super) fn in_link(text: &str, change: impl Fn(&str) -> Option<String>) -> St
     changed
 }
 
-/// A `Refresh` with its address changed.
+/// Rewrites the address of a `Refresh`.
 pub(super) fn in_refresh(text: &str, change: impl Fn(&str) -> Option<String>) -> Option<String> {
     let (before, after) = text.split_once([';', ','])?;
     let separator = &text[before.len()..before.len() + 1];
@@ -39,7 +39,7 @@ pub(super) fn in_refresh(text: &str, change: impl Fn(&str) -> Option<String>) ->
     Some(format!("{before}{separator} url={}", change(address)?))
 }
 
-/// Where a quoted string ends.
+/// Offset of the end of a quoted string.
 fn closing(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {
@@ -49,7 +49,7 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// Whether what begins after this is the value of an anchor.
+/// Whether the text before a value ends with the name of an `anchor` parameter.
 fn is_anchor(before: &str) -> bool {
     let name = before.trim_end_matches('"').trim_end();
     let name = name.strip_suffix('=').map(|name| name.rsplit([';', ',']).next().unwrap_or(name));

@@ -1,5 +1,5 @@
-//! What is answered from the store: whole, in part, or with the word that the application has it already (RFC
-//! 9110 13, 14, R-B28).
+//! Responses from the store: complete, partial, or 304 for an application that has the current version (RFC 9110
+//! 13, 14, R-B28).
 
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
@@ -15,7 +15,7 @@ use super::body::Body;
 use super::recoding;
 use crate::store::{Opened, Reader, StoreError, Unchecked};
 
-/// What of a representation's header goes with 304 (RFC 9110 15.4.5).
+/// Header fields of a representation that a 304 response repeats (RFC 9110 15.4.5).
 const WITH_NOT_MODIFIED: [HeaderName; 7] = [
     header::CACHE_CONTROL,
     header::CONTENT_LOCATION,
@@ -26,35 +26,36 @@ const WITH_NOT_MODIFIED: [HeaderName; 7] = [
     header::WARNING,
 ];
 
-/// What is said of the bytes of an answer, and so not of a part of them (RFC 9530 2).
+/// Header fields that describe the bytes of a complete response, and so are omitted from a partial one (RFC 9530
+/// 2).
 const OF_WHOLE: [HeaderName; 2] =
     [HeaderName::from_static("content-digest"), HeaderName::from_static("content-md5")];
 
-/// An answer, as far as it can be made at once.
+/// A response, as far as it can be built without blocking.
 pub(super) enum Begun {
-    /// All of it.
+    /// A complete response.
     Whole(Response<Body>),
-    /// One whose bytes are in a file that is to be compared with its digest.
+    /// A response whose bytes are in a file that must first be verified.
     Checks(Checking),
-    /// One that shows a feed which is still to be made.
+    /// A response with a feed that must first be composed.
     Composes(Composing),
 }
 
-/// An answer with a part of a file.
+/// A response with a part of a file.
 pub(super) struct Checking {
     pub(super) file: Unchecked,
     pub(super) response: Response<Body>,
     pub(super) part: Range<u64>,
 }
 
-/// An answer that shows a feed with edits that it does not show yet.
+/// A response with a feed to which pending edits are added.
 pub(super) struct Composing {
     pub(super) composed: Box<Composed>,
     headers: HeaderMap,
     status: StatusCode,
 }
 
-/// What a request is answered with.
+/// Builds the response to a request.
 pub(super) fn begun(
     reply: Reply,
     method: &Method,
@@ -64,7 +65,7 @@ pub(super) fn begun(
     let Reply { status, mut headers, shows } = reply;
     if is_read(method) && status == StatusCode::OK {
         if recoding::is_due(request, &headers) {
-            // The conditions are about the response that is sent.
+            // The conditions refer to the response that is sent.
             recoding::weaken(&mut headers);
         }
         match condition(request, &headers) {
@@ -89,7 +90,7 @@ pub(super) fn begun(
 }
 
 impl Composing {
-    /// The answer with the feed.
+    /// Completes the response with the feed.
     pub(super) fn with(self, feed: Bytes, method: &Method, request: &HeaderMap) -> Response<Body> {
         let (mut response, part) =
             described(self.status, self.headers, feed.len() as u64, method, request);
@@ -98,7 +99,7 @@ impl Composing {
     }
 }
 
-/// An answer with an entity, or with the part of it that was asked for.
+/// Builds a response with an entity, or with the requested part of it.
 fn replied(
     status: StatusCode,
     headers: HeaderMap,
@@ -120,7 +121,7 @@ fn replied(
     }
 }
 
-/// An answer without its bytes, and which of them it has.
+/// Builds a response without its bytes; also returns the range of bytes to send.
 fn described(
     status: StatusCode,
     headers: HeaderMap,
@@ -162,7 +163,7 @@ fn described(
     (response, if sends { part } else { 0..0 })
 }
 
-/// The validators that `If-Range` may name.
+/// Validators to compare with `If-Range`.
 fn validators(headers: &HeaderMap) -> Validators<'_> {
     let modified = strong_last_modified(headers);
     let modified =
@@ -175,19 +176,19 @@ fn is_read(method: &Method) -> bool {
 }
 
 fn bytes_of(bytes: Bytes, part: Range<u64>) -> Body {
-    // It is no longer than what is in memory.
+    // The range lies within bytes in memory, so it fits a `usize`.
     let (start, end) = (part.start as usize, part.end as usize);
     if part.is_empty() { Body::empty() } else { Body::from(bytes.slice(start..end)) }
 }
 
-/// What a request's conditions make of it.
+/// Result of the conditions of a request.
 enum Condition {
     Proceed,
     NotModified,
     Failed,
 }
 
-/// Weighs the conditions of a GET or HEAD in their order (RFC 9110 13.2.2).
+/// Evaluates the conditions of a GET or HEAD in the prescribed order (RFC 9110 13.2.2).
 fn condition(request: &HeaderMap, current: &HeaderMap) -> Condition {
     let tag = current.get(header::ETAG).and_then(|tag| tag.to_str().ok());
     let opaque = tag.map(|tag| tag.trim_start_matches("W/").trim_matches('"'));

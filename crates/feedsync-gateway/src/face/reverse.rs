@@ -1,8 +1,8 @@
-//! What a gateway that stands for the origin changes in an answer, and nothing else.
+//! Changes to responses in reverse mode, where the gateway stands for the origin.
 //!
-//! All origins share one here. So a page that came from one gets no origin at all
-//! (`Content-Security-Policy: sandbox`) and nothing is taken for a page that does not say it is one; cookies,
-//! which a browser would send to all mounts, are kept from it. Addresses of the origin become the gateway's.
+//! All origins share that of the gateway. A page therefore gets an opaque origin (`Content-Security-Policy:
+//! sandbox`), and content is not sniffed as a page. Cookies are removed, since a browser would send them to all
+//! mounts. Addresses of the origin are replaced by the gateway's.
 
 use feedsync_offline::location::Location;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -10,13 +10,13 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use super::references;
 use crate::target::{Addresses, Target};
 
-/// The fields that say where something is.
+/// Header fields that contain an address.
 const ADDRESSES: [HeaderName; 2] = [header::LOCATION, header::CONTENT_LOCATION];
 
-/// What one origin has a browser forget, which would be of all.
+/// Field with which one origin would clear the browser data of all.
 const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
-/// Makes the header of an origin's answer that of the gateway.
+/// Rewrites the header of an origin's response.
 pub(crate) fn adopt(headers: &mut HeaderMap, host: &str, target: &Target, addresses: &Addresses) {
     for name in ADDRESSES {
         let Some(value) = headers.get_mut(&name) else { continue };
@@ -44,15 +44,15 @@ pub(crate) fn adopt(headers: &mut HeaderMap, host: &str, target: &Target, addres
     headers.remove(CLEAR_SITE_DATA);
 }
 
-/// The address at the gateway of what a reference names, or its own, if it is of another origin; none if it
-/// is no address.
+/// Returns the address at the gateway for a reference to the same origin, and the original address for another
+/// origin. Returns `None` if the reference is invalid.
 fn mapped(text: &str, host: &str, target: &Target, addresses: &Addresses) -> Option<String> {
     let (reference, fragment) = match text.find('#') {
         Some(at) => text.split_at(at),
         None => (text, ""),
     };
     let location = Location::resolve(Some(&target.location), reference).ok()?;
-    // Whoever follows it would take credentials along, since the gateway is one host to them.
+    // A redirect within the gateway would keep the client's credentials, since the gateway is one host.
     if !location.is_same_origin(&target.location) {
         return Some(format!("{location}{fragment}"));
     }

@@ -1,4 +1,4 @@
-//! Listening, within bounds, until told to stop.
+//! Listener of the proxy, with limits and graceful shutdown.
 
 use std::convert::Infallible;
 use std::io;
@@ -23,26 +23,26 @@ use crate::face::heads::{Heads, TwoLengths};
 use crate::face::{CameFrom, CameTo, Face};
 use crate::upstream::{Origins, RootsError};
 
-/// Why a gateway does not listen.
+/// Error of the listener.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The system refused.
+    /// The operating system refused to listen.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// Address of the listener.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Whom to trust is not known.
+    /// The root certificates cannot be loaded.
     #[error(transparent)]
     Roots(#[from] RootsError),
-    /// The task that served is gone.
+    /// The listener task ended unexpectedly.
     #[error("the gateway stopped of itself")]
     Stopped,
 }
 
-/// A gateway that is listening.
+/// A listening proxy.
 #[derive(Debug)]
 pub struct Serving {
     address: SocketAddr,
@@ -51,24 +51,24 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Where it listens; the port is the real one.
+    /// Local address, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What answers there.
+    /// The proxy that serves the listener.
     pub fn face(&self) -> &Face {
         &self.face
     }
 
-    /// Waits until it has stopped and its connections are closed.
+    /// Waits until the listener has stopped and its connections are closed.
     pub async fn finished(self) -> Result<(), ServeError> {
         self.task.await.map_err(|_| ServeError::Stopped)
     }
 }
 
-/// Begins to listen; ready once requests are answered. When `shutdown` is ready no more connections are
-/// taken, and open answers have [`Limits::drain_time`] to end.
+/// Starts to listen; completes once requests are answered. When `shutdown` is ready, no more connections are
+/// accepted, and open responses have [`Limits::drain_time`] to finish.
 pub async fn serve(
     config: &Config,
     shutdown: impl Future<Output = ()> + Send + 'static,
@@ -76,7 +76,7 @@ pub async fn serve(
     serve_with(config, Origins::default(), shutdown).await
 }
 
-/// The same, with other roots and another resolver than the system's.
+/// Like [`serve`], with additional roots and another resolver.
 pub async fn serve_with(
     config: &Config,
     origins: Origins,
@@ -85,7 +85,7 @@ pub async fn serve_with(
     listen(config, Face::new(config, origins)?, shutdown).await
 }
 
-/// The same with a face that was made before.
+/// Like [`serve`], with an existing proxy.
 pub(crate) async fn listen(
     config: &Config,
     face: Face,
@@ -136,7 +136,7 @@ async fn run(
     connections.shutdown().await;
 }
 
-/// Answers the requests of one connection; once the gateway stops, of the one that has begun.
+/// Serves the requests of one connection. Once the gateway stops, only the request in progress is finished.
 async fn converse(stream: TcpStream, face: Face, limits: &Limits, stopping: watch::Receiver<bool>) {
     let (came_to, came_from) = (stream.local_addr().ok(), stream.peer_addr().ok());
     let face = Arc::new(face);
@@ -180,7 +180,7 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
             Some(stream)
         }
         Err(error) => {
-            // Mostly too many open files: others must end first.
+            // Usually too many files are open; other connections must end first.
             tracing::warn!(%error, "a connection could not be taken");
             sleep(Duration::from_millis(100)).await;
             None

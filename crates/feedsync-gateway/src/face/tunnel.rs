@@ -1,4 +1,4 @@
-//! `CONNECT`: bytes from one side to the other, unread (RFC 9110 9.3.6).
+//! `CONNECT`: forwards opaque bytes in both directions (RFC 9110 9.3.6).
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +14,11 @@ use crate::face::body::Body;
 use crate::face::problem::Problem;
 use crate::face::{Face, check_way};
 
-/// What is read at once.
+/// Size of the buffer of one direction, in bytes.
 const PART: usize = 16 << 10;
 
 impl Face {
-    /// Opens a tunnel, which lasts until a side closes it, nothing has passed for too long, or the
-    /// gateway stops.
+    /// Opens a tunnel. It ends when a side closes it, when it is idle for too long, or when the gateway stops.
     pub(crate) async fn tunnel(
         &self,
         request: Request<Incoming>,
@@ -79,7 +78,7 @@ where
     }
 }
 
-/// Carries one way, to its end: the other may go on.
+/// Copies one direction to its end; the other may continue.
 async fn carry(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -96,7 +95,7 @@ async fn carry(
     }
 }
 
-/// Ready when nothing has moved for a pause at least, and two at most.
+/// Completes when no bytes have moved for between one and two pauses.
 async fn silence(moved: &AtomicBool, pause: Duration) {
     loop {
         sleep(pause).await;

@@ -1,4 +1,4 @@
-//! What was sent to replace a resource, and nobody knows whether it did.
+//! Replacements of resources whose outcome at the server is unknown.
 
 use feedsync_offline::interceptor::Attempt;
 use rusqlite::{Connection, params};
@@ -29,7 +29,7 @@ pub(super) fn gone(connection: &Connection, attempt: &Attempt) -> Result<(), Sto
     Ok(())
 }
 
-/// In the order in which they were made.
+/// Returns all attempts in the order in which they were made.
 pub(super) fn all(connection: &Connection) -> Result<Vec<Attempt>, StoreError> {
     let mut attempts = Vec::new();
     let mut statement = connection.prepare("SELECT * FROM attempt ORDER BY rowid")?;

@@ -1,4 +1,4 @@
-//! What a step changes, in the database.
+//! Applies the changes of a step to the database.
 
 use feedsync_offline::interceptor::{Change, Content, Entity, Step};
 use rusqlite::Connection;
@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use super::error::StoreError;
 use super::{attempts, edits, keepings, newsreaders, representations, told};
 
-/// Makes a change. By how much what is stored of addresses has grown.
+/// Applies a change. Returns the growth of the stored representations, in bytes.
 pub(super) fn make(connection: &Connection, change: &Change) -> Result<i64, StoreError> {
     match change {
         Change::Keeping(keeping) => keepings::put(connection, keeping)?,
@@ -50,7 +50,7 @@ pub(super) fn make(connection: &Connection, change: &Change) -> Result<i64, Stor
     Ok(0)
 }
 
-/// The bytes that steps need.
+/// Returns the contents that steps need.
 pub(super) fn contents<'s>(steps: &'s [Step]) -> impl Iterator<Item = &'s Content> {
     fn of(entity: Option<&Entity>) -> Option<&Content> {
         entity.map(|entity| &entity.content)

@@ -1,4 +1,4 @@
-//! Comparison of everything stored with its digest, also while a gateway uses the store.
+//! Verification of all stored bytes against their digests, also while a gateway uses the store.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::contents::{self, digest_of};
 use super::error::StoreError;
 use super::{place, schema};
 
-/// Something stored that is not as it was written.
+/// A fault of the stored data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Address, edit or error that the bytes belong to, or the part of the database.
@@ -20,8 +20,7 @@ pub struct Fault {
     pub message: String,
 }
 
-/// Compares all bytes of a gateway's data directory with their digests. Without a gateway's store there is nothing to
-/// compare.
+/// Verifies all bytes of a gateway's data directory. A directory without a store has no faults.
 pub fn check(directory: &Path) -> Result<Vec<Fault>, StoreError> {
     let file = directory.join(place::DATABASE);
     if !file.exists() {

@@ -1,4 +1,4 @@
-//! How what is stored stands in columns, and how it is read back: whatever does not read back is damage.
+//! Conversion between stored values and columns. Values that cannot be converted back are reported as damage.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -15,11 +15,11 @@ use rusqlite::types::FromSql;
 
 use super::error::StoreError;
 
-/// Headers whose values are secrets in any case.
+/// Header fields whose values are always treated as secrets.
 const SECRETS: [HeaderName; 3] =
     [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
 
-/// The columns of a row, one after the other.
+/// Reads the columns of a row in sequence.
 pub(super) struct Columns<'r> {
     row: &'r Row<'r>,
     next: usize,
@@ -35,12 +35,12 @@ impl<'r> Columns<'r> {
         Ok(self.row.get(self.next - 1)?)
     }
 
-    /// A number that has no sign.
+    /// Reads an unsigned number.
     pub(super) fn number(&mut self) -> Result<u64, StoreError> {
         Ok(self.get::<i64>()?.cast_unsigned())
     }
 
-    /// A number of a smaller type.
+    /// Reads a number of a smaller type.
     pub(super) fn small<T: TryFrom<i64>>(&mut self) -> Result<T, StoreError> {
         let number: i64 = self.get()?;
         T::try_from(number).map_err(|_| damaged("a number", number))
@@ -71,7 +71,7 @@ impl<'r> Columns<'r> {
         self.get().map(Partition::of_bytes)
     }
 
-    /// Digest and length.
+    /// Reads a digest and a length.
     pub(super) fn content(&mut self) -> Result<Content, StoreError> {
         Ok(Content { digest: Digest(self.get()?), length: self.number()? })
     }
@@ -89,7 +89,7 @@ impl<'r> Columns<'r> {
         headers_in(&self.get::<Vec<u8>>()?)
     }
 
-    /// Headers, digest and length.
+    /// Reads headers, a digest and a length.
     pub(super) fn optional_entity(&mut self) -> Result<Option<Entity>, StoreError> {
         let headers: Option<Vec<u8>> = self.get()?;
         let content = self.optional_content()?;
@@ -119,7 +119,7 @@ pub(super) fn time(time: Time) -> i64 {
     time.millis().cast_signed()
 }
 
-/// Those of an optional content.
+/// Digest of an optional content.
 pub(super) fn digest(content: Option<&Content>) -> Option<&[u8; 32]> {
     content.map(|content| &content.digest.0)
 }
@@ -128,7 +128,7 @@ pub(super) fn length(content: Option<&Content>) -> Option<i64> {
     content.map(|content| content.length.cast_signed())
 }
 
-/// A relation has no spaces.
+/// Joins relations by spaces, which no relation contains.
 pub(super) fn relations_out(relations: &BTreeSet<Relation>) -> String {
     relations.iter().map(Relation::as_str).collect::<Vec<_>>().join(" ")
 }
@@ -137,7 +137,7 @@ fn relations_in(text: &str) -> Result<BTreeSet<Relation>, StoreError> {
     text.split(' ').filter(|relation| !relation.is_empty()).map(parse).collect()
 }
 
-/// Headers in their order, also several of one name.
+/// Encodes headers in their order, including repeated names.
 pub(super) fn headers_out(headers: &HeaderMap) -> Vec<u8> {
     fields_out(headers.iter().map(|(name, value)| (name.as_str(), value)))
 }
@@ -152,7 +152,7 @@ fn headers_in(bytes: &[u8]) -> Result<HeaderMap, StoreError> {
     Ok(headers)
 }
 
-/// A line for each: no name has a colon or an equals sign, and no value the end of a line.
+/// Encodes one field per line. Names contain neither a colon nor an equals sign, and values no line end.
 pub(super) fn fields_out<'f>(
     fields: impl IntoIterator<Item = (&'f str, &'f HeaderValue)>,
 ) -> Vec<u8> {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_read_back_is_damage() {
+    fn unparsable_columns_are_reported_as_damage() {
         for bytes in [&b"no name\n"[..], b"a b:c\n", b"\xff:c\n", b"a:\x01\n"] {
             assert!(matches!(headers_in(bytes), Err(StoreError::Damaged(_))), "{bytes:?}");
         }

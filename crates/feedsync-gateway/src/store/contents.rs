@@ -1,9 +1,9 @@
-//! Bytes by their digest: those that nothing needs yet, and those that are too large for the database.
+//! Contents by digest: those that no step needs yet, and those that are too large for the database.
 //!
-//! What is [held](super::Held) can be read at once. It stays as long as somebody holds it; by then a step
-//! that needs it has been stored, or it goes with the next [sweep](super::Store::sweep). Small bytes wait in
-//! memory and are written with the step that needs them; large ones, and small ones when too many wait, are
-//! files, synchronised before anybody may need them.
+//! [Held](super::Held) contents are readable at once. They stay while they are held. If no step that needs them
+//! is stored by then, the next [sweep](super::Store::sweep) deletes them. Small contents stay in memory and are
+//! written with the step that needs them. Large contents, and small ones when memory is full, are written to
+//! files and synchronised before a step can need them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -19,26 +19,26 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::StoreError;
 
-/// The largest bytes that the database itself has.
+/// Maximum size of contents in the database, in bytes.
 pub(super) const SMALL: usize = 64 << 10;
 
-/// Bytes that wait in memory at most, all together.
+/// Maximum total size of contents in memory, in bytes.
 const WAITING: usize = 8 << 20;
 
-/// Files that are being written.
+/// Suffix of incomplete files.
 const PARTIAL: &str = ".partial";
 
-/// Stored bytes, as they are read: all at once, or from a file.
+/// Stored contents, opened for reading.
 #[derive(Debug)]
 pub enum Opened {
-    /// All of them.
+    /// Contents in memory.
     Bytes(Bytes),
-    /// A file of them, which is used once it was [checked](Unchecked::check).
+    /// Contents in a file, which must be [verified](Unchecked::check) before use.
     File(Unchecked),
 }
 
-/// File of stored bytes that nobody has compared with their digest yet. It can be read to its end also if the bytes
-/// are let go of meanwhile.
+/// File that was not yet verified against its digest. It stays readable even if the contents are deleted
+/// meanwhile.
 #[derive(Debug)]
 pub struct Unchecked {
     file: File,
@@ -52,7 +52,7 @@ impl Unchecked {
         self.content.length
     }
 
-    /// Compares the file with its digest; takes as long as the file is large.
+    /// Verifies the file against its digest; takes time in proportion to its size.
     pub fn check(self) -> Result<File, StoreError> {
         let Self { mut file, content, contents } = self;
         let path = contents.path(&content.digest);
@@ -63,7 +63,7 @@ impl Unchecked {
     }
 }
 
-/// Digest and length of what a file has from where it stands.
+/// Digest and length of a file, from its current position to its end.
 pub(super) fn digest_of(file: &mut File) -> io::Result<Content> {
     let (mut digest, mut length) = (Sha256::new(), 0);
     let mut part = vec![0; SMALL];
@@ -78,22 +78,22 @@ pub(super) fn digest_of(file: &mut File) -> io::Result<Content> {
     }
 }
 
-/// What is held, and where the files are.
+/// Held contents, and the directory of the files.
 #[derive(Debug)]
 pub(super) struct Contents {
     directory: PathBuf,
     waiting: Mutex<Waiting>,
-    /// Digests whose bytes were found damaged or missing, until somebody has dealt with them.
+    /// Digests whose contents were found damaged or missing, until they are handled.
     damaged: Mutex<HashSet<Digest>>,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     known: HashMap<Digest, Known>,
-    /// What nobody holds any more and no step has needed.
+    /// Contents that are no longer held and that no step has needed.
     dropped: HashSet<Digest>,
     in_memory: usize,
-    /// Names the next file that is being written.
+    /// Number in the name of the next incomplete file.
     next: u64,
 }
 
@@ -108,12 +108,12 @@ struct Known {
 enum Place {
     Memory(Bytes),
     File,
-    /// The database knows it.
+    /// The database has the contents.
     Stored,
 }
 
 impl Contents {
-    /// Those of a directory. What was being written when the process ended is removed.
+    /// Opens a directory. Incomplete files of an earlier process are deleted.
     pub(super) fn open(directory: PathBuf) -> Result<Arc<Self>, StoreError> {
         for entry in entries(&directory)? {
             if entry.to_string_lossy().ends_with(PARTIAL) {
@@ -123,17 +123,17 @@ impl Contents {
         Ok(Arc::new(Self { directory, waiting: Mutex::default(), damaged: Mutex::default() }))
     }
 
-    /// Whether bytes can wait in memory.
+    /// Whether contents fit into memory.
     pub(super) fn has_room(&self, length: usize) -> bool {
         length <= SMALL && self.waiting().in_memory + length <= WAITING
     }
 
-    /// Whether so many wait that soon others will have to be files.
+    /// Whether memory is so full that contents will soon have to be written to files.
     pub(super) fn is_crowded(&self) -> bool {
         self.waiting().in_memory > WAITING / 2
     }
 
-    /// Holds bytes in memory.
+    /// Holds contents in memory.
     pub(super) fn hold_bytes(self: &Arc<Self>, content: Content, bytes: Bytes) -> Held {
         let mut waiting = self.waiting();
         let length = bytes.len();
@@ -144,7 +144,7 @@ impl Contents {
         Held { content, contents: Arc::clone(self) }
     }
 
-    /// Holds the bytes of a file that is written and synchronised, which becomes ours.
+    /// Holds the contents of a written and synchronised file, which is moved into the directory.
     pub(super) fn hold_file(
         self: &Arc<Self>,
         content: Content,
@@ -154,7 +154,7 @@ impl Contents {
         let parent = path.parent().unwrap_or(&self.directory).to_owned();
         owned::make_directory(&parent).map_err(|source| StoreError::file(&parent, source))?;
         let mut waiting = self.waiting();
-        // Whoever holds the same has them where they can be read.
+        // Existing holders already have the same contents in a readable place.
         if !waiting.known.contains_key(&content.digest) {
             fs::rename(partial, &path).map_err(|source| StoreError::file(&path, source))?;
         }
@@ -168,14 +168,14 @@ impl Contents {
         Ok(held)
     }
 
-    /// A name for a file that is being written.
+    /// Returns a path for a new incomplete file.
     pub(super) fn partial(&self) -> PathBuf {
         let mut waiting = self.waiting();
         waiting.next += 1;
         self.directory.join(format!("{}{PARTIAL}", waiting.next))
     }
 
-    /// Writes what a step needs, unless it is there.
+    /// Writes contents that a step needs, unless they are stored.
     pub(super) fn store(
         &self,
         connection: &Connection,
@@ -198,7 +198,7 @@ impl Contents {
             let is_there = statement.query_row([content.digest.0], |row| row.get(0))?;
             return if is_there { Ok(()) } else { Err(StoreError::NoContent(content.digest)) };
         };
-        // What is there under that digest may be damaged.
+        // The existing row of that digest may be damaged.
         let sql = "INSERT INTO content VALUES (?1, ?2, ?3)
              ON CONFLICT (digest) DO UPDATE SET length = excluded.length, bytes = excluded.bytes
              WHERE length <> excluded.length OR bytes IS NOT excluded.bytes";
@@ -207,7 +207,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Notes that the database knows these now.
+    /// Records that the database has these contents now.
     pub(super) fn stored<'c>(&self, contents: impl IntoIterator<Item = &'c Content>) {
         let mut waiting = self.waiting();
         for Content { digest, .. } in contents {
@@ -222,7 +222,7 @@ impl Contents {
         }
     }
 
-    /// Bytes by their digest.
+    /// Opens contents by digest.
     pub(super) fn open_content(
         self: &Arc<Self>,
         connection: &Connection,
@@ -232,7 +232,7 @@ impl Contents {
         if *length == 0 {
             return Ok(Opened::Bytes(Bytes::new()));
         }
-        // What leaves the memory is in the database by then.
+        // Contents leave memory only after the database has them.
         if let Some(Known { place: Place::Memory(bytes), .. }) = self.waiting().known.get(digest) {
             return Ok(Opened::Bytes(bytes.clone()));
         }
@@ -271,19 +271,19 @@ impl Contents {
         self.damaged.lock().unwrap_or_else(PoisonError::into_inner).insert(digest);
     }
 
-    /// Takes the digests whose bytes were found damaged or missing.
+    /// Returns and clears the digests whose contents were found damaged or missing.
     pub(super) fn take_damaged(&self) -> HashSet<Digest> {
         std::mem::take(&mut self.damaged.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Forgets damaged bytes, so that the right ones can be stored, unless those are stored by now, or somebody holds
-    /// them.
+    /// Deletes damaged contents, so that intact ones can be stored. Contents that are intact by now or that are
+    /// held stay.
     pub(super) fn forget_damaged(
         &self,
         connection: &Connection,
         digest: &Digest,
     ) -> Result<(), StoreError> {
-        // Held until the end, so that nobody stores the right ones as a file meanwhile.
+        // Locked until the end, so that no intact file is stored meanwhile.
         let waiting = self.waiting();
         if waiting.known.contains_key(digest) || self.is_right(connection, digest)? {
             return Ok(());
@@ -292,7 +292,7 @@ impl Contents {
         self.remove(digest)
     }
 
-    /// Whether the database, or else the file, has the bytes of a digest.
+    /// Whether the database, or else the file, has intact contents of a digest.
     fn is_right(&self, connection: &Connection, digest: &Digest) -> Result<bool, StoreError> {
         let sql = "SELECT bytes FROM content WHERE digest = ?1";
         let mut statement = connection.prepare_cached(sql)?;
@@ -310,7 +310,7 @@ impl Contents {
         }
     }
 
-    /// All of the bytes.
+    /// Reads contents completely.
     pub(super) fn read(
         self: &Arc<Self>,
         connection: &Connection,
@@ -328,12 +328,13 @@ impl Contents {
         }
     }
 
-    /// Whether somebody holds bytes.
+    /// Whether contents are held.
     pub(super) fn is_held(&self, digest: &Digest) -> bool {
         self.waiting().known.get(digest).is_some_and(|known| known.holders > 0)
     }
 
-    /// Removes what was held once and is not needed; `is_in_file` says which files the database knows.
+    /// Deletes contents that are no longer held and not needed; `is_in_file` tells which files the database
+    /// knows.
     pub(super) fn forget_dropped(
         &self,
         is_needed: impl Fn(&Digest) -> bool,
@@ -357,13 +358,13 @@ impl Contents {
         Ok(())
     }
 
-    /// Removes a file that the database no longer knows, unless somebody holds it again.
+    /// Deletes a file that the database no longer knows, unless it is held again.
     pub(super) fn forget_file(&self, digest: &Digest) -> Result<(), StoreError> {
         let waiting = self.waiting();
         if waiting.known.contains_key(digest) { Ok(()) } else { self.remove(digest) }
     }
 
-    /// Removes files that the database does not know: those of a process that died.
+    /// Deletes files that the database does not know, which a crashed process left behind.
     pub(super) fn forget_unknown(
         &self,
         is_in_file: impl Fn(&Digest) -> Result<bool, StoreError>,
@@ -381,7 +382,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Whether the file of bytes is there and whole, as far as its length tells.
+    /// Whether the file of contents exists with the expected length.
     pub(super) fn has_file(&self, content: &Content) -> bool {
         let found = fs::metadata(self.path(&content.digest));
         found.is_ok_and(|found| found.is_file() && found.len() == content.length)
@@ -407,7 +408,7 @@ impl Contents {
 }
 
 impl Waiting {
-    /// Notes one more holder; whether the bytes were not known.
+    /// Adds a holder; returns whether the contents were new.
     fn hold(&mut self, content: Content, place: Place) -> bool {
         let Content { digest, length } = content;
         self.dropped.remove(&digest);
@@ -426,7 +427,7 @@ impl Waiting {
     }
 }
 
-/// Bytes that stay as long as this lives, at least.
+/// Keeps contents in the store at least until it is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Held {
@@ -435,7 +436,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Their name.
+    /// Digest and length of the contents.
     pub fn content(&self) -> Content {
         self.content
     }
@@ -458,7 +459,7 @@ impl Drop for Held {
     }
 }
 
-/// Path of the file of bytes below the directory of contents.
+/// Path of the file of contents below the directory.
 pub(super) fn path_of(directory: &Path, digest: &Digest) -> PathBuf {
     let name = digest.to_string();
     directory.join(&name[..2]).join(name)

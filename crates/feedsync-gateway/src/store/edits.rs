@@ -1,4 +1,4 @@
-//! Edits on their way.
+//! Pending edits.
 
 use feedsync_offline::event::ErrorId;
 use feedsync_offline::interceptor::{Content, Entity};

@@ -1,4 +1,4 @@
-//! What can go wrong in a store, by culprit.
+//! Errors of a store, by cause.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use feedsync_offline::interceptor::Digest;
 use rusqlite::ErrorCode;
 
-/// Why a store did not do what it was asked. Whatever the error, nothing was changed, except where
-/// [`StoreError::Unknown`] says that this is not known.
+/// Error of a store. No error changes the store, except that the effect of [`StoreError::Unknown`] is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The disk has no room.
+    /// The disk is full.
     #[error("there is no room left on the disk")]
     Full,
     /// Another gateway uses the directory.
@@ -22,47 +21,46 @@ pub enum StoreError {
         /// The data directory.
         directory: PathBuf,
     },
-    /// A newer version of the program wrote it.
+    /// A newer version of the program wrote the database.
     #[error(
         "{path} was written by a newer version of feedsync (schema {found}, this version knows \
          {known}); update the program"
     )]
     Newer {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// The schema it has.
+        /// Schema version of the database.
         found: i64,
-        /// The newest schema that is known here.
+        /// Newest schema version that this program supports.
         known: i64,
     },
-    /// The database is another program's.
+    /// The database belongs to another program.
     #[error("{path} is not the store of a gateway: give it a data directory of its own")]
     Foreign {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
     },
-    /// What is stored cannot be read back.
+    /// The stored data cannot be read.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// Bytes that are not those that were stored: the disk, or somebody, has changed them.
+    /// The stored bytes differ from those that were written.
     #[error("the stored bytes with the digest {0} are damaged and are not used")]
     Rotten(Digest),
-    /// Bytes that are not stored, or not any more.
+    /// The bytes are not stored, or no longer stored.
     #[error("no bytes with the digest {0} are stored")]
     NoContent(Digest),
     /// The operating system failed.
     #[error("{path}: {source}")]
     File {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The database failed.
     #[error("the database failed: {0}")]
     Database(#[source] rusqlite::Error),
-    /// The disk would not say that it holds what was written; the store takes nothing more until it is
-    /// opened again.
+    /// The disk did not confirm a write. The store accepts nothing more until it is opened again.
     #[error("the disk failed, and what was written last may be lost: {0}; start the gateway again")]
     Unknown(String),
 }
@@ -75,12 +73,12 @@ impl StoreError {
         }
     }
 
-    /// Whether bytes that were stored cannot be had any more.
+    /// Whether stored bytes are damaged or missing.
     pub fn is_rotten(&self) -> bool {
         matches!(self, Self::Rotten(_) | Self::NoContent(_))
     }
 
-    /// Whether it is for want of room, which may pass.
+    /// Whether the disk is full, which may be temporary.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full)
     }

@@ -1,4 +1,4 @@
-//! Bytes on their way into a store.
+//! Receives contents into a store.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 use super::contents::{Contents, Held};
 use super::error::StoreError;
 
-/// Bytes that are written one after the other, and named when they are whole. Dropped before, they leave
-/// nothing.
+/// Contents that are being received; their digest is known at the end. Dropping it earlier deletes the received
+/// part.
 #[derive(Debug)]
 pub struct Incoming {
     contents: Arc<Contents>,
@@ -35,17 +35,17 @@ impl Incoming {
         Self { contents, digest: Sha256::new(), length: 0, memory: Vec::new(), file: None }
     }
 
-    /// How many came.
+    /// Number of bytes received so far.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Whether they are in memory so far: then their end waits for no disk.
+    /// Whether the contents are in memory so far; [`Incoming::end`] then does not wait for the disk.
     pub fn is_in_memory(&self) -> bool {
         self.file.is_none()
     }
 
-    /// Takes more.
+    /// Appends bytes.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.digest.update(bytes);
         self.length += bytes.len() as u64;
@@ -59,7 +59,7 @@ impl Incoming {
         self.write(bytes)
     }
 
-    /// Names them and holds them: they can be read from now on.
+    /// Completes the contents and holds them; they are readable from now on.
     pub fn end(mut self) -> Result<Held, StoreError> {
         let digest = Digest(std::mem::take(&mut self.digest).finalize().into());
         let content = Content { digest, length: self.length };
@@ -99,7 +99,7 @@ impl Write for Incoming {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // It is not there any more if it was renamed.
+        // After a rename the file no longer exists.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! Subscriptions.
+//! Rows of subscriptions.
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,14 @@
-//! What a gateway keeps: the rows of what was decided in an SQLite file, and the bytes that belong to it by
-//! their digest, the large ones in files beside it.
+//! Persistent state of a gateway: the rows of the decided state in an SQLite file, and contents by digest. Large
+//! contents are in files beside the database.
 //!
-//! - A [commit](Store::commit) happens whole or not at all, also when the disk is full, and is seen by every
-//!   [`Reader`] at once. It outlives the process; a power cut only once a [sync](Store::sync) has ended that
-//!   began after it. So many commits wait for the disk together.
-//! - Bytes can be read from the moment in which they are [held](Store::hold). A step that needs bytes which
-//!   are neither held nor stored is refused.
-//! - Bytes are compared with their digest whenever they are read from the disk: damaged ones are an error, never
-//!   bytes.
-//! - One process at a time has the directory, and nobody but its owner reads it (R-B37, 4.3).
+//! - A [commit](Store::commit) is atomic even when the disk is full, and is visible to every [`Reader`] at once.
+//!   It survives the end of the process. It survives a power failure only once a [sync](Store::sync) that began
+//!   after it has completed. Several commits can thus share one sync.
+//! - Contents are readable as soon as they are [held](Store::hold). A step that needs contents that are neither
+//!   held nor stored is refused.
+//! - Contents are verified against their digest whenever they are read from the disk. Damaged contents are an
+//!   error and are never returned.
+//! - One process at a time uses the directory, and only its owner can read it (R-B37, 4.3).
 
 mod attempts;
 mod changes;
@@ -56,7 +56,7 @@ use recent::Recent;
 use reserve::Reserve;
 use sweep::Sweep;
 
-/// What a gateway keeps.
+/// Persistent state of a gateway.
 #[derive(Debug)]
 pub struct Store {
     writer: Mutex<Writer>,
@@ -64,10 +64,10 @@ pub struct Store {
     contents: Arc<Contents>,
     recent: Arc<Recent>,
     quota: Quota,
-    /// Where commits are until they are carried over. SQLite keeps the file as long as it is open.
+    /// Write-ahead log of the database. SQLite keeps the file as long as it is open.
     log: File,
     reserve: Reserve,
-    /// The disk would not say that it holds what was committed.
+    /// Whether the disk failed to confirm that it holds the commits.
     is_unsure: AtomicBool,
     _place: Place,
 }
@@ -75,13 +75,13 @@ pub struct Store {
 #[derive(Debug)]
 struct Writer {
     connection: Connection,
-    /// Bytes that are stored of addresses.
+    /// Total size of the stored representations, in bytes.
     total: i64,
     sweep: Sweep,
 }
 
 impl Store {
-    /// Opens the store of a directory, or makes one, with what it has to go on from.
+    /// Opens or creates the store of a directory; also returns its rows.
     pub fn open(directory: &Path, quota: Quota) -> Result<(Self, Rows), StoreError> {
         let place = Place::take(directory)?;
         let file = place.database();
@@ -113,36 +113,36 @@ impl Store {
         Ok((store, rows))
     }
 
-    /// What there is to go on from.
+    /// Reads the rows from which the interceptor is restored.
     pub fn rows(&self) -> Result<Rows, StoreError> {
         rows(&self.writer().connection)
     }
 
-    /// One that reads what was committed last, also while others write.
+    /// Returns a reader of the last commit, which works also during writes.
     pub fn reader(&self) -> Reader {
         self.readers.reader()
     }
 
-    /// Takes in bytes that a step is going to need.
+    /// Stores bytes that a later step needs.
     pub fn hold(&self, bytes: &[u8]) -> Result<Held, StoreError> {
         let mut incoming = self.incoming();
         incoming.take(bytes)?;
         incoming.end()
     }
 
-    /// Takes in bytes as they come.
+    /// Starts to receive contents.
     pub fn incoming(&self) -> Incoming {
         Incoming::begin(Arc::clone(&self.contents))
     }
 
-    /// Makes all changes of steps, in their order, with the bytes that they need, and waits for the disk if
-    /// one of them has to outlive a power cut.
+    /// Applies steps with the contents that they need, in order. Waits for the disk if one of the steps must
+    /// survive a power failure.
     pub fn apply(&self, steps: &[Step]) -> Result<(), StoreError> {
         self.commit(steps)?;
         if steps.iter().any(|step| step.is_durable) { self.sync() } else { Ok(()) }
     }
 
-    /// Makes all changes of steps, and does not wait for the disk.
+    /// Applies steps without waiting for the disk.
     pub fn commit(&self, steps: &[Step]) -> Result<(), StoreError> {
         self.sure()?;
         if steps.iter().all(|step| step.changes.is_empty()) {
@@ -162,31 +162,32 @@ impl Store {
         let kept = quota::keep(&transaction, now, self.quota)?;
         now += kept;
         let committed = transaction.commit();
-        // Whatever became of it.
+        // Invalidated whether or not the commit succeeded.
         self.recent.follow(steps);
         if kept != 0 {
             self.recent.forget_representations();
         }
         committed?;
         *total = now;
-        // While nobody else can sweep.
+        // While the lock prevents a sweep.
         self.contents.stored(changes::contents(steps));
         Ok(())
     }
 
-    /// Waits until the disk holds what was committed before.
+    /// Waits until the disk holds all earlier commits.
     pub fn sync(&self) -> Result<(), StoreError> {
         self.sure()?;
         self.log.sync_data().map_err(|error| {
-            // What the system could not write it has forgotten by now: asking again tells nothing.
+            // The operating system discards pages that it could not write, so a second sync would falsely
+            // succeed.
             self.is_unsure.store(true, Ordering::Relaxed);
             StoreError::Unknown(error.to_string())
         })
     }
 
-    /// Lets go of bytes that nothing needs, some at a time; their files are then to be [removed](Self::remove).
-    /// `needed` are those that are needed though no address has them; nobody may commit between asking for them
-    /// and this.
+    /// Deletes a batch of contents that are not needed; their files must then be [removed](Self::remove).
+    /// `needed` has the contents that are needed without a representation. No commit may happen between its
+    /// computation and this call.
     pub fn sweep(&self, needed: &HashSet<Digest>) -> Result<Swept, StoreError> {
         self.sure()?;
         let mut writer = self.writer();
@@ -200,14 +201,13 @@ impl Store {
         Ok(swept)
     }
 
-    /// Removes the files of what was swept, once the disk holds that nothing needs them; whether there is more
-    /// to sweep.
+    /// Removes the files of swept contents once the disk holds the sweep; returns whether there is more to sweep.
     pub fn remove(&self, Swept { files, has_more }: Swept) -> Result<bool, StoreError> {
         if !files.is_empty() {
             self.sync()?;
             let writer = self.writer();
             for digest in &files {
-                // Meanwhile a step may have come that needs it.
+                // A step may need the contents again since the sweep.
                 if !is_in_file(&writer.connection, digest)? {
                     self.contents.forget_file(digest)?;
                 }
@@ -216,12 +216,12 @@ impl Store {
         Ok(has_more)
     }
 
-    /// Takes the digests whose bytes were found damaged or missing since the last time.
+    /// Returns and clears the digests whose contents were found damaged or missing.
     pub fn take_damaged(&self) -> HashSet<Digest> {
         self.contents.take_damaged()
     }
 
-    /// Forgets damaged bytes, so that what has the same digest can be stored again.
+    /// Deletes damaged contents, so that intact ones with the same digest can be stored.
     pub fn forget_damaged(&self, digests: &HashSet<Digest>) -> Result<(), StoreError> {
         let mut writer = self.writer();
         let transaction =
@@ -234,21 +234,21 @@ impl Store {
         Ok(())
     }
 
-    /// Whether so many bytes are held, or were and nobody has let go of them, that a sweep is due.
+    /// Whether so many contents are held, or were released unused, that a sweep is due.
     pub fn is_crowded(&self) -> bool {
         self.contents.is_crowded()
     }
 
-    /// Carries what was committed over into the database itself, so that the log does not grow on. Takes its
-    /// time, and nobody waits for it.
+    /// Checkpoints the write-ahead log, so that it does not grow without limit. Takes time, but does not block
+    /// others.
     pub fn carry_over(&self) -> Result<(), StoreError> {
         let connection = schema::connect(&self.readers.database)?;
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         Ok(())
     }
 
-    /// Makes room on a full disk: carries over what was committed, and gives the log's room back. What is
-    /// [swept](Self::sweep) then gives back more.
+    /// Frees space on a full disk: checkpoints and truncates the log. A following [sweep](Self::sweep) frees
+    /// more.
     pub fn make_room(&self) -> Result<(), StoreError> {
         self.reserve.release();
         let connection = schema::connect(&self.readers.database)?;
@@ -256,12 +256,12 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps some room back for the next time, if there is any.
+    /// Reserves some space for the next full disk, if there is any.
     pub fn keep_room(&self) {
         self.reserve.keep();
     }
 
-    /// Bounds the database, as a full disk does.
+    /// Limits the size of the database to simulate a full disk.
     #[cfg(test)]
     pub(crate) fn bound(&self, pages: u32) {
         let writer = self.writer();
@@ -276,7 +276,7 @@ impl Store {
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
-        // A transaction that was not committed is rolled back with whoever panicked.
+        // After a panic the open transaction was rolled back.
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -295,13 +295,13 @@ fn rows(connection: &Connection) -> Result<Rows, StoreError> {
     })
 }
 
-/// Whether a file is one that the database knows.
+/// Whether the database knows a file.
 fn is_in_file(connection: &Connection, digest: &Digest) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE digest = ?1 AND bytes IS NULL)";
     Ok(connection.prepare_cached(sql)?.query_row([digest.0], |row| row.get(0))?)
 }
 
-/// Forgets addresses whose bytes were in a file that somebody took away: they are fetched again.
+/// Deletes representations whose file is missing; they are fetched again.
 fn forget_lost(connection: &mut Connection, contents: &Contents) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     {

@@ -1,4 +1,4 @@
-//! What newsreaders ask and change.
+//! Rows of newsreader accounts, their stored responses and their changes.
 
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::newsreader::{
@@ -97,7 +97,7 @@ fn accounts(connection: &Connection) -> Result<Vec<Account>, StoreError> {
         let mut row = Columns::of(row);
         let (partition, interface) = (row.partition()?, row.parsed()?);
         let base = row.location()?;
-        // They are secrets: what is wrong with them is not told.
+        // These columns contain secrets, so errors do not quote them.
         let secret = |what| damaged(what, "a text");
         let sign_in: String = row.get()?;
         let sign_in = SignIn::of_text(&sign_in).ok_or_else(|| secret("a way to sign in"))?;

@@ -1,4 +1,4 @@
-//! The data directory of a gateway: for its owner only, and for one process at a time.
+//! The data directory of a gateway: accessible to its owner only, and locked by one process at a time.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use feedsync_store::owned;
 
 use super::error::StoreError;
 
-/// The database.
+/// Name of the database.
 pub(super) const DATABASE: &str = "gateway.db";
 
-/// What the process that uses the directory holds locked.
+/// Name of the lock file of the process that uses the directory.
 const LOCK: &str = "gateway.lock";
 
-/// Where large contents are.
+/// Name of the directory of large contents.
 pub(super) const CONTENTS: &str = "contents";
 
-/// What is kept back for a full disk.
+/// Name of the file that reserves space for a full disk.
 const RESERVE: &str = "reserve";
 
-/// A directory that is ours as long as this lives.
+/// A locked data directory; dropping it releases the lock.
 #[derive(Debug)]
 pub(super) struct Place {
     directory: PathBuf,
@@ -27,14 +27,14 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Takes a directory, and makes what is not there.
+    /// Locks a directory, and creates it if necessary.
     pub(super) fn take(directory: &Path) -> Result<Self, StoreError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| StoreError::file(&path, source)
         };
         owned::make_directory(directory).map_err(failed(directory))?;
-        // A process may go to another directory.
+        // The process may change its working directory.
         let directory = directory.canonicalize().map_err(failed(directory))?;
         let lock = directory.join(LOCK);
         let file = owned::make_file(&lock).map_err(failed(&lock))?;
@@ -54,7 +54,7 @@ impl Place {
         self.directory.join(DATABASE)
     }
 
-    /// Where the database writes first.
+    /// Path of the write-ahead log.
     pub(super) fn log(&self) -> PathBuf {
         self.directory.join(format!("{DATABASE}-wal"))
     }

@@ -1,14 +1,14 @@
-//! How much is stored of addresses at most.
+//! Limit on the size of the stored representations.
 //!
-//! What goes first is what feeds lead to, the least recently fetched before the others; then members, then
-//! feeds. Whatever was edited and has not left stays, as do errors: they are not counted. An address of which
-//! nothing is stored any more is fetched again with the next round.
+//! Resources that feeds link to are deleted first, the least recently fetched ones before others; then members,
+//! then feeds. Pending edits and errors stay and do not count. A deleted representation is fetched again in the
+//! next round.
 
 use rusqlite::{Connection, params};
 
 use super::error::StoreError;
 
-/// How many bytes are stored of addresses at most.
+/// Maximum total size of the stored representations, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota(pub u64);
 
@@ -19,11 +19,11 @@ impl Default for Quota {
     }
 }
 
-/// What is looked at at once.
+/// Number of rows that are examined at once.
 const PORTION: i64 = 256;
 
-/// Makes room, a little more than is needed, so that not everything that comes has to make room for itself.
-/// By how much what is stored has grown.
+/// Deletes representations until the total is below the limit. It frees a little more than necessary, so that not
+/// every new representation causes deletions. Returns the growth of the stored representations, in bytes.
 pub(super) fn keep(
     connection: &Connection,
     total: i64,
@@ -64,7 +64,7 @@ fn least_needed(connection: &Connection) -> Result<Vec<(i64, i64)>, StoreError> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many bytes are stored of addresses.
+/// Total size of the stored representations, in bytes.
 pub(super) fn total(connection: &Connection) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(sum(length), 0) FROM representation";
     Ok(connection.query_row(sql, [], |row| row.get(0))?)

@@ -1,4 +1,4 @@
-//! Connections that read, for as many as want to. Who finds what is wanted in memory needs none.
+//! Pool of read-only connections. Reads that the cache can answer need no connection.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use super::error::StoreError;
 use super::recent::Recent;
 use super::{representations, schema};
 
-/// Connections that are kept for later.
+/// Maximum number of idle connections in the pool.
 const KEPT: usize = 16;
 
-/// The connections that nobody uses now.
+/// Idle connections.
 #[derive(Debug)]
 pub(super) struct Readers {
     pub(super) database: PathBuf,
@@ -26,11 +26,11 @@ pub(super) struct Readers {
     recent: Arc<Recent>,
 }
 
-/// Reads a store: what was committed last.
+/// Reads the last commit of a store.
 #[derive(Debug)]
 pub struct Reader {
     readers: Arc<Readers>,
-    /// There from the first time on that it is needed until it is given back.
+    /// Taken from the pool for the first query, and returned when the reader is dropped.
     connection: RefCell<Option<Connection>>,
 }
 
@@ -54,7 +54,7 @@ impl Readers {
 }
 
 impl Reader {
-    /// Bytes, to be read piece by piece where they are many.
+    /// Opens contents; large ones are read in pieces.
     pub fn open(&self, content: &Content) -> Result<Opened, StoreError> {
         let recent = &self.readers.recent;
         if let Some(bytes) = recent.content(&content.digest) {
@@ -68,7 +68,7 @@ impl Reader {
         Ok(opened)
     }
 
-    /// Addresses of which these bytes are stored.
+    /// Returns the addresses whose representations have these contents.
     pub fn addresses_of(&self, digest: &Digest) -> Result<Vec<(Partition, Location)>, StoreError> {
         self.with(|connection| representations::addresses_of(connection, digest))
     }

@@ -1,7 +1,7 @@
-//! What was read last, in memory, as long as it is what is stored.
+//! Cache of recently read data that agrees with the store.
 //!
-//! What is stored of addresses is let go of with the commit that changes it, before anybody hears of that commit;
-//! what was read before a commit is not kept after it. Bytes are known by their digest and never change.
+//! Entries of changed addresses are invalidated with the commit that changes them, before the commit is reported.
+//! Data that was read before a commit is not cached after it. Contents never change under their digest.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,19 +14,19 @@ use quick_cache::sync::Cache;
 
 use super::error::StoreError;
 
-/// Bytes of what addresses are, of what is stored of them, and of contents, at most.
+/// Maximum sizes of the caches of resources, representations and contents, in bytes.
 const ROOM: [u64; 3] = [2 << 20, 4 << 20, 8 << 20];
 
-/// About so many bytes takes anything beside what is counted.
+/// Estimated overhead of a cache entry, in bytes.
 const OVERHEAD: u64 = 256;
 
-/// What was read last.
+/// Caches of recently read data.
 #[derive(Debug)]
 pub(super) struct Recent {
     resources: Cache<Location, Vec<Resource>, Weight>,
     representations: Cache<(Partition, Location), Option<Representation>, Weight>,
     contents: Cache<Digest, Bytes, Weight>,
-    /// How often what was kept was let go of.
+    /// Number of invalidations.
     changes: Mutex<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Recent {
         }
     }
 
-    /// What an address is.
+    /// Returns the roles of an address.
     pub(super) fn resources(
         &self,
         location: &Location,
@@ -59,7 +59,7 @@ impl Recent {
         Ok(found)
     }
 
-    /// What is stored of an address.
+    /// Returns the stored representation of an address.
     pub(super) fn representation(
         &self,
         partition: Partition,
@@ -79,17 +79,17 @@ impl Recent {
         Ok(found)
     }
 
-    /// Bytes that were read before.
+    /// Returns cached contents.
     pub(super) fn content(&self, digest: &Digest) -> Option<Bytes> {
         self.contents.get(digest)
     }
 
-    /// Keeps bytes.
+    /// Caches contents.
     pub(super) fn keep(&self, digest: Digest, bytes: Bytes) {
         self.contents.insert(digest, bytes);
     }
 
-    /// Lets go of what steps change; for who commits them.
+    /// Invalidates the data that committed steps change.
     pub(super) fn follow(&self, steps: &[Step]) {
         let mut changes = self.changes();
         *changes += 1;
@@ -112,13 +112,13 @@ impl Recent {
         }
     }
 
-    /// Lets go of all that is stored of addresses.
+    /// Invalidates all representations.
     pub(super) fn forget_representations(&self) {
         *self.changes() += 1;
         self.representations.clear();
     }
 
-    /// Lets go of all bytes.
+    /// Invalidates all contents.
     pub(super) fn forget_contents(&self) {
         self.contents.clear();
     }
@@ -136,7 +136,7 @@ where
     Cache::with_weighter(items, room, Weight)
 }
 
-/// About how many bytes something takes.
+/// Estimates the size of cache entries.
 #[derive(Debug, Clone)]
 struct Weight;
 

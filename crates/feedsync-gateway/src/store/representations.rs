@@ -1,6 +1,6 @@
-//! What is stored of addresses, and what they are to feeds.
+//! Stored representations of addresses, and the roles of addresses in feeds.
 //!
-//! Whoever takes away or puts learns by how much what is stored has grown or shrunk.
+//! Functions that write or delete return the growth of the stored representations, in bytes.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub(super) fn get(
     }))
 }
 
-/// Addresses of which these bytes are stored.
+/// Returns the addresses whose representations have these contents.
 pub(super) fn addresses_of(
     connection: &Connection,
     digest: &Digest,
@@ -99,7 +99,7 @@ pub(super) fn addresses_of(
     Ok(addresses)
 }
 
-/// What an address is, for all who subscribed to a feed that it belongs to.
+/// Returns the roles of an address in all subscribed feeds that it belongs to.
 pub(super) fn resources(
     connection: &Connection,
     location: &Location,
@@ -120,8 +120,9 @@ pub(super) fn resources(
     Ok(resources)
 }
 
-/// Has this belong to a feed, and if it is all of it, nothing else. What did belong to it and does not is
-/// forgotten, unless it belongs to another feed of these people or was edited.
+/// Records the resources that belong to a feed; if the list is complete, all others are removed. The
+/// representation of a removed resource is deleted, unless it belongs to another feed of the partition or was
+/// edited.
 pub(super) fn generation(
     connection: &Connection,
     (partition, feed): (Partition, &Location),
@@ -173,7 +174,7 @@ pub(super) fn generation(
     Ok(grown)
 }
 
-/// Forgets whatever is stored for these people.
+/// Deletes everything that is stored for a partition.
 pub(super) fn forgotten(connection: &Connection, partition: Partition) -> Result<i64, StoreError> {
     let mut shrunk = 0;
     let sql = "DELETE FROM representation WHERE partition = ?1 RETURNING length";
@@ -193,7 +194,7 @@ pub(super) fn forgotten(connection: &Connection, partition: Partition) -> Result
     Ok(-shrunk)
 }
 
-/// Role, entry, and the generation in which it was first seen.
+/// Role, entry, and the generation in which the resource was first seen.
 type Known = (i64, Option<String>, i64);
 
 fn belongings(connection: &Connection, feed: i64) -> Result<BTreeMap<String, Known>, StoreError> {
@@ -204,7 +205,7 @@ fn belongings(connection: &Connection, feed: i64) -> Result<BTreeMap<String, Kno
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether an address belongs to a feed of these people, or was edited by them.
+/// Whether an address belongs to a feed of the partition, or has a pending edit in it.
 fn is_kept(
     connection: &Connection,
     partition: Partition,
@@ -217,7 +218,7 @@ fn is_kept(
     Ok(connection.prepare_cached(sql)?.query_row(row, |row| row.get(0))?)
 }
 
-/// The higher, the later it goes when there is too much.
+/// Rank of a role: higher ranks are deleted later when the quota is exceeded.
 fn role_out(role: Role) -> i64 {
     match role {
         Role::Unknown => 0,

@@ -1,4 +1,4 @@
-//! Room that is kept back: on a full disk not even what frees room could be written.
+//! Reserved disk space: on a full disk, even operations that free space need some to write.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use feedsync_store::owned;
 
-/// How much.
+/// Size of the reserve, in bytes.
 const LENGTH: usize = 1 << 20;
 
-/// A file of nothing, that is removed when its room is needed.
+/// A file without meaning, which is removed when its space is needed.
 #[derive(Debug)]
 pub(super) struct Reserve(PathBuf);
 
@@ -18,7 +18,7 @@ impl Reserve {
         Self(path)
     }
 
-    /// Keeps room back, unless it is. On a full disk there is none.
+    /// Reserves the space, unless it is reserved or the disk is full.
     pub(super) fn keep(&self) {
         if fs::metadata(&self.0).is_ok_and(|file| file.len() == LENGTH as u64) {
             return;
@@ -30,7 +30,7 @@ impl Reserve {
         }
     }
 
-    /// Gives the room back.
+    /// Releases the reserved space.
     pub(super) fn release(&self) {
         match fs::remove_file(&self.0) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -7,10 +7,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::error::StoreError;
 
-/// "fsgw": tells a store of ours from any other database.
+/// "fsgw": distinguishes this database from those of other programs.
 const APPLICATION_ID: i64 = 0x6673_6777;
 
-/// Each brings the schema to the next version; the newest is the last.
+/// Migrations, each to the next version of the schema; the newest is last.
 const MIGRATIONS: [&str; 4] = [
     include_str!("schema.sql"),
     include_str!("newsreaders.sql"),
@@ -18,11 +18,11 @@ const MIGRATIONS: [&str; 4] = [
     include_str!("failures.sql"),
 ];
 
-/// Nobody else writes, but a reader may be in the way for a moment when the log is carried over.
+/// Timeout for locks. There is no other writer, but a reader may briefly block a checkpoint of the log.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A connection that writes. A commit survives the end of the process; a power cut only once the log was
-/// synchronised.
+/// Opens a connection for writing. A commit survives the end of the process; it survives a power failure only
+/// after the log was synchronised.
 pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(
         file,
@@ -46,14 +46,14 @@ pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
     }
 }
 
-/// A connection that only reads.
+/// Opens a read-only connection.
 pub(super) fn connect_reader(file: &Path) -> Result<Connection, StoreError> {
     let connection = connect(file)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -2000;")?;
     Ok(connection)
 }
 
-/// Brings the schema up to date; refuses what is not a store of ours, or newer than this program.
+/// Migrates the schema to the current version. Refuses databases of other programs and of newer versions.
 pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
     let foreign = || StoreError::Foreign { path: file.to_owned() };
     let pragma = |name| connection.query_row(name, [], |row| row.get::<_, i64>(0));

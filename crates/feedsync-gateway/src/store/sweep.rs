@@ -1,7 +1,7 @@
-//! Bytes that nothing needs any more.
+//! Deletes contents that are no longer needed.
 //!
-//! A file is removed once the disk holds that nothing needs it: after a power cut an older state may be there
-//! again, which needs it.
+//! A file is removed only after the disk holds the transaction that made it unnecessary. After a power failure an
+//! older state may be restored that needs the file.
 
 use std::collections::HashSet;
 
@@ -11,27 +11,27 @@ use rusqlite::Connection;
 use super::contents::Contents;
 use super::error::StoreError;
 
-/// Digests that are looked at in one transaction.
+/// Number of digests that are examined in one transaction.
 const PORTION: i64 = 64;
 
-/// Where a sweep goes on.
+/// Position at which the next batch of a sweep starts.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     after: Vec<u8>,
 }
 
-/// What a portion came to.
+/// Result of a batch.
 #[derive(Debug)]
 #[must_use]
 pub struct Swept {
-    /// Files that are removed once the disk holds the transaction.
+    /// Files to remove once the disk holds the transaction.
     pub(super) files: Vec<Digest>,
-    /// Whether there is more to look at.
+    /// Whether there are more digests to examine.
     pub(super) has_more: bool,
 }
 
 impl Sweep {
-    /// Looks at what was let go of, a portion at a time; in a transaction.
+    /// Examines a batch of unreferenced digests within a transaction.
     pub(super) fn portion(
         &mut self,
         connection: &Connection,
@@ -44,7 +44,7 @@ impl Sweep {
         let loose: Vec<Digest> = loose.collect::<rusqlite::Result<_>>()?;
         let mut files = Vec::new();
         for digest in &loose {
-            // It may still be let go of without anybody saying so.
+            // The holder may later release it without another trigger, so it stays in the table.
             if needed.contains(digest) || contents.is_held(digest) {
                 continue;
             }

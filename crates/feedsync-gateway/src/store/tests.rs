@@ -1,4 +1,4 @@
-//! What a full disk and a failing one do to a store.
+//! Tests of a store on a full disk and on a failing one.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ fn at(number: u64) -> Location {
     format!("http://example.org/{number}").parse().unwrap()
 }
 
-/// Edits with their bodies, and what is stored of as many addresses.
+/// Edits with their bodies, and representations of as many addresses.
 fn many(store: &Store, from: u64) -> (Vec<Held>, Step) {
     let numbers = from..from + 20;
     let held = |number: u64| store.hold(&[&number.to_be_bytes()[..], &[1; 3_000]].concat());
@@ -113,7 +113,7 @@ fn on_a_full_disk_a_step_is_there_whole_or_not_at_all_and_the_store_goes_on() {
 }
 
 #[test]
-fn a_disk_that_failed_is_not_believed_again() {
+fn store_refuses_writes_after_a_failed_sync() {
     let directory = TempDir::new().unwrap();
     let (store, _) = Store::open(directory.path(), Quota::default()).unwrap();
     store.is_unsure.store(true, Ordering::Relaxed);

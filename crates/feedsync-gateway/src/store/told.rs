@@ -1,5 +1,5 @@
-//! Errors that stand, edits that show until their feed does, addresses that members have got, whether the
-//! network is used, and the next places.
+//! Rows of open errors, edits that are shown until their feed contains them, addresses that members were given,
+//! the network policy, and the counters.
 
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::event::{ErrorId, Interaction, SyncError};

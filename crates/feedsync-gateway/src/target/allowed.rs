@@ -8,8 +8,8 @@ use url::Host;
 use crate::target::Access;
 use crate::target::authority::{Authority, AuthorityError, host_and_port};
 
-/// `HOST`, `HOST:PORT`, `*.example.org`, `*` for all; without a port the usual ones of `http` and `https`,
-/// and for `*` any. Only a host that is named itself may be a private one.
+/// Pattern of allowed authorities: `HOST`, `HOST:PORT`, `*.example.org`, or `*` for all. The default ports are
+/// those of `http` and `https`, and any for `*`. Only a host that is named itself may be private.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
     hosts: Hosts,
@@ -19,16 +19,16 @@ pub struct Allowed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Hosts {
     All,
-    /// With the dot before it.
+    /// Suffix including the leading dot.
     Below(String),
     One(Host),
 }
 
-/// The port of tunnels that nobody named.
+/// Default port of tunnels.
 const TUNNEL: u16 = 443;
 
 impl Allowed {
-    /// How an authority may be reached by requests, if it may.
+    /// Returns the access of requests to an authority, if allowed.
     pub(crate) fn access(&self, authority: &Authority) -> Option<Access> {
         let usual = match self.hosts {
             Hosts::All => true,
@@ -38,7 +38,7 @@ impl Allowed {
         self.matching(authority).filter(|_| port)
     }
 
-    /// How an authority may be reached by a tunnel, if it may.
+    /// Returns the access of tunnels to an authority, if allowed.
     pub(crate) fn tunnel(&self, authority: &Authority) -> Option<Access> {
         self.matching(authority).filter(|_| self.port.unwrap_or(TUNNEL) == authority.port())
     }
@@ -59,7 +59,7 @@ impl FromStr for Allowed {
     type Err = AuthorityError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A star is no part of a name, so that it is taken off before the rest is read.
+        // A star is not valid in a host, so it is removed before the rest is parsed.
         let starred = text.strip_prefix('*');
         let (hosts, port) = match starred {
             None => {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn invalid_patterns_are_rejected() {
         for text in
             ["", "*example.org", "a*", "*.", "*.*", "http://a", "a/b", "*:x", "*.10.0.0.1", "a@b"]
         {

@@ -1,4 +1,4 @@
-//! A host and a port, in one spelling.
+//! A host and a port, in normalised form.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,15 +7,15 @@ use std::str::FromStr;
 use feedsync_offline::location::Location;
 use url::Host;
 
-/// A host and a port: what a connection is made to. Names are in lower case and in ASCII, so that two
-/// spellings of one authority are one.
+/// A host and a port: the peer of a connection. Names are in lower case and in ASCII, so that two spellings of
+/// one authority are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Authority {
     host: Host,
     port: u16,
 }
 
-/// A text that is no authority.
+/// Error for a text that is not an authority.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a host, or a host and a port such as example.org:8080 or [::1]:8080")]
 pub struct AuthorityError(pub(crate) String);
@@ -23,18 +23,18 @@ pub struct AuthorityError(pub(crate) String);
 impl Authority {
     /// The authority of an address.
     pub fn of(location: &Location) -> Self {
-        // A location is an http or https URL, which has a host and a port; without one nothing is reached.
+        // A location is an http or https URL with a host and a port; without one, nothing is reached.
         let (host, port) = location.host_and_port().unwrap_or((Host::Domain(""), 0));
         Self { host: host.to_owned(), port }
     }
 
-    /// A host with the port, or else with the one given here.
+    /// Parses a host with an optional port; the default is `otherwise`.
     pub fn parse(text: &str, otherwise: u16) -> Result<Self, AuthorityError> {
         let (host, port) = host_and_port(text)?;
         Ok(Self { host, port: port.unwrap_or(otherwise) })
     }
 
-    /// The host, which is a name or an address.
+    /// The host: a name or an IP address.
     pub fn host(&self) -> &Host {
         &self.host
     }
@@ -44,7 +44,7 @@ impl Authority {
         self.port
     }
 
-    /// Its address, if it is not a name.
+    /// The IP address, unless the host is a name.
     pub fn ip(&self) -> Option<IpAddr> {
         match self.host {
             Host::Domain(_) => None,
@@ -53,7 +53,7 @@ impl Authority {
         }
     }
 
-    /// Whether it stands for this machine, as far as its text tells (RFC 6761 6.3).
+    /// Whether the authority names this machine, judged by its text alone (RFC 6761 6.3).
     pub fn is_loopback(&self) -> bool {
         match &self.host {
             Host::Domain(name) => is_localhost(name),
@@ -67,7 +67,7 @@ fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// A host and its port, if it has one. Nothing else may stand there: no user, no path.
+/// Parses a host and an optional port, without a user or a path.
 pub(crate) fn host_and_port(text: &str) -> Result<(Host, Option<u16>), AuthorityError> {
     let error = || AuthorityError(text.to_owned());
     let in_brackets = text.starts_with('[');
@@ -89,7 +89,7 @@ pub(crate) fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Authority
     if host.is_empty() || (!in_brackets && !host.bytes().all(plain)) {
         return Err(error());
     }
-    // As most hosts of local gateways are, and quickly told.
+    // Fast path: most hosts of local gateways have this form.
     if let Ok(address) = host.parse::<Ipv4Addr>() {
         return Ok((Host::Ipv4(address), port));
     }
@@ -105,7 +105,7 @@ impl fmt::Display for Authority {
 impl FromStr for Authority {
     type Err = AuthorityError;
 
-    /// With a port.
+    /// Parses an authority with a port.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (host, port) = host_and_port(text)?;
         Ok(Self { host, port: port.ok_or_else(|| AuthorityError(text.to_owned()))? })
@@ -124,7 +124,7 @@ mod tests {
         }
         assert_eq!(Authority::parse("example.org", 80).unwrap(), one);
         assert_eq!(Authority::of(&"http://Example.org/x".parse().unwrap()), one);
-        // Whatever spelling of a number the resolver would understand, it is known for what it is.
+        // Every notation of a number that the resolver accepts is recognised as an IP address.
         for spelling in ["127.0.0.1:80", "127.1:80", "2130706433:80", "0x7f.0.0.1:80"] {
             assert!(spelling.parse::<Authority>().unwrap().is_loopback(), "{spelling}");
         }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_authority_is_refused() {
+    fn invalid_authorities_are_rejected() {
         for text in [
             "",
             "example.org",

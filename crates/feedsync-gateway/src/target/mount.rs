@@ -6,32 +6,32 @@ use feedsync_offline::location::{Location, LocationError};
 
 use crate::target::authority::Authority;
 
-/// A name and what is found below it.
+/// A name and the base address that it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     name: MountName,
-    /// Ends with a slash.
+    /// Base address, which ends with a slash.
     base: Location,
     authority: Authority,
 }
 
-/// The first part of a path: `[a-z][a-z0-9-]{0,31}`, and none that means something else there.
+/// First segment of a path: `[a-z][a-z0-9-]{0,31}`, except names with another meaning there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountName(String);
 
-/// A text that mounts nothing.
+/// Error for a text that is not a mount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MountError {
-    /// Not `NAME=URL`.
+    /// The text is not `NAME=URL`.
     #[error("{0:?} is not NAME=URL, such as notes=https://example.org/notes/")]
     Form(String),
-    /// The name.
+    /// The name is invalid.
     #[error(
         "{0:?} is not a name for a mount: up to 32 of a-z, 0-9 and -, a letter first, and neither \
          http nor https"
     )]
     Name(String),
-    /// The address.
+    /// The address is invalid.
     #[error(transparent)]
     Address(#[from] LocationError),
     /// The address has a query, to which nothing can be appended.
@@ -40,7 +40,7 @@ pub enum MountError {
 }
 
 impl Mount {
-    /// A name for an address; a slash is added to its end unless it has one.
+    /// Creates a mount; a slash is appended to the address if it has none.
     pub fn new(name: MountName, url: &str) -> Result<Self, MountError> {
         let base: Location = url.parse()?;
         if base.as_str().contains('?') {
@@ -53,17 +53,17 @@ impl Mount {
         Ok(Self { name, authority: Authority::of(&base), base })
     }
 
-    /// Its name.
+    /// Name of the mount.
     pub fn name(&self) -> &str {
         &self.name.0
     }
 
-    /// What it stands for; the address ends with a slash.
+    /// Base address, which ends with a slash.
     pub fn base(&self) -> &Location {
         &self.base
     }
 
-    /// The authority that it makes reachable.
+    /// Authority that the mount makes reachable.
     pub(crate) fn authority(&self) -> &Authority {
         &self.authority
     }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mount_is_refused() {
+    fn invalid_mounts_are_rejected() {
         for text in
             ["notes", "=http://a/", "http=http://a/", "https=http://a/", ".well-known=http://a/"]
         {

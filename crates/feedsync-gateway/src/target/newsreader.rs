@@ -1,4 +1,4 @@
-//! A server of newsreaders: `google=https://example.org/reader/google`.
+//! A newsreader server: `google=https://example.org/reader/google`.
 
 use std::str::FromStr;
 
@@ -7,33 +7,33 @@ use feedsync_offline::newsreader::{Interface, InterfaceError};
 
 use crate::target::mount::{Mount, MountError};
 
-/// A server that newsreaders speak to, mounted below a name, and how they do.
+/// A server with a newsreader interface, mounted below a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Newsreader {
-    /// How they speak to it.
+    /// Interface of the server.
     pub interface: Interface,
-    /// Where it is, and below which name it is reached.
+    /// Address of the server, and its name at the gateway.
     pub mount: Mount,
 }
 
-/// A text that is no server of newsreaders.
+/// Error for a text that is not a newsreader server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NewsreaderError {
-    /// Not `INTERFACE=URL`.
+    /// The text is not `INTERFACE=URL`.
     #[error(
         "{0:?} is not INTERFACE=URL or NAME:INTERFACE=URL, such as google=https://example.org/reader/google"
     )]
     Form(String),
-    /// The interface.
+    /// The interface is unknown.
     #[error("{0:?} is no interface of newsreaders: {1}")]
     Interface(String, InterfaceError),
-    /// The name or the address.
+    /// The name or the address is invalid.
     #[error(transparent)]
     Mount(#[from] MountError),
 }
 
 impl Newsreader {
-    /// Whether an address is one of this server's interface.
+    /// Whether an address belongs to this server's interface.
     pub(crate) fn has(&self, location: &Location) -> bool {
         location.as_str().starts_with(self.mount.base().as_str())
     }

@@ -1,4 +1,4 @@
-//! The gateway's own addresses: requests to itself would go round for ever (RFC 9110 7.6.3).
+//! The gateway's own addresses: requests to itself would loop (RFC 9110 7.6.3).
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,19 +7,19 @@ use http::uri;
 
 use crate::target::authority::Authority;
 
-/// Where the gateway itself listens. Cheap to clone; clones are one set, which each port that is opened is
-/// added to.
+/// Addresses that the gateway listens on. Cloning is cheap; clones share one set, to which each new listener is
+/// added.
 #[derive(Debug, Clone, Default)]
 pub struct Own(Arc<RwLock<Vec<SocketAddr>>>);
 
 impl Own {
-    /// The gateway listens there too.
+    /// Adds an address that the gateway listens on.
     pub fn add(&self, address: SocketAddr) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).push(address);
     }
 
-    /// Whether an authority is the gateway's, as far as its text tells. A name that leads here is noticed
-    /// when it has been connected to.
+    /// Whether an authority is the gateway's, judged by its text. A name that resolves to the gateway is detected
+    /// after connecting.
     pub fn names(&self, authority: &Authority) -> bool {
         self.any(|own| {
             let here = own.ip().is_unspecified() || own.ip().is_loopback();
@@ -33,7 +33,7 @@ impl Own {
         })
     }
 
-    /// Whether a connection that was made leads to the gateway itself.
+    /// Whether an established connection leads to the gateway itself.
     pub(crate) fn is_end_of(&self, peer: SocketAddr, local: SocketAddr) -> bool {
         let (ip, from) = (peer.ip().to_canonical(), local.ip().to_canonical());
         self.any(|own| {
@@ -42,9 +42,9 @@ impl Own {
         })
     }
 
-    /// Whether a `Host` is a name of the gateway: a loopback name, or the very address that a connection
-    /// came to. Any other may have been pointed here by a page (DNS rebinding). The port is not looked
-    /// at, since it may have been forwarded.
+    /// Whether a `Host` is a name of the gateway: a loopback name, or the local address of the connection. A page
+    /// may have pointed any other name here (DNS rebinding). The port is not checked, since it may have been
+    /// forwarded.
     pub(crate) fn is_host(host: &uri::Authority, came_to: Option<SocketAddr>) -> bool {
         let bare = host.host().trim_start_matches('[').trim_end_matches(']');
         let reached = came_to.map(|address| address.ip().to_canonical());

@@ -1,4 +1,4 @@
-//! Which authorities are reached at all, and which of them may be private.
+//! Reachable authorities, and those that may have private addresses.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,46 +13,46 @@ use crate::target::allowed::Allowed;
 use crate::target::authority::Authority;
 use crate::target::mount::Mount;
 
-/// How an authority may be reached.
+/// Access to an authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Access {
-    /// At public addresses only: it was allowed together with others, and its name may lead anywhere.
+    /// At public addresses only: a pattern allows the authority, and its name may resolve to any address.
     Public,
-    /// At private addresses too: this very authority was mounted, subscribed or allowed.
+    /// At private addresses, too: exactly this authority is mounted, subscribed or allowed.
     Named,
 }
 
-/// The authorities that are mounted, subscribed or allowed. Cheap to clone; clones are one set, which
-/// grows and shrinks with the subscriptions.
+/// Authorities that are mounted, subscribed or allowed. Cloning is cheap; clones share one set, which follows the
+/// subscriptions.
 #[derive(Debug, Clone, Default)]
 pub struct Reachable {
     mounts: Arc<[Mount]>,
     allowed: Arc<[Allowed]>,
-    /// How many subscriptions need an authority.
+    /// Number of subscriptions that need an authority.
     subscribed: Arc<RwLock<HashMap<Authority, usize>>>,
-    /// Hubs that are reached while they run.
+    /// Hubs that are reachable while they run.
     hubs: Option<LocalHubs>,
 }
 
 impl Reachable {
-    /// What is mounted and allowed from the beginning.
+    /// Creates the set with the configured mounts and patterns.
     pub fn new(mounts: Vec<Mount>, allowed: Vec<Allowed>) -> Self {
         let (mounts, allowed) = (mounts.into(), allowed.into());
         Self { mounts, allowed, ..Self::default() }
     }
 
-    /// The same for programs of this machine, who reach hubs of this user as well.
+    /// Returns the set for programs of this machine, which also reach hubs of this user.
     pub(crate) fn of_programs(&self, hubs: Option<LocalHubs>) -> Self {
         Self { hubs, ..self.clone() }
     }
 
-    /// A subscription needs an authority.
+    /// Adds a subscription that needs an authority.
     pub fn subscribe(&self, authority: Authority) {
         let mut subscribed = self.subscribed.write().unwrap_or_else(PoisonError::into_inner);
         *subscribed.entry(authority).or_default() += 1;
     }
 
-    /// A subscription that needed an authority has ended.
+    /// Removes a subscription that needed an authority.
     pub fn unsubscribe(&self, authority: &Authority) {
         let mut subscribed = self.subscribed.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = subscribed.get_mut(authority) {
@@ -63,7 +63,7 @@ impl Reachable {
         }
     }
 
-    /// How requests may reach an authority, if they may.
+    /// Returns the access of requests to an authority, if allowed.
     pub fn access(&self, authority: &Authority) -> Option<Access> {
         if self.is_mounted(authority) {
             return Some(Access::Named);
@@ -79,10 +79,10 @@ impl Reachable {
         found
     }
 
-    /// How a tunnel may reach an authority, if it may: on port 443, and on others that were named.
+    /// Returns the access of tunnels to an authority, if allowed: on port 443, and on other named ports.
     pub fn tunnel(&self, authority: &Authority) -> Option<Access> {
-        // What is mounted or subscribed has a port of its own, so that it was named with it; of those
-        // 80 is spoken plainly, and needs no tunnel.
+        // Mounts and subscriptions have an explicit or default port, which counts as named. Port 80 is plain HTTP
+        // and needs no tunnel.
         if authority.port() != 80 && self.is_mounted(authority) {
             return Some(Access::Named);
         }
@@ -92,12 +92,12 @@ impl Reachable {
         allowed.chain(subscribed).max()
     }
 
-    /// The mount of a name.
+    /// Returns the mount with a name.
     pub(crate) fn mount(&self, name: &str) -> Option<&Mount> {
         self.mounts.iter().find(|mount| mount.name() == name)
     }
 
-    /// The mount that an address is below, the nearest if there are several.
+    /// Returns the innermost mount that contains an address.
     pub(crate) fn mount_of(&self, location: &Location) -> Option<&Mount> {
         let above = |mount: &&Mount| location.as_str().starts_with(mount.base().as_str());
         self.mounts.iter().filter(above).max_by_key(|mount| mount.base().as_str().len())
@@ -113,13 +113,13 @@ impl Reachable {
     }
 }
 
-/// How what is subscribed to may be reached. A public name may be pointed into the local network by whoever
-/// has it; an address, or a name of the local network, is what it says.
+/// Access to a subscribed authority. The owner of a public name may point it into the local network. An IP
+/// address or a local name cannot be redirected that way.
 fn subscribed(authority: &Authority) -> Access {
     if is_local(authority.host()) { Access::Named } else { Access::Public }
 }
 
-/// Whether a host is an address, or a name that only the local network knows.
+/// Whether a host is an IP address, or a name that only the local network resolves.
 pub(crate) fn is_local<S: AsRef<str>>(host: &Host<S>) -> bool {
     match host {
         Host::Ipv4(_) | Host::Ipv6(_) => true,
@@ -132,7 +132,7 @@ pub(crate) fn is_local<S: AsRef<str>>(host: &Host<S>) -> bool {
     }
 }
 
-/// Whether a host is in the local network itself: its word counts there.
+/// Whether a host is in the local network itself, and so may refer to other local hosts.
 pub(crate) fn is_near<S: AsRef<str>>(host: &Host<S>) -> bool {
     match host {
         Host::Ipv4(ip) => !is_public((*ip).into()),

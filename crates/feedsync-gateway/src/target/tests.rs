@@ -67,7 +67,7 @@ fn a_proxy_is_asked_by_the_whole_address() {
     assert_eq!(target.host(), "example.com");
     let secure = asked("https://example.com/a", "example.com").unwrap_err();
     assert_eq!(secure, TargetError::Secure("/https/example.com/a".to_owned()));
-    // The gateway's own address in this form is as good as its path.
+    // The gateway's own address in absolute form is equivalent to its path.
     let own = asked("http://localhost:5023/notes/1", "localhost:5023").unwrap();
     assert_eq!(own.location.as_str(), "https://example.org/notes/1");
 }
@@ -128,7 +128,7 @@ fn a_name_that_was_pointed_here_is_no_host() {
 }
 
 #[test]
-fn the_gateway_never_asks_itself() {
+fn requests_to_the_gateway_itself_are_refused() {
     for path in
         ["/http/127.0.0.1:5023/notes/", "/http/localhost:5023/", "/https/[::ffff:127.0.0.1]:5023/"]
     {

@@ -1,4 +1,4 @@
-//! The addresses of names, and which of them may be connected to.
+//! Resolves names, and checks which addresses may be connected to.
 
 use std::fmt;
 use std::io;
@@ -11,10 +11,10 @@ use url::Host;
 use crate::target::{Access, Authority};
 use crate::upstream::error::{NotSent, Refused, UpstreamError};
 
-/// Who knows the addresses of names.
+/// Resolver of host names.
 #[async_trait]
 pub trait Resolve: fmt::Debug + Send + Sync {
-    /// All addresses of a name, the best first.
+    /// Returns all addresses of a name, the preferred one first.
     async fn resolve(&self, name: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 }
 
@@ -29,7 +29,7 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// The addresses of an authority that may be connected to, one at least.
+/// Returns the addresses of an authority that may be connected to, at least one.
 pub(crate) async fn addresses(
     resolver: &dyn Resolve,
     authority: &Authority,

@@ -1,4 +1,4 @@
-//! Connections to origins: allowed, made in time, encrypted where the address says so.
+//! Connections to origins: checked against the permissions, with a timeout, and encrypted for `https`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,12 +18,12 @@ use crate::upstream::address::{Resolve, addresses};
 use crate::upstream::error::{NotSent, Refused, UpstreamError};
 use crate::upstream::pool::Key;
 
-/// What is read from and written to.
+/// A bidirectional byte stream.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// Makes connections.
+/// Establishes connections.
 pub(crate) struct Connector {
     addresses: Addresses,
     resolver: Arc<dyn Resolve>,
@@ -47,19 +47,19 @@ impl Connector {
         Self { addresses, resolver, tls, limits }
     }
 
-    /// How requests may reach an authority.
+    /// Returns the access of requests to an authority.
     pub(crate) fn access(&self, authority: &Authority) -> Result<Access, Refused> {
         let access = self.addresses.reachable.access(authority);
         access.ok_or_else(|| Refused::NotReachable(authority.clone()))
     }
 
-    /// How a tunnel may reach an authority.
+    /// Returns the access of tunnels to an authority.
     pub(crate) fn tunnel(&self, authority: &Authority) -> Result<Access, Refused> {
         let access = self.addresses.reachable.tunnel(authority);
         access.ok_or_else(|| Refused::NotReachable(authority.clone()))
     }
 
-    /// A connection for requests.
+    /// Opens a connection for requests.
     pub(crate) async fn open(
         &self,
         key: &Key,
@@ -82,7 +82,7 @@ impl Connector {
         }
     }
 
-    /// A connection to one of the addresses that may be connected to. Each has its share of the time.
+    /// Connects to one of the permitted addresses. Each attempt gets a share of the time limit.
     pub(crate) async fn connect(
         &self,
         authority: &Authority,
@@ -107,7 +107,7 @@ impl Connector {
         Err(failure.into())
     }
 
-    /// The connection, unless it leads back here.
+    /// Returns the connection, unless it leads to the gateway itself.
     fn checked(
         &self,
         stream: TcpStream,

@@ -1,4 +1,4 @@
-//! Why there is no answer, and whether the origin may have got the request.
+//! Errors of requests to origins, which tell whether the origin may have received the request.
 
 use std::error::Error as _;
 use std::io;
@@ -6,25 +6,24 @@ use std::io;
 use crate::face::BodyError;
 use crate::target::Authority;
 
-/// Why there is no answer.
+/// Reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum UpstreamError {
-    /// It is not allowed; nothing was sent.
+    /// The request is not allowed; nothing was sent.
     #[error(transparent)]
     Refused(#[from] Refused),
     /// Nothing of the request was sent.
     #[error(transparent)]
     NotSent(#[from] NotSent),
-    /// The request was written in part or whole: the origin may have acted on it.
+    /// The request was sent in part or whole; the origin may have acted on it.
     #[error("{authority} has not answered: {}", cause(source))]
     Broken {
         /// The origin.
         authority: Authority,
-        /// What happened to the connection.
+        /// Error of the connection.
         source: hyper::Error,
     },
-    /// The body of the request was malformed, broke off or did not come in time: the origin may have got a part
-    /// of it.
+    /// The body of the request was malformed, truncated or too slow. The origin may have received a part of it.
     #[error("{}", cause(source))]
     Request {
         /// Whether its sender was too slow.
@@ -32,26 +31,26 @@ pub enum UpstreamError {
         /// The error of the body.
         source: hyper::Error,
     },
-    /// The whole request was sent, and no answer came in time: the origin may have acted on it.
+    /// The whole request was sent, and no response arrived in time. The origin may have acted on it.
     #[error("{0} has the request and has not answered in time")]
     NoAnswer(Authority),
-    /// The origin answered in a way that could be understood in two ways.
+    /// The response was ambiguous.
     #[error("{authority} has answered wrongly: {fault}")]
     Malformed {
         /// The origin.
         authority: Authority,
-        /// What is wrong.
+        /// Description of the fault.
         fault: &'static str,
     },
 }
 
-/// What is not allowed.
+/// Reason why a request is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Nobody named the authority.
+    /// The authority is not mounted, subscribed or allowed.
     #[error("{0} is not reached through this gateway")]
     NotReachable(Authority),
-    /// A name that was not named itself leads into the local network.
+    /// A name that is not named itself resolves to a private address.
     #[error(
         "{authority} has a private address: it is reached only when it is named itself, by --allow \
          {authority}"
@@ -60,12 +59,12 @@ pub enum Refused {
         /// The authority.
         authority: Authority,
     },
-    /// The gateway itself.
+    /// The target is the gateway itself.
     #[error("{0} is the gateway itself")]
     Loop(Authority),
 }
 
-/// Why nothing of a request was sent.
+/// Reason why nothing of a request was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum NotSent {
     /// The name cannot be resolved.
@@ -73,29 +72,29 @@ pub enum NotSent {
     Resolve {
         /// The authority.
         authority: Authority,
-        /// What the resolver says.
+        /// Error of the resolver.
         source: io::Error,
     },
-    /// No connection can be made.
+    /// No connection can be established.
     #[error("{authority} cannot be reached: {source}")]
     Connect {
         /// The authority.
         authority: Authority,
-        /// What the system says of the last address that was tried.
+        /// Error of the operating system for the last address that was tried.
         source: io::Error,
     },
-    /// The connection cannot be encrypted, or not for this host.
+    /// The connection cannot be encrypted, or the certificate is not valid for this host.
     #[error("{authority} cannot be reached encrypted: {source}")]
     Encrypt {
         /// The authority.
         authority: Authority,
-        /// What is wrong.
+        /// Error of the encryption.
         source: io::Error,
     },
-    /// No connection was made in time.
+    /// No connection was established in time.
     #[error("{0} cannot be reached in time")]
     Late(Authority),
-    /// As many requests as may be are on their way already.
+    /// The maximum number of concurrent requests is reached.
     #[error("too many requests are on their way to {0} or in all")]
     Busy(Authority),
     /// The connection was closed before anything was written.
@@ -104,7 +103,7 @@ pub enum NotSent {
 }
 
 impl UpstreamError {
-    /// The fault of whichever side broke a request off that was being sent.
+    /// Classifies a failure during sending by the side that caused it.
     pub(crate) fn broken(authority: Authority, source: hyper::Error) -> Self {
         match source.source().and_then(|source| source.downcast_ref()) {
             Some(BodyError::Broken(_)) => Self::Request { is_late: false, source },
@@ -125,7 +124,7 @@ impl UpstreamError {
     }
 }
 
-/// The innermost reason, which is the one that says something.
+/// Innermost error, which has the specific reason.
 pub(crate) fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

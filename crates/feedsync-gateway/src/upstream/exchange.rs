@@ -1,4 +1,4 @@
-//! One request and its answer, over a connection that is used again if all went well.
+//! One request and its response, over a connection that is reused after success.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::upstream::pool::{Connection, Key, Place, Pool};
 use crate::upstream::sent::watched;
 use crate::upstream::signed;
 
-/// How long a connection may take to be ready again, once its answer was read.
+/// Time that a connection may take to become ready again after its response was read.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// Sends a request, and waits for the head of the final answer.
+/// Sends a request, and waits for the head of the final response.
 pub(crate) async fn exchange(
     upstream: &Upstream,
     key: Key,
@@ -38,8 +38,8 @@ pub(crate) async fn exchange(
     let is_marked = programs::is_marked(request.headers());
     let (request, wanted) = expecting(request);
     let (parts, body) = request.into_parts();
-    // A connection that was idle may be closed while it is written to. What means the same if it
-    // arrives twice is then sent again, once (RFC 9112 9.3.1).
+    // The origin may close an idle connection while the request is written. Idempotent requests without a body
+    // are then sent again, once (RFC 9112 9.3.1).
     let mut spare = (is_idempotent(&parts.method) && body.is_end_stream()).then(|| parts.clone());
     let (body, mut sent) = watched(body);
     let mut request = Request::from_parts(parts, body);
@@ -57,7 +57,8 @@ pub(crate) async fn exchange(
             Some(Ok(mut answer)) => {
                 checked(&answer, &key.authority)?;
                 let is_somebodys = asks_as_somebody | signed::strip(answer.headers_mut());
-                // A body that is never wanted waits on; the connection serves nothing else.
+                // A body that the origin never requested stays pending, so the connection cannot serve another
+                // request.
                 let reusable = !wanted.answered() && !is_somebodys;
                 let pool = Arc::clone(&upstream.pool);
                 let lease = Lease { connection, key, pool, place, reusable };
@@ -82,7 +83,7 @@ pub(crate) async fn exchange(
     }
 }
 
-/// A new connection that requests can be sent over.
+/// Opens a new connection.
 async fn open(upstream: &Upstream, key: &Key) -> Result<Connection, UpstreamError> {
     let (stream, peer) = upstream.connector.open(key).await?;
     let limits = &upstream.limits;
@@ -102,15 +103,15 @@ async fn open(upstream: &Upstream, key: &Key) -> Result<Connection, UpstreamErro
     Ok(Connection::new(sender, peer, task.abort_handle()))
 }
 
-/// What is ready in time after the request was sent. While it is sent, other bounds hold: those of the
-/// application that sends it and of the origin that reads it.
+/// Applies the response timeout, which starts when the request was sent. During sending, the limits of the
+/// application and of the origin's reading apply.
 async fn in_time<T>(
     answer: impl Future<Output = T>,
     sent: &mut oneshot::Receiver<()>,
     time: Duration,
 ) -> Option<T> {
     let late = async {
-        // Nothing is ever said; it ends when the body does. Once it has, it must not be asked again.
+        // No value is ever sent; the receiver ends with the body. It must not be polled again after that.
         if !sent.is_terminated() {
             let _ = sent.await;
         }
@@ -123,8 +124,7 @@ async fn in_time<T>(
     }
 }
 
-/// Refuses answers whose end could be seen in two places (RFC 9112 6.3), and a change of protocol that
-/// nobody asked for.
+/// Refuses responses with an ambiguous end (RFC 9112 6.3), and an unrequested change of protocol.
 fn checked(answer: &Response<Incoming>, authority: &Authority) -> Result<(), UpstreamError> {
     let malformed = |fault| Err(UpstreamError::Malformed { authority: authority.clone(), fault });
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -145,7 +145,7 @@ fn is_idempotent(method: &Method) -> bool {
     method.is_safe() || matches!(*method, Method::PUT | Method::DELETE)
 }
 
-/// A connection while its answer is read.
+/// A connection while its response is read.
 struct Lease {
     connection: Connection,
     key: Key,
@@ -155,7 +155,7 @@ struct Lease {
 }
 
 impl Lease {
-    /// The answer was read to its end: the connection can be used again as soon as it is ready.
+    /// Returns the connection to the pool, once its response was read to the end and it is ready.
     fn give_back(self) {
         let Self { mut connection, key, pool, place, reusable } = self;
         if !reusable {
@@ -173,7 +173,8 @@ impl Lease {
     }
 }
 
-/// The body of an answer. Read to its end, it gives its connection back; dropped before, it closes it.
+/// Body of a response. At its end it returns its connection to the pool; dropped earlier, it closes the
+/// connection.
 struct Leased {
     body: Paced<Incoming>,
     lease: Option<Lease>,

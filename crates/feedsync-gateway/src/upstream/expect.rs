@@ -1,8 +1,8 @@
-//! `Expect: 100-continue` (RFC 9110 10.1.1): the body waits until the origin wants it.
+//! `Expect: 100-continue` (RFC 9110 10.1.1): the body waits until the origin requests it.
 //!
-//! The application sends its body when it is asked for it, which the server does when the body is first
-//! read. So it is not read before the origin has said `100 Continue`, or has said nothing for a while,
-//! as origins do that do not know the expectation. An origin that answers at once never gets the body.
+//! The application sends its body on request, which the server triggers when the body is first read. The body is
+//! therefore not read before the origin has sent `100 Continue`. Origins that do not support the expectation send
+//! nothing; the body is then read after a timeout. An origin that responds at once never gets the body.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,15 +17,16 @@ use tokio::time::{Sleep, sleep};
 
 use crate::face::{Body, BodyError};
 
-/// How long an origin may say nothing.
+/// Time without a response after which the body is sent anyway.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Says to a waiting body that it is wanted, or by being dropped that it is not.
+/// Releases a waiting body; dropping it cancels the body.
 #[derive(Clone, Default)]
 pub(crate) struct Wanted(Arc<Mutex<Option<oneshot::Sender<()>>>>);
 
 impl Wanted {
-    /// The final answer has come. Returns whether the body waits still, and so never comes.
+    /// Records that the final response has arrived. Returns whether the body is still waiting, and so will never
+    /// be sent.
     pub(crate) fn answered(&self) -> bool {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         waiting.is_some_and(|waiting| !waiting.is_closed())
@@ -33,7 +34,7 @@ impl Wanted {
 
     fn now(&self) {
         if let Some(waiting) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // The body that waited may be gone.
+            // The waiting body may have been dropped.
             let _ = waiting.send(());
         }
     }
@@ -44,7 +45,7 @@ struct Expected {
     waits: Option<(oneshot::Receiver<()>, Pin<Box<Sleep>>)>,
 }
 
-/// The request with a body that waits, if it is one that says so.
+/// Makes the body of a request wait, if the request has this expectation.
 pub(crate) fn expecting(request: Request<Body>) -> (Request<Body>, Wanted) {
     let wanted = Wanted::default();
     let expects = request.headers().get_all(header::EXPECT).iter();
@@ -77,7 +78,7 @@ impl HttpBody for Expected {
         if let Some((told, patience)) = &mut self.waits {
             match Pin::new(told).poll(context) {
                 Poll::Ready(Ok(())) => {}
-                // Answered without it. The connection is closed when the answer was read.
+                // The origin responded without the body. The connection is closed after the response.
                 Poll::Ready(Err(_)) => {
                     self.waits = None;
                     self.body = Body::never();

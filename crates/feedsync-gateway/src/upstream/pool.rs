@@ -1,7 +1,7 @@
-//! Connections that are idle, and how many requests may be on their way.
+//! Idle connections, and the limits on concurrent requests.
 //!
-//! A request first gets its place, then takes an idle connection, and makes a new one only if there is
-//! none. So there are never more connections to an authority than places.
+//! A request first acquires its permits. It then takes an idle connection, and opens a new one only if there is
+//! none. There are thus never more connections to an authority than permits.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -17,7 +17,8 @@ use crate::face::Body;
 use crate::target::{Access, Authority};
 use crate::upstream::error::NotSent;
 
-/// What connections are alike by. What was reached because it was named is not used for others.
+/// Properties that a shared connection must match. A connection that needed a named authority is not used for
+/// other access.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) authority: Authority,
@@ -29,7 +30,7 @@ pub(crate) struct Key {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<Body>,
-    /// The other end.
+    /// Address of the peer.
     pub(crate) peer: SocketAddr,
     task: AbortHandle,
 }
@@ -46,7 +47,7 @@ impl Drop for Connection {
     }
 }
 
-/// The right of one request to be on its way.
+/// Permits of one request to be in progress.
 #[derive(Debug)]
 pub(crate) struct Place {
     _of_authority: OwnedSemaphorePermit,
@@ -71,11 +72,12 @@ impl Pool {
         }
     }
 
-    /// A place, once there is one.
+    /// Acquires the permits of a request.
     pub(crate) async fn place(&self, authority: &Authority) -> Result<Place, NotSent> {
         let busy = || NotSent::Busy(authority.clone());
         let own = self.authority(authority);
-        // Of the authority's first: who waits for a slow origin takes nothing from the others.
+        // The permit of the authority comes first, so that requests to a slow origin do not take permits from
+        // others.
         let both = async {
             let of_authority = own.acquire_owned().await.ok()?;
             let of_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
@@ -84,7 +86,7 @@ impl Pool {
         timeout(self.limits.connect_time, both).await.ok().flatten().ok_or_else(busy)
     }
 
-    /// An idle connection that is still open, the one that was used last.
+    /// Returns the most recently used idle connection that is still open.
     pub(crate) fn take(&self, key: &Key) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let connections = idle.get_mut(key)?;
@@ -97,11 +99,11 @@ impl Pool {
         None
     }
 
-    /// Keeps a connection for the next request. More than [`Limits::all_connections`] are not kept.
+    /// Keeps a connection for the next request, up to [`Limits::all_connections`] in total.
     pub(crate) fn put(self: &Arc<Self>, key: Key, connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.is_empty() {
-            // Whoever sweeps has ended with the last one.
+            // The previous sweeper ended when no connection was idle.
             tokio::spawn(Arc::clone(self).sweep());
         }
         if idle.values().map(Vec::len).sum::<usize>() < self.limits.all_connections {
@@ -109,7 +111,7 @@ impl Pool {
         }
     }
 
-    /// Closes what has been idle for too long, until nothing is idle.
+    /// Closes connections that were idle for too long, until none is idle.
     async fn sweep(self: Arc<Self>) {
         loop {
             sleep(self.limits.idle_time).await;
@@ -133,7 +135,7 @@ impl Pool {
         if let Some(known) = authorities.get(authority) {
             return Arc::clone(known);
         }
-        // Those that nobody uses are as good as new.
+        // An unused semaphore is equivalent to a new one.
         authorities.retain(|_, places| Arc::strong_count(places) > 1);
         let places = Arc::new(Semaphore::new(self.limits.origin_connections));
         authorities.insert(authority.clone(), Arc::clone(&places));

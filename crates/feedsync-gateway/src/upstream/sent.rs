@@ -1,4 +1,4 @@
-//! When a request has been sent whole: only then the time begins in which the origin must answer.
+//! Detects the end of sending a request, which starts the response timeout.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,13 +9,13 @@ use tokio::sync::oneshot;
 
 use crate::face::{Body, BodyError};
 
-/// A body that tells when it is not needed any more: at its end, or when it is dropped.
+/// A body that signals its end or its drop.
 struct Watched {
     body: Body,
     told: Option<oneshot::Sender<()>>,
 }
 
-/// A body, and what becomes ready when it was sent.
+/// Returns the body, and a receiver that becomes ready when the body was sent.
 pub(crate) fn watched(body: Body) -> (Body, oneshot::Receiver<()>) {
     let (told, sent) = oneshot::channel();
     if body.is_end_stream() {

@@ -1,6 +1,6 @@
-//! Schemes that sign a connection in, and not a request: NTLM and Negotiate (RFC 4559 6). Connections are shared
-//! here, so one that may be somebody's serves nobody else, and nobody is asked to sign one in: the rounds of such
-//! a scheme would not go over the same connection.
+//! Schemes that authenticate a connection instead of a request: NTLM and Negotiate (RFC 4559 6). The gateway
+//! shares connections between clients. A connection that may be authenticated therefore serves nobody else.
+//! Challenges of these schemes are removed, since the rounds of such a scheme would not use the same connection.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -8,11 +8,11 @@ use crate::challenge::{Challenge, field};
 
 const SCHEMES: [&str; 2] = ["NTLM", "Negotiate"];
 
-/// What is said of who asks, in an answer.
+/// Header fields of a response that concern authentication.
 const TOLD: [HeaderName; 2] =
     [header::WWW_AUTHENTICATE, HeaderName::from_static("authentication-info")];
 
-/// Whether a request signs its connection in.
+/// Whether a request authenticates its connection.
 pub(crate) fn is_signed(headers: &HeaderMap) -> bool {
     headers.get_all(header::AUTHORIZATION).iter().any(|value| {
         let text = String::from_utf8_lossy(value.as_bytes());
@@ -20,7 +20,7 @@ pub(crate) fn is_signed(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Takes challenges of these schemes out of an answer; whether there were any.
+/// Removes challenges of these schemes from a response; returns whether there were any.
 pub(crate) fn strip(headers: &mut HeaderMap) -> bool {
     let mut is_stripped = false;
     for name in TOLD {
@@ -39,7 +39,7 @@ pub(crate) fn strip(headers: &mut HeaderMap) -> bool {
     is_stripped
 }
 
-/// What is left of a field that has such challenges; none of one that has not, which stays to the byte.
+/// Remainder of a field with such challenges; `None` if the field has none and so stays unchanged.
 fn others(told: &HeaderValue) -> Option<Option<HeaderValue>> {
     let mut challenges = Challenge::of(told)?;
     let all = challenges.len();
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_asked_to_sign_a_connection_in() {
+    fn challenges_that_authenticate_connections_are_removed() {
         for (told, left) in [
             ("NTLM", None),
             ("negotiate YQ==", None),

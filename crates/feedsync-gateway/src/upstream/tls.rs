@@ -1,4 +1,4 @@
-//! Whom the gateway believes to be an origin: what the system trusts, and roots that it was given.
+//! TLS verification of origins, with the root certificates of the system and additional ones.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-/// Why no encrypted connection could be made.
+/// Error of a root certificate.
 #[derive(Debug, thiserror::Error)]
 #[error("a root certificate cannot be used: {0}")]
 pub struct RootsError(#[from] rustls::Error);
 
-/// Encrypts connections, for HTTP/1.1.
+/// Creates a TLS connector for HTTP/1.1.
 pub(crate) fn connector(given: Vec<CertificateDer<'static>>) -> Result<TlsConnector, RootsError> {
     let mut roots = RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();

@@ -1,4 +1,4 @@
-//! Errors, and edits on their way.
+//! Tests of errors and of pending edits.
 
 use http::{Method, header};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const MINE: &str =
 const THEIRS: &str =
     "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:entry</id><title>Theirs</title></entry>";
 
-/// A subscription with a member that is stored, and no network.
+/// A subscription with a stored member, without a network.
 async fn offline() -> World {
     let world = World::new(&[]);
     let tag = ("etag", "\"1\"");
@@ -34,7 +34,7 @@ async fn online(world: &World) {
 }
 
 #[tokio::test]
-async fn edits_are_listed_in_their_order_tried_again_and_given_up() {
+async fn edits_are_listed_in_order_and_can_be_retried_or_discarded() {
     let world = offline().await;
     assert_eq!(world.decisions.edit(Method::PUT, MEMBER, &[ATOM], MINE), 200);
     assert_eq!(world.decisions.edit(Method::POST, FEED, &[ATOM], MINE), 201);
@@ -72,7 +72,7 @@ async fn edits_are_listed_in_their_order_tried_again_and_given_up() {
 }
 
 #[tokio::test]
-async fn a_refused_edit_is_an_error_with_all_sides_that_is_made_again_or_cleared() {
+async fn refused_edit_is_an_error_with_all_sides_and_can_be_repeated_or_cleared() {
     let world = offline().await;
     let edited = [ATOM, ("if-match", "\"1\"")];
     assert_eq!(world.decisions.edit(Method::PUT, MEMBER, &edited, MINE), 200);
@@ -132,7 +132,7 @@ async fn a_refused_edit_is_an_error_with_all_sides_that_is_made_again_or_cleared
 }
 
 #[tokio::test]
-async fn what_failed_to_be_fetched_is_no_edit_and_goes_on_by_resuming() {
+async fn failed_fetch_is_no_edit_and_resume_retries_it() {
     let world = World::new(&[]);
     world.program(Method::POST, "/subscriptions", json!({ "feed": FEED })).await.ok(201);
     world.decisions.answers(Method::GET, FEED, 500, &[], "\u{1}broken");

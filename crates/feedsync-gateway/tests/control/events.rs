@@ -1,4 +1,4 @@
-//! What is told as it happens (BITSY 2.2): the traces of the document.
+//! Tests of the event stream (BITSY 2.2): the traces of the document.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::world::{ATOM, World, feed};
 const PAGE: &str = "http://www.example.com";
 const FEED: &str = "http://www.example.com/feed";
 
-/// One who follows events.
+/// Client of an event stream.
 struct Follower {
     body: BodyDataStream,
     text: String,
@@ -28,7 +28,7 @@ impl Follower {
         Self { body: answer.into_body().into_data_stream(), text: String::new() }
     }
 
-    /// The next event, with its name.
+    /// Reads the next event, with its name.
     async fn next(&mut self) -> (String, Value) {
         timeout(Duration::from_secs(20), self.read()).await.expect("something is told")
     }
@@ -52,7 +52,7 @@ impl Follower {
         }
     }
 
-    /// The next event of this name; others go by.
+    /// Skips events up to the next one of this name.
     async fn until(&mut self, name: &str) -> Value {
         loop {
             let (told, data) = self.next().await;
@@ -62,7 +62,7 @@ impl Follower {
         }
     }
 
-    /// What happened, as the examples of the document print it, until a round has ended.
+    /// Collects events up to the end of a round, formatted as in the examples of the document.
     async fn trace(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -106,7 +106,7 @@ fn linked() -> String {
 }
 
 #[tokio::test]
-async fn rounds_are_told_as_the_examples_of_the_document_print_them() {
+async fn rounds_are_reported_as_in_the_examples_of_the_document() {
     let invalid = "http://www.example.com/feed/invalid";
     for (status, headers, expected) in [
         (
@@ -141,7 +141,7 @@ async fn rounds_are_told_as_the_examples_of_the_document_print_them() {
 }
 
 #[tokio::test]
-async fn how_things_stand_is_told_before_what_happened() {
+async fn changed_state_is_sent_before_the_event() {
     let world = World::new(&[PAGE]);
     world.decisions.answers(Method::GET, FEED, 404, &[("x-why", "no")], "not here");
     let mut follower = subscribed(&world).await;
@@ -177,7 +177,7 @@ async fn how_things_stand_is_told_before_what_happened() {
 }
 
 #[tokio::test]
-async fn what_is_there_is_told_first_and_nothing_of_the_past_again() {
+async fn stream_begins_with_the_current_state_and_repeats_no_past_events() {
     let world = World::new(&[PAGE]);
     world.decisions.answers(Method::GET, FEED, 500, &[], "broken");
     world.page(PAGE, Method::POST, "/subscriptions", json!({ "feed": FEED })).await.ok(201);
@@ -209,7 +209,7 @@ async fn what_is_there_is_told_first_and_nothing_of_the_past_again() {
 }
 
 #[tokio::test]
-async fn a_follower_hears_of_what_it_may_see_alone() {
+async fn followers_get_only_visible_events() {
     let other = "http://elsewhere.test";
     let world = World::new(&[PAGE, other]);
     let headers = json!([{ "name": "Authorization", "value": "Bearer x" }]);
@@ -230,7 +230,7 @@ async fn a_follower_hears_of_what_it_may_see_alone() {
     world.page(other, Method::POST, "/subscriptions", last).await.ok(201);
 
     assert_eq!(program.until("sync").await["response"]["text"], "secret");
-    // The domain hears how the subscription stands, and nothing of what is in it.
+    // The domain gets the states of the subscription, and nothing of its contents.
     let mut heard = Vec::new();
     loop {
         let (name, data) = domain.next().await;
@@ -245,13 +245,13 @@ async fn a_follower_hears_of_what_it_may_see_alone() {
         !heard.contains(&"sync".to_owned()) && !heard.contains(&"error".to_owned()),
         "{heard:?}"
     );
-    // The first that the stranger hears of is its own.
+    // The first event for the stranger concerns its own subscription.
     let (name, view) = stranger.next().await;
     assert_eq!((&*name, &view["id"]), ("subscription", &json!("2")));
 }
 
 #[tokio::test]
-async fn an_edit_is_told_when_it_was_carried_out_or_refused() {
+async fn edits_are_reported_when_they_succeed_or_are_refused() {
     let world = World::new(&[PAGE]);
     let entry = "http://www.example.com/feed/entry";
     let text =

@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Tests of admission.
 
 use http::{Method, header};
 use serde_json::{Value, json};
@@ -16,7 +16,8 @@ async fn only_hosts_of_the_gateway_are_answered() {
         let answer = world.send(Method::GET, "/subscriptions", &headers, "").await;
         assert_eq!(answer.status, 200, "{host}");
     }
-    // A page that points its own name here has the token's port, and neither token nor Host.
+    // A page that points a name of its own to this machine reaches the port, but has neither the token nor a
+    // valid Host.
     for host in ["rebound.example", "127.0.0.1.example.org", "10.0.0.1:5024", "0.0.0.0:5024"] {
         for path in ["/subscriptions", "/bitsy.js", "/", "/pages/open?ticket=x", "/events"] {
             let headers = [("host", host), ("authorization", &*bearer)];
@@ -29,7 +30,7 @@ async fn only_hosts_of_the_gateway_are_answered() {
 }
 
 #[tokio::test]
-async fn programs_bring_the_token_and_nothing_else_will_do() {
+async fn only_the_token_admits_programs() {
     let world = World::new(&[]);
     let path = "/subscriptions";
     let nothing = world.send(Method::GET, path, &[HOST], "").await;
@@ -68,7 +69,7 @@ async fn the_token_is_for_its_owner_to_read() {
 }
 
 #[tokio::test]
-async fn pages_of_origins_that_were_not_allowed_are_refused_whatever_they_bring() {
+async fn pages_of_forbidden_origins_are_refused_even_with_credentials() {
     let world = World::new(&["https://app.example.org"]);
     let bearer = format!("Bearer {}", world.token);
     for origin in [
@@ -93,7 +94,7 @@ async fn pages_of_origins_that_were_not_allowed_are_refused_whatever_they_bring(
             assert_eq!(answer.header(header::ACCESS_CONTROL_ALLOW_ORIGIN), "", "{origin}");
         }
     }
-    // An image or a script of another site says so otherwise.
+    // Images and scripts of another site are detected by `Sec-Fetch-Site`.
     for site in ["cross-site", "same-site"] {
         let headers = [HOST, ("sec-fetch-site", site), ("sec-fetch-mode", "no-cors")];
         let answer = world.send(Method::GET, "/subscriptions", &headers, "").await;
@@ -102,7 +103,7 @@ async fn pages_of_origins_that_were_not_allowed_are_refused_whatever_they_bring(
 }
 
 #[tokio::test]
-async fn pages_of_allowed_origins_may_ask_and_browsers_are_told_so() {
+async fn pages_of_allowed_origins_are_admitted_with_cors_headers() {
     let world = World::new(&["https://app.example.org", "http://localhost:3000"]);
     let preflight = [
         HOST,
@@ -124,7 +125,7 @@ async fn pages_of_allowed_origins_may_ask_and_browsers_are_told_so() {
         assert_eq!(answer.header(header::VARY), "Origin");
         assert_eq!(answer.ok(200), json!([]));
     }
-    // They keep nothing.
+    // Applications may not perform operations of the operator.
     for (method, path, value) in [
         (Method::PUT, "/network", json!({ "policy": "offline" })),
         (Method::POST, "/links", Value::Null),
@@ -157,7 +158,7 @@ async fn the_binding_is_for_everybody_and_knows_its_gateway() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_not_possible_is_said() {
+async fn missing_objects_and_impossible_requests_are_problems() {
     let world = World::new(&[]);
     for path in ["/nothing", "/subscriptions/", "/pages/none"] {
         world.program(Method::GET, path, Value::Null).await.problem(404, "not-found");
@@ -236,7 +237,7 @@ async fn every_answer_is_sandboxed_unless_it_is_a_page() {
     for path in ROUTES {
         for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
             for headers in &callers {
-                // Events do not end, so nothing is read.
+                // The body is not read, since event streams do not end.
                 let answer = world.raw(method.parse().unwrap(), path, headers, "").await;
                 let what = format!("{method} {path} {headers:?}: {}", answer.status());
                 let of = |name: header::HeaderName| {

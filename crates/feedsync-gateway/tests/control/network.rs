@@ -1,4 +1,4 @@
-//! Whether the network is used.
+//! Tests of the network policy.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::world::{ATOM, World, feed};
 const FEED: &str = "http://example.org/feed";
 
 #[tokio::test]
-async fn who_keeps_the_gateway_says_whether_the_network_is_used() {
+async fn only_operators_set_the_network_policy() {
     let world = World::new(&["http://other.test"]);
     world.program(Method::POST, "/subscriptions", json!({ "feed": FEED })).await.ok(201);
     let network = || world.program(Method::GET, "/network", Value::Null);
@@ -30,7 +30,7 @@ async fn who_keeps_the_gateway_says_whether_the_network_is_used() {
     assert_eq!(put("auto").await.ok(200), told("auto", true));
     world.decisions.run();
     assert_eq!(state().await, "WAITING");
-    // A page sees nothing of servers that it is not told of.
+    // A page sees no servers of subscriptions that are hidden from it.
     let page = world.page("http://other.test", Method::GET, "/network", Value::Null).await;
     assert_eq!(page.ok(200)["origins"], json!([]));
     put("sometimes").await.problem(400, "bad-request");

@@ -1,4 +1,4 @@
-//! Pages for people.
+//! Tests of the pages for people.
 
 use http::{Method, header};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const HOST: (&str, &str) = ("host", "127.0.0.1:5024");
 const ORIGIN: (&str, &str) = ("origin", "http://127.0.0.1:5024");
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
-/// A browser that was let in.
+/// A browser with a session.
 struct Browser<'w> {
     world: &'w World,
     cookie: String,
@@ -46,7 +46,7 @@ impl<'w> Browser<'w> {
         answer
     }
 
-    /// Sends a form; where it leads.
+    /// Sends a form; returns the response.
     async fn send(&self, path: &str, fields: &str) -> Answer {
         let body = format!("form={}&{fields}", self.form);
         let headers = [HOST, ORIGIN, FORM, ("cookie", &*self.cookie)];
@@ -61,7 +61,7 @@ impl<'w> Browser<'w> {
 }
 
 #[tokio::test]
-async fn nobody_sees_a_page_without_a_link_and_is_told_how_to_get_one() {
+async fn pages_need_a_link_and_the_error_explains_how_to_get_one() {
     let world = World::new(&[]);
     for path in ["/", "/pages/outbox", "/pages/errors", "/pages/errors/1"] {
         let answer = world.send(Method::GET, path, &[HOST], "").await;
@@ -72,25 +72,25 @@ async fn nobody_sees_a_page_without_a_link_and_is_told_how_to_get_one() {
     }
     let wrong = world.send(Method::GET, "/pages/open?ticket=0123", &[HOST], "").await;
     assert_eq!((wrong.status, wrong.header(header::SET_COOKIE)), (401, ""));
-    // The token opens no pages, and a session is no token.
+    // The token opens no pages, and a session does not replace the token.
     world.program(Method::GET, "/", Value::Null).await.problem(403, "for-people");
 }
 
 #[tokio::test]
-async fn a_form_is_carried_out_for_the_browser_that_it_was_sent_to_alone() {
+async fn forms_work_only_in_the_browser_that_they_were_sent_to() {
     let world = World::new(&["https://app.example.org"]);
     let browser = Browser::of(&world).await;
     let cookie = ("cookie", &*browser.cookie);
     let fields = format!("form={}&action=offline", browser.form);
     let stolen = Browser::of(&world).await.form;
     for (headers, body, status) in [
-        // Another site, with the cookie that it cannot even send.
+        // Another site, with the cookie that it cannot send in reality.
         (vec![HOST, FORM, cookie, ("origin", "https://evil.example")], &*fields, 403),
         (vec![HOST, FORM, cookie, ("sec-fetch-site", "cross-site")], &fields, 403),
         (vec![HOST, FORM, cookie, ("sec-fetch-site", "same-site")], &fields, 403),
-        // A browser that does not say who asks.
+        // A browser that does not declare the origin of the request.
         (vec![HOST, FORM, cookie], &fields, 403),
-        // Without the proof, and with that of another browser.
+        // Without a proof, and with that of another browser.
         (vec![HOST, FORM, cookie, ORIGIN], "action=offline", 403),
         (vec![HOST, FORM, cookie, ORIGIN], &format!("form={stolen}&action=offline"), 403),
         (vec![HOST, FORM, ORIGIN], &fields, 401),
@@ -99,7 +99,7 @@ async fn a_form_is_carried_out_for_the_browser_that_it_was_sent_to_alone() {
         let answer = world.send(Method::POST, "/", &headers, body).await;
         assert_eq!(answer.status, status, "{headers:?} {body}");
     }
-    // The session changes nothing through what is for programs, whoever says that it asks.
+    // A session cannot use the interface for programs, even from the gateway's own origin.
     for site in [ORIGIN, ("sec-fetch-site", "same-origin")] {
         for (method, path) in
             [(Method::PUT, "/network"), (Method::POST, "/refresh"), (Method::POST, "/links")]
@@ -149,7 +149,7 @@ async fn subscriptions_are_made_shown_and_steered() {
         }
     }
     assert!(browser.get("/").await.text.contains("Nothing is subscribed to yet."));
-    // What was typed and is wrong comes back.
+    // Invalid input is shown again.
     for (fields, fault) in [
         ("feed=nowhere&interval=5", "relative"),
         ("feed=http%3A%2F%2Fa%2F&interval=often", "often"),
@@ -231,7 +231,7 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
 }
 
 #[tokio::test]
-async fn style_and_script_are_served_for_ever_and_the_page_is_told_of_changes() {
+async fn static_files_are_immutable_and_pages_are_notified_of_changes() {
     let world = World::new(&[]);
     let browser = Browser::of(&world).await;
     let home = browser.get("/").await.text;

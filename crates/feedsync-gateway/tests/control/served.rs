@@ -1,4 +1,4 @@
-//! The port on a real socket, and the program that controls it.
+//! Tests of the port on a real socket, and of its client.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn a_program_finds_the_gateway_of_a_data_directory() {
     let refused = stranger.ask(Method::GET, "/subscriptions", None).await.unwrap_err();
     assert!(matches!(refused, ClientError::Refused { status, .. } if status == 401), "{refused:?}");
 
-    // Who follows events does not keep the gateway from stopping.
+    // An open event stream does not prevent the gateway from stopping.
     let mut follower = TcpStream::connect(serving.address()).await.unwrap();
     let head = format!(
         "GET /events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
@@ -54,7 +54,7 @@ async fn a_program_finds_the_gateway_of_a_data_directory() {
 }
 
 #[test]
-fn without_a_token_nobody_controls_anything() {
+fn client_without_a_token_file_fails() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join(ADDRESS_FILE), "127.0.0.1:1\n").unwrap();
     let error = Client::of(directory.path(), None).unwrap_err();

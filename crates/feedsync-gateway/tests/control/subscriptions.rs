@@ -1,4 +1,4 @@
-//! Subscriptions of programs and of pages.
+//! Tests of the subscriptions of programs and of pages.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ async fn a_subscription_is_made_read_changed_and_ended() {
     assert!(view["stamp"].as_u64() > made["stamp"].as_u64());
     let counts = [&made["count"], &view["count"], &list[0]["count"]];
     assert!(counts.iter().all(|count| count.is_string() && *count == counts[0]), "{counts:?}");
-    // Another gateway counts by itself.
+    // Each gateway has its own counter.
     let others = World::new(&[]);
     let other = others.program(Method::POST, "/subscriptions", json!({ "feed": FEED })).await;
     assert_ne!(other.ok(201)["count"], made["count"]);
@@ -76,7 +76,7 @@ async fn a_subscription_is_made_read_changed_and_ended() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_subscribed_to_is_refused_with_the_part_at_fault() {
+async fn invalid_subscriptions_are_refused_with_the_invalid_part() {
     let world = World::new(&[]);
     for (wanted, part) in [
         (json!({ "feed": "news" }), "feed"),
@@ -152,13 +152,13 @@ async fn a_page_that_unsubscribes_ends_nothing_for_another() {
     end(b, "b1").await;
     assert_eq!(interval(b).await, Value::Null, "it is nothing to that one any more");
     assert_eq!(interval(a).await, 20, "what it asked for is taken back with it");
-    // Another page of the same application holds it for itself, too, as long as it is open.
+    // A second page of the same application has its own hold while it is open.
     let headers = [("host", "localhost"), ("origin", a)];
     let followed = world.raw(Method::GET, "/events?page=a1", &headers, "").await;
     assert_eq!(subscribe(a, "a2", 15).await, "1");
     end(a, "a2").await;
     assert_eq!(interval(a).await, 20);
-    // A page that went without a word leaves what it held to its application.
+    // The hold of a page that disappeared remains with its application.
     drop(followed);
     tokio::task::yield_now().await;
     assert_eq!(subscribe(a, "a3", 30).await, "1");
@@ -169,7 +169,7 @@ async fn a_page_that_unsubscribes_ends_nothing_for_another() {
 }
 
 #[tokio::test]
-async fn who_subscribes_to_what_is_there_gets_it_in_the_state_that_it_has() {
+async fn existing_subscription_is_returned_in_its_current_state() {
     let world = World::new(&["http://a.example.org"]);
     let subscribe = || {
         let wanted = json!({ "feed": FEED });
@@ -215,7 +215,7 @@ async fn an_application_changes_what_it_asked_for_and_nothing_of_others() {
         let view = world.page(origin, Method::DELETE, &path, Value::Null).await.ok(200);
         assert_eq!(view["follows"], left);
     }
-    // Who keeps the gateway ends it for all.
+    // An operator of the gateway ends the subscription for all.
     world.program(Method::DELETE, "/subscriptions/1", Value::Null).await.ok(204);
     world.page(a, Method::GET, path, Value::Null).await.problem(404, "not-found");
 }

@@ -1,4 +1,4 @@
-//! What applications of different domains and with different credentials see of each other (BITSY 4.4).
+//! Tests of what applications of different domains and with different credentials see of each other (BITSY 4.4).
 
 use http::Method;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ async fn ids(world: &World, headers: &[(&str, &str)], path: &str) -> Vec<String>
 }
 
 #[tokio::test]
-async fn a_page_is_told_of_subscriptions_of_its_domain_and_of_those_that_it_made() {
+async fn pages_see_subscriptions_of_their_domain_and_their_own() {
     let world = origins();
     world.program(Method::POST, "/subscriptions", json!({ "feed": FEED })).await.ok(201);
     let list = |origin| {
@@ -35,7 +35,7 @@ async fn a_page_is_told_of_subscriptions_of_its_domain_and_of_those_that_it_made
     assert_eq!(made.ok(201)["id"], "1");
     assert_eq!(list(OTHER).await, ["1"]);
     assert_eq!(list(BELOW).await, [""; 0]);
-    // To those who are not told of it, it is not there.
+    // For callers that may not see it, the subscription does not exist.
     for (method, path, value) in [
         (Method::GET, "/subscriptions/1", Value::Null),
         (Method::PATCH, "/subscriptions/1", json!({ "interval": 1 })),
@@ -48,7 +48,7 @@ async fn a_page_is_told_of_subscriptions_of_its_domain_and_of_those_that_it_made
     ] {
         world.page(BELOW, method, path, value).await.problem(404, "not-found");
     }
-    // Names below which anybody may have a name contain nothing.
+    // A public suffix does not contain the names below it.
     let world = World::new(&["https://github.io", "https://anna.github.io"]);
     let feed = json!({ "feed": "https://anna.github.io/feed" });
     world.program(Method::POST, "/subscriptions", feed).await.ok(201);
@@ -57,7 +57,7 @@ async fn a_page_is_told_of_subscriptions_of_its_domain_and_of_those_that_it_made
 }
 
 #[tokio::test]
-async fn who_has_other_credentials_sees_neither_errors_nor_edits_nor_what_is_in_them() {
+async fn other_credentials_hide_errors_and_edits() {
     let world = origins();
     let headers = json!([{ "name": "Authorization", "value": "Bearer anna" }]);
     let wanted = json!({ "feed": FEED, "headers": headers });
@@ -100,12 +100,12 @@ async fn who_has_other_credentials_sees_neither_errors_nor_edits_nor_what_is_in_
             world.by(method, path, who, Value::Null).await.problem(404, "not-found");
         }
     }
-    // The domain is told of the subscription, and of nothing in it.
+    // The domain sees the subscription, but none of its contents.
     let told = world.by(Method::GET, "/subscriptions/1", &domain, Value::Null).await.ok(200);
     assert_eq!(told["headers"][0], json!({ "name": "Authorization", "value": null }));
     assert_eq!((told.get("edits"), told.get("errors")), (None, None));
     assert_eq!(ids(&world, &domain, "/subscriptions/1/errors").await, [""; 0]);
-    // Nor can it take a hold, which would make it as good as who made it.
+    // The domain cannot take a hold either, which would give it the access of the creator.
     for (method, path, value) in [
         (Method::PATCH, "/subscriptions/1", json!({ "interval": 1 })),
         (Method::PATCH, "/subscriptions/1", json!({ "proxy": "http://app.example.org/proxy.xml" })),
@@ -117,7 +117,7 @@ async fn who_has_other_credentials_sees_neither_errors_nor_edits_nor_what_is_in_
 }
 
 #[tokio::test]
-async fn who_subscribes_with_other_credentials_has_a_subscription_of_its_own() {
+async fn other_credentials_make_a_separate_subscription() {
     let world = World::new(&[OTHER, OWN]);
     for (origin, who) in [(OTHER, "anna"), (OWN, "bert")] {
         let headers = json!([{ "name": "Cookie", "value": format!("who={who}") }]);
@@ -129,7 +129,7 @@ async fn who_subscribes_with_other_credentials_has_a_subscription_of_its_own() {
     let all = world.program(Method::GET, "/errors", Value::Null).await.ok(200);
     assert_eq!(all.as_array().unwrap().len(), 2);
     assert_eq!(ids(&world, &[("origin", OTHER)], "/subscriptions").await, ["1"]);
-    // Its domain contains that of the feed.
+    // The domain of this origin contains that of the feed.
     assert_eq!(ids(&world, &[("origin", OWN)], "/subscriptions").await, ["1", "2"]);
     for (origin, id) in [(OTHER, "1"), (OWN, "2")] {
         let list = world.page(origin, Method::GET, "/errors", Value::Null).await.ok(200);

@@ -1,4 +1,4 @@
-//! A control port over decisions that are acted on in memory, and servers that answer as they are told.
+//! A control port with an interceptor in memory, and servers with configured responses.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use tokio::sync::broadcast;
 use tower::ServiceExt as _;
 
-/// The first moment of the world.
+/// Start of the test clock.
 pub(crate) const BEGINNING: u64 = 1_700_000_000_000;
 
 pub(crate) struct World {
@@ -33,7 +33,7 @@ pub(crate) struct World {
     pub(crate) directory: TempDir,
 }
 
-/// Decisions over a store in memory.
+/// An interceptor with a store in memory.
 pub(crate) struct Memory {
     state: Mutex<State>,
     events: broadcast::Sender<Arc<Event>>,
@@ -44,7 +44,7 @@ struct State {
     stored: Stock,
     now: u64,
     random: u64,
-    /// What servers answer, by method and address.
+    /// Responses of servers, by method and address.
     answers: HashMap<(Method, String), (u16, HeaderMap, Vec<u8>)>,
 }
 
@@ -111,13 +111,13 @@ impl Memory {
         let (told, step) = act(&mut state);
         step.changes.into_iter().for_each(|change| state.stored.apply(change));
         for event in step.events {
-            // Nobody may listen.
+            // There may be no receivers.
             let _ = self.events.send(Arc::new(event));
         }
         told
     }
 
-    /// Sets what a server answers.
+    /// Sets the response of a server.
     pub(crate) fn answers(
         &self,
         method: Method,
@@ -130,7 +130,7 @@ impl Memory {
         self.state.lock().unwrap().answers.insert((method, url.to_owned()), answer);
     }
 
-    /// Begins what is due, which nobody answers.
+    /// Starts the tasks that are due, without outcomes.
     pub(crate) fn begin(&self) -> Vec<Task> {
         self.act(|state| {
             let now = Time::from_millis(state.now);
@@ -139,7 +139,7 @@ impl Memory {
         })
     }
 
-    /// Carries out all that is due; servers that were told nothing are away.
+    /// Runs everything that is due; servers without a configured response are unreachable.
     pub(crate) fn run(&self) {
         loop {
             let tasks = self.begin();
@@ -166,7 +166,7 @@ impl Memory {
         }
     }
 
-    /// An application edits through the gateway; the answer's status.
+    /// Makes an edit as an application; returns the status of the response.
     pub(crate) fn edit(
         &self,
         method: Method,
@@ -251,7 +251,7 @@ impl Decisions for Memory {
     }
 }
 
-/// An answer of the control port.
+/// Response of the control port.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -268,13 +268,13 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Checks the status, and gives the value.
+    /// Checks the status; returns the value.
     pub(crate) fn ok(self, status: u16) -> Value {
         assert_eq!(self.status, status, "{self:?}");
         if self.text.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// Checks that it is a problem of this status and kind.
+    /// Checks that the response is a problem with this status and kind.
     pub(crate) fn problem(&self, status: u16, kind: &str) -> Value {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header(header::CONTENT_TYPE), "application/problem+json", "{self:?}");
@@ -286,7 +286,7 @@ impl Answer {
 }
 
 impl World {
-    /// With pages of these origins allowed.
+    /// Creates a world that allows pages of these origins.
     pub(crate) fn new(origins: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let state = State {
@@ -304,7 +304,7 @@ impl World {
         Self { decisions, control, token: token.trim().to_owned(), directory }
     }
 
-    /// What the control port answers to exactly this.
+    /// Sends a request without additional headers.
     pub(crate) async fn raw(
         &self,
         method: Method,
@@ -333,13 +333,13 @@ impl World {
         Answer { status: head.status.as_u16(), headers: head.headers, text }
     }
 
-    /// A program with the token.
+    /// Sends a request of a program with the token.
     pub(crate) async fn program(&self, method: Method, path: &str, value: Value) -> Answer {
         let bearer = format!("Bearer {}", self.token);
         self.by(method, path, &[("authorization", &bearer)], value).await
     }
 
-    /// A page of an origin.
+    /// Sends a request of a page.
     pub(crate) async fn page(
         &self,
         origin: &str,
@@ -375,7 +375,7 @@ fn map(headers: &[(&str, &str)]) -> HeaderMap {
     map
 }
 
-/// A feed with a collection and members of these addresses.
+/// A feed with a collection and members at these addresses.
 pub(crate) fn feed(members: &[&str]) -> String {
     let entry = |at: &&str| {
         format!(

@@ -1,4 +1,4 @@
-//! The gateway as a way into networks that it can reach and others cannot.
+//! Tests that the gateway gives no access to networks that the client cannot reach itself.
 
 use std::net::SocketAddr;
 
@@ -57,7 +57,7 @@ async fn a_private_address_is_reached_by_who_was_named() {
         let path = format!("/http/box.lan:{port}/");
         assert_eq!(gateway.get(&path, &[]).await.text(), "ok");
     }
-    // While it is subscribed, and no longer; a connection that was kept serves nobody else.
+    // Reachable while it is subscribed to, and not afterwards; an idle connection does not change that.
     let gateway = Gateway::of(config(&[], &["*"]), knowing(&names)).await;
     let path = format!("/http/{named}/");
     assert_eq!(gateway.get(&path, &[]).await.status(), 403);
@@ -69,7 +69,7 @@ async fn a_private_address_is_reached_by_who_was_named() {
 }
 
 #[tokio::test]
-async fn who_was_not_named_is_not_reached() {
+async fn unnamed_authorities_are_not_reached() {
     let origin = Origin::saying(OK).await;
     let gateway = Gateway::with(&[], &[]).await;
     let url = origin.url();

@@ -1,4 +1,4 @@
-//! Bodies: streamed in both directions, and broken off where they were.
+//! Tests of bodies: streaming in both directions, and broken messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::support::{Answer, DEADLINE, Gateway, Origin, config, find, knowing};
 
-/// A listener and a gateway before it.
+/// A listener, and a gateway that mounts it.
 async fn listening() -> (TcpListener, Gateway) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mount = format!("o=http://{}/", listener.local_addr().unwrap());
@@ -24,7 +24,7 @@ async fn asked(gateway: &Gateway, method: &str, lines: &str) -> TcpStream {
     stream
 }
 
-/// Reads until something has come.
+/// Reads until this text has arrived.
 async fn until(stream: &mut TcpStream, what: &str) -> String {
     let mut bytes = Vec::new();
     while find(&bytes, what.as_bytes()).is_none() {
@@ -35,7 +35,7 @@ async fn until(stream: &mut TcpStream, what: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_has_come_goes_on_at_once() {
+async fn received_bytes_are_forwarded_at_once() {
     let (listener, gateway) = listening().await;
     let mut near = asked(&gateway, "POST", "Transfer-Encoding: chunked\r\n").await;
     near.write_all(b"5\r\nfirst\r\n").await.unwrap();
@@ -101,7 +101,7 @@ async fn an_application_that_goes_away_is_not_read_for() {
     timeout(DEADLINE, endless).await.unwrap();
 }
 
-/// Neither side takes more than it can pass on.
+/// Neither side reads more than it can forward.
 #[tokio::test]
 async fn a_slow_reader_fills_no_memory() {
     let (listener, gateway) = listening().await;
@@ -119,7 +119,7 @@ async fn a_slow_reader_fills_no_memory() {
             counted.fetch_add(more, Ordering::Relaxed);
         }
     });
-    // Until nothing more fits into the buffers of the system, which shows only by waiting.
+    // Until the buffers of the system are full, which is only detectable by waiting.
     let mut before = usize::MAX;
     while before != written.load(Ordering::Relaxed) {
         before = written.load(Ordering::Relaxed);
@@ -156,7 +156,7 @@ async fn a_body_that_is_not_wanted_is_not_asked_for() {
     far.write_all(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno").await.unwrap();
     let answer = Answer::rest(&mut near).await;
     assert_eq!((answer.status(), answer.text().as_str()), (401, "no"));
-    // The origin gets no body, and no second request where one would stand.
+    // The origin gets neither the body nor another request in its place.
     let mut rest = Vec::new();
     let _ = timeout(DEADLINE, far.read_to_end(&mut rest)).await.unwrap();
     assert!(rest.is_empty(), "{rest:?}");
@@ -224,7 +224,7 @@ async fn an_answer_that_has_begun_ends_before_the_gateway_does() {
     let (mut far, _) = listener.accept().await.unwrap();
     until(&mut far, "\r\n\r\n").await;
     let stopping = tokio::spawn(gateway.stop());
-    // Nobody is let in any more.
+    // The listener no longer accepts connections.
     let refused = async { while TcpStream::connect(address).await.is_ok() {} };
     timeout(DEADLINE, refused).await.unwrap();
     far.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone").await.unwrap();

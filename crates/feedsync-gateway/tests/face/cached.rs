@@ -1,4 +1,4 @@
-//! The store as an HTTP cache, as applications see it: renewed headers, ages, ranges and codings.
+//! Tests of the store as an HTTP cache, from the view of applications: renewed headers, ages, ranges and codings.
 
 use std::io::Read as _;
 
@@ -14,7 +14,7 @@ const LINKED: &str = "<feed xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:f</id>
 
 const TEXT: &str = "0123456789";
 
-/// A gateway that has stored a text with these headers, which a feed links to.
+/// A gateway that stores a text with these headers, which a feed links to.
 async fn keeping(headers: &str) -> (Site, Kept) {
     let site = Site::start().await;
     site.answers("GET /feed", 200, ATOM, LINKED);
@@ -24,7 +24,7 @@ async fn keeping(headers: &str) -> (Site, Kept) {
     (site, kept)
 }
 
-/// The bytes of an answer in chunks.
+/// Decodes the chunked body of a response.
 fn dechunked(answer: &Answer) -> Vec<u8> {
     let (mut bytes, mut rest) = (Vec::new(), &answer.body[..]);
     loop {
@@ -119,7 +119,7 @@ async fn an_application_gets_a_coding_that_it_accepts() {
     assert_eq!((known.status(), known.values("vary")), (304, vec!["Accept-Encoding"]));
     let refused = kept.ask("GET", &url, &["Accept-Encoding: br, identity;q=0"]).await;
     assert_eq!((refused.status(), refused.values("vary")), (406, vec!["Accept-Encoding"]));
-    // Errors of the gateway itself, too; one that cannot be packed is sent all the same.
+    // Error responses of the gateway are recoded, too; a response that cannot be compressed is sent as it is.
     let elsewhere = site.url("/else");
     let missed = kept.ask("GET", &elsewhere, &packed[..1]).await;
     assert_eq!((missed.status(), missed.values("content-encoding")), (504, vec!["gzip"]));

@@ -1,4 +1,4 @@
-//! Edits through the port of applications: in their turn, to their end, and for who may make them.
+//! Tests of edits through the proxy: order, completion and permission.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use crate::kept::{ATOM, FEED, Kept, Site, entry};
 use crate::support::{Answer, DEADLINE, config, find};
 
-/// A server with a feed, and a gateway that keeps it.
+/// A server with a feed, and a gateway that subscribes to it.
 async fn keeping(change: impl FnOnce(&mut Config)) -> (Site, Kept) {
     let site = Site::start().await;
     site.answers("GET /feed", 200, ATOM, FEED);
@@ -28,7 +28,7 @@ async fn waiting(kept: &Kept) -> usize {
     kept.told(Method::GET, "/outbox", None).await.as_array().unwrap().len()
 }
 
-/// Waits until a server was asked this.
+/// Waits until a server received this request.
 async fn arrived(site: &Site, asked: &str) {
     let arrived = async {
         while site.received(asked).is_empty() {
@@ -39,10 +39,10 @@ async fn arrived(site: &Site, asked: &str) {
 }
 
 #[tokio::test]
-async fn an_edit_is_decided_again_when_its_turn_comes() {
+async fn edits_are_decided_again_after_waiting_for_the_lock() {
     let (site, kept) = keeping(|_| {}).await;
     let member = site.url("/entry");
-    // The connection breaks off once the first has arrived.
+    // The connection breaks off once the first edit has arrived.
     site.answers_edits(false);
     let first = async { kept.send("PUT", &member, &[], &entry("First")).await };
     let second = async {
@@ -51,7 +51,7 @@ async fn an_edit_is_decided_again_when_its_turn_comes() {
         let (head, body) = request.split_at(find(request.as_bytes(), b"\r\n\r\n").unwrap() + 4);
         let mut stream = TcpStream::connect(kept.address).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
-        // It is wanted, and so it was decided to bring it to its server.
+        // The request for the body shows that the edit will be sent to its server.
         let mut wanted = [0; 25];
         stream.read_exact(&mut wanted).await.unwrap();
         assert!(wanted.starts_with(b"HTTP/1.1 100 "));
@@ -73,7 +73,7 @@ async fn an_edit_is_decided_again_when_its_turn_comes() {
 }
 
 #[tokio::test]
-async fn of_an_application_that_hangs_up_within_a_body_nothing_is_taken() {
+async fn truncated_edits_are_not_accepted() {
     let (site, kept) = keeping(|_| {}).await;
     for network in ["offline", "online"] {
         kept.network(network).await;
@@ -91,7 +91,7 @@ async fn of_an_application_that_hangs_up_within_a_body_nothing_is_taken() {
 }
 
 #[tokio::test]
-async fn what_an_application_has_sent_comes_to_its_end_without_it() {
+async fn edits_complete_after_the_application_disconnects() {
     let (site, kept) = keeping(|_| {}).await;
     let member = site.url("/entry");
     let theirs = entry("As its server has it");
@@ -102,7 +102,7 @@ async fn what_an_application_has_sent_comes_to_its_end_without_it() {
     stream.write_all(request.as_bytes()).await.unwrap();
     arrived(&site, "PUT /entry").await;
     drop(stream);
-    // Meanwhile the gateway sees that nobody waits any more.
+    // Meanwhile the gateway notices that the application is gone.
     sleep(Duration::from_millis(100)).await;
     site.answers_edits(true);
     let shown = async {
@@ -116,7 +116,7 @@ async fn what_an_application_has_sent_comes_to_its_end_without_it() {
 }
 
 #[tokio::test]
-async fn an_answer_to_an_edit_that_is_too_large_is_told_without_its_entity() {
+async fn oversized_response_to_an_edit_is_returned_without_its_body() {
     let (site, kept) = keeping(|config| config.limits.answer_bytes = 600).await;
     let large = "x".repeat(601);
     let headers = "Content-Type: text/plain\r\nETag: \"2\"\r\nContent-Location: /entry\r\n";
@@ -131,7 +131,7 @@ async fn an_answer_to_an_edit_that_is_too_large_is_told_without_its_entity() {
     assert_eq!(read.text(), entry("Mine"), "it is known here");
     assert_eq!(site.received("PUT /entry").len(), 1);
     assert_eq!(waiting(&kept).await, 0);
-    // What was made is where its server says, whatever it says besides.
+    // The created resource is at the address in `Location`, even if the response is too large.
     let headers = "Content-Type: text/plain\r\nLocation: /made\r\n";
     site.answers("POST /feed", 201, headers, &large);
     site.answers("GET /made", 200, ATOM, &entry("Made"));
@@ -185,10 +185,10 @@ async fn pages_of_other_origins_edit_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_made_in_reverse_mode_is_known_by_its_own_address() {
+async fn created_resources_have_their_own_address_in_reverse_mode() {
     let (site, kept) = keeping(|_| {}).await;
     site.answers("POST /feed", 201, &format!("{ATOM}Location: /made\r\n"), "");
-    // The feed tells nothing of it yet.
+    // The feed does not contain the created entry yet.
     site.answers("GET /feed", 503, "Retry-After: 600\r\n", "");
     let below = |path: &str| format!("/http/{}{path}", site.address);
     let made = kept.send("POST", &below("/feed"), &[], &entry("Made")).await;

@@ -1,4 +1,4 @@
-//! Pages of other origins that ask as they would ask a cross-domain proxy (BITSY 2.3).
+//! Tests of pages of other origins that use the gateway as a cross-domain proxy (BITSY 2.3).
 
 use feedsync_gateway::Config;
 use http::Method;
@@ -9,7 +9,7 @@ use crate::support::{Answer, Gateway, Origin, config, knowing};
 
 const PAGE: &str = "https://app.example";
 
-/// What is asked by a page of an allowed origin, and of one that was not.
+/// Origins of an allowed page and of a forbidden one.
 const ALLOWED: &str = "Origin: https://app.example";
 const OTHER: &str = "Origin: https://evil.example";
 
@@ -18,7 +18,7 @@ fn allowing(mut config: Config) -> Config {
     config
 }
 
-/// A server, and a gateway that emulates a proxy below `/xd/` of it.
+/// A server, and a gateway that emulates a proxy below its `/xd/`.
 async fn emulating() -> (Site, Kept) {
     let site = Site::start().await;
     let configuration = format!(
@@ -44,7 +44,7 @@ fn asks(method: &str) -> [String; 2] {
     [format!("Access-Control-Request-Method: {method}"), asked]
 }
 
-/// A page of the allowed origin may read it.
+/// Checks that a page of the allowed origin may read the response.
 fn is_shared(answer: &Answer) {
     assert_eq!(answer.values("access-control-allow-origin"), [PAGE], "{answer:?}");
     assert_eq!(answer.values("access-control-allow-credentials"), [""; 0], "{answer:?}");
@@ -56,7 +56,7 @@ fn is_shared(answer: &Answer) {
 }
 
 #[tokio::test]
-async fn what_is_below_a_prefix_is_for_pages_with_a_network_and_without() {
+async fn responses_below_a_prefix_are_shared_online_and_offline() {
     let (site, kept) = emulating().await;
     for network in ["online", "offline"] {
         kept.network(network).await;
@@ -73,7 +73,7 @@ async fn what_is_below_a_prefix_is_for_pages_with_a_network_and_without() {
 }
 
 #[tokio::test]
-async fn a_browser_that_asks_first_is_answered_before_anything_else_is_looked_at() {
+async fn preflights_are_answered_before_anything_else() {
     let (site, kept) = emulating().await;
     for network in ["online", "offline"] {
         kept.network(network).await;
@@ -88,7 +88,7 @@ async fn a_browser_that_asks_first_is_answered_before_anything_else_is_looked_at
             let fields = answer.values("access-control-allow-headers");
             assert_eq!(fields, ["content-type,if-match"]);
         }
-        // What is no such question is for the server.
+        // An `OPTIONS` request that is no preflight goes to the server.
         let answer = kept.ask("OPTIONS", &site.url("/xd/nothing"), &[ALLOWED]).await;
         assert_eq!(answer.status(), if network == "online" { 502 } else { 504 });
     }
@@ -138,7 +138,7 @@ async fn elsewhere_and_for_others_everything_is_the_servers() {
     }
 }
 
-/// A gateway in the place of a server that says something of pages, too.
+/// A gateway that mounts a server whose responses have CORS fields of their own.
 async fn mounted() -> (Origin, Gateway) {
     let origin = Origin::saying(
         "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nETag: \"1\"\r\n\
@@ -164,14 +164,14 @@ async fn in_reverse_mode_everything_is_for_pages_of_allowed_origins() {
     is_shared(&answer);
     assert_eq!(answer.values("access-control-allow-private-network"), ["true"]);
     assert_eq!(origin.received().len(), 1, "the server is not asked");
-    // A program gets what the server says, and a cache knows that a page does not.
+    // A program gets the server's own fields, and `Vary` tells caches that pages get others.
     let answer = gateway.get("/o/a", &[]).await;
     assert_eq!(answer.values("access-control-allow-origin"), ["*"]);
     assert_eq!(answer.values("vary"), ["Origin"]);
 }
 
 #[tokio::test]
-async fn in_reverse_mode_pages_of_other_origins_are_told_nothing() {
+async fn in_reverse_mode_forbidden_pages_can_read_nothing() {
     let (origin, gateway) = mounted().await;
     let [method, fields] = asks("GET");
     for other in [OTHER, "Origin: null"] {

@@ -1,4 +1,4 @@
-//! What the origin sends is what the application gets, and the other way round.
+//! Tests that requests and responses pass through unchanged.
 
 use crate::support::{Answer, Gateway, Origin};
 
@@ -67,7 +67,7 @@ async fn the_origin_gets_what_the_application_sends() {
 }
 
 #[tokio::test]
-async fn what_has_no_body_gets_none_and_keeps_its_header() {
+async fn bodyless_responses_keep_their_header() {
     for (method, status) in
         [("HEAD", "200 OK"), ("GET", "304 Not Modified"), ("GET", "204 No Content")]
     {
@@ -76,11 +76,11 @@ async fn what_has_no_body_gets_none_and_keeps_its_header() {
         let origin = Origin::saying(answer).await;
         let gateway = Gateway::before(&origin).await;
         for _ in 0..2 {
-            // The second over the same connection to the origin.
+            // The second one uses the same connection to the origin.
             let answer = gateway.ask(method, "/o/", &[]).await;
             assert!(answer.head.starts_with(&format!("HTTP/1.1 {status}")), "{answer:?}");
             assert_eq!(answer.values("etag"), ["\"x\""]);
-            // That of a 304 says nothing of itself, and may be left out (RFC 9110 15.4.5).
+            // A 304 response may omit the length (RFC 9110 15.4.5).
             let lengths = if method == "HEAD" { vec!["1234"] } else { vec![] };
             assert_eq!(answer.values("content-length"), lengths, "{answer:?}");
             assert_eq!(answer.values("transfer-encoding"), [""; 0]);
@@ -111,7 +111,7 @@ async fn no_redirect_is_followed() {
     let gateway = Gateway::before(&origin).await;
     let answer = gateway.get("/o/", &[]).await;
     assert_eq!(answer.status(), 302);
-    // Not the gateway's to know of: it is not reached.
+    // The target of the redirect is not reached by the gateway.
     assert_eq!(answer.values("location"), ["http://elsewhere.example/"]);
     assert_eq!(origin.received().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Where a message ends is seen in one way only, on both sides (RFC 9112 6.3, 11.2).
+//! Tests that both sides agree on the end of a message (RFC 9112 6.3, 11.2).
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -54,7 +54,7 @@ async fn codings_that_are_not_plainly_chunked_are_refused() {
     }
 }
 
-/// Nothing is passed on, and nothing behind the head is taken for a request: the connection is closed.
+/// The request is not forwarded, and bytes after its head are not treated as a request: the connection is closed.
 #[tokio::test]
 async fn a_length_beside_a_coding_is_refused() {
     let coding = "Transfer-Encoding: chunked\r\n";
@@ -70,7 +70,7 @@ async fn a_length_beside_a_coding_is_refused() {
         assert_eq!(answer.status(), 400, "{answer:?}");
         assert!(!answer.text().contains("HTTP/1.1"), "one answer: {answer:?}");
         assert!(origin.received().is_empty());
-        // On a connection that was used before, too.
+        // The same holds on a connection that already served a request.
         let mut stream = TcpStream::connect(gateway.address).await.unwrap();
         stream.write_all(first.as_bytes()).await.unwrap();
         let mut answered = [0; 12];
@@ -83,8 +83,8 @@ async fn a_length_beside_a_coding_is_refused() {
     }
 }
 
-/// Behind a chunked request the gateway cannot see the length: the coding counts, no length goes on, and nothing after
-/// the end is taken for a request, since the connection is closed (RFC 9112 6.1, 6.3).
+/// After a chunked request the gateway cannot see the length. The coding counts and no length is forwarded. Bytes
+/// after the end are not treated as a request, since the connection is closed (RFC 9112 6.1, 6.3).
 #[tokio::test]
 async fn a_length_beside_a_coding_hides_no_request() {
     let coding = "Transfer-Encoding: chunked\r\n";
@@ -106,7 +106,7 @@ async fn a_length_beside_a_coding_hides_no_request() {
     );
 }
 
-/// Chunked bodies that break a rule, each whole as far as its sender knows (RFC 9112 7.1).
+/// Malformed chunked bodies that are complete in the view of their sender (RFC 9112 7.1).
 const MALFORMED: [&str; 12] = [
     "5\nhello\n0\n\n",
     "-1\r\n\r\n",
@@ -128,7 +128,7 @@ async fn malformed_chunks_of_a_request_are_a_bad_request_and_end_the_connection(
         let origin = Origin::saying(OK).await;
         let gateway = Gateway::before(&origin).await;
         let head = format!("POST /o/ HTTP/1.1\r\nHost: {}\r\n", gateway.address);
-        // Nothing says that the connection ends with it, and the application waits.
+        // The request does not ask to close the connection, and the application waits.
         let answer = gateway.raw(format!("{head}Transfer-Encoding: chunked\r\n\r\n{body}")).await;
         assert_eq!(answer.status(), 400, "{body:?}: {answer:?}");
         assert_eq!(answer.values("content-type"), ["application/problem+json"]);
@@ -201,7 +201,7 @@ async fn line_breaks_make_no_headers() {
         let answer = gateway.raw(&request).await;
         assert_eq!(answer.status(), 400, "{request:?}: {answer:?}");
     }
-    // Escaped ones stay escaped.
+    // Escaped line breaks stay escaped.
     let answer = gateway.get("/o/a%0d%0aInjected:%20b?c%0d%0ad", &[]).await;
     assert_eq!(answer.status(), 200);
     let got = origin.only();
@@ -216,7 +216,7 @@ async fn heads_are_bounded() {
     assert_eq!(gateway.get("/o/", &[&long]).await.status(), 431);
     let endless = format!("GET /o/ HTTP/1.1\r\nX: {}", "a".repeat(200 << 10));
     let mut stream = TcpStream::connect(gateway.address).await.unwrap();
-    // The gateway may have closed it before all is written.
+    // The gateway may close the connection before everything is written.
     let _ = stream.write_all(endless.as_bytes()).await;
     let answer = Answer::rest(&mut stream).await;
     assert!(answer.reset || answer.status() == 431, "{answer:?}");
@@ -229,7 +229,7 @@ async fn heads_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_is_not_waited_for() {
+async fn slow_heads_time_out() {
     let mut config = config(&[], &[]);
     config.limits.head_time = std::time::Duration::from_millis(100);
     let gateway = Gateway::of(config, knowing(&[])).await;
@@ -264,7 +264,7 @@ async fn answers_that_could_be_read_in_two_ways_are_not_passed_on() {
 }
 
 #[tokio::test]
-async fn what_follows_an_answer_is_nobodys() {
+async fn bytes_after_a_response_are_discarded() {
     let hidden = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhidden";
     let origin = Origin::saying(format!("{OK}{hidden}")).await;
     let gateway = Gateway::before(&origin).await;

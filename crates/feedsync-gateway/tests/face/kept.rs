@@ -1,4 +1,4 @@
-//! A gateway that keeps what is subscribed to, and a server whose answers change.
+//! A gateway with a store, and a server whose responses change.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::support::{Answer, DEADLINE, head, message, raw};
 
-/// A server whose answers change.
+/// A server whose responses change.
 pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     state: Arc<Mutex<State>>,
@@ -62,7 +62,7 @@ impl Site {
         Self { address, state, open }
     }
 
-    /// Sets what is answered to `GET /path`; to what is not set, the connection breaks off.
+    /// Sets the response to `GET /path` and the like; for other requests the connection breaks off.
     pub(crate) fn answers(&self, asked: &str, status: u16, headers: &str, body: &str) {
         let length = body.len();
         self.answers_raw(
@@ -71,17 +71,17 @@ impl Site {
         );
     }
 
-    /// Sets the bytes that are answered.
+    /// Sets the bytes of a response.
     pub(crate) fn answers_raw(&self, asked: &str, answer: &str) {
         self.state.lock().unwrap().answers.insert(asked.to_owned(), answer.to_owned());
     }
 
-    /// Answers edits, or lets them wait.
+    /// Answers edits, or delays them.
     pub(crate) fn answers_edits(&self, does: bool) {
         self.open.send_replace(does);
     }
 
-    /// What it was asked so, as it came.
+    /// Returns the received requests that begin with this method and path.
     pub(crate) fn received(&self, asked: &str) -> Vec<String> {
         let state = self.state.lock().unwrap();
         let of = state.received.iter().filter(|got| got.starts_with(&format!("{asked} ")));
@@ -120,12 +120,12 @@ impl Kept {
         Self { address, client, running, stop, directory }
     }
 
-    /// Another one with what this one has kept.
+    /// Restarts the gateway with the same data directory.
     pub(crate) async fn again(self, config: &Config) -> Self {
         self.again_after(config, |_| ()).await
     }
 
-    /// The same, after something has happened to the data directory.
+    /// Restarts the gateway after a modification of the data directory.
     pub(crate) async fn again_after(self, config: &Config, happens: impl FnOnce(&Path)) -> Self {
         drop(self.stop);
         timeout(DEADLINE, self.running.finished()).await.unwrap().unwrap();
@@ -133,12 +133,12 @@ impl Kept {
         Self::begun(config, self.directory).await
     }
 
-    /// What the control port answers.
+    /// Sends a request to the control port; returns the value of the response.
     pub(crate) async fn told(&self, method: Method, path: &str, value: Option<Value>) -> Value {
         self.client.ask(method, path, value.as_ref()).await.unwrap()
     }
 
-    /// Subscribes, and waits until all is here.
+    /// Subscribes, and waits until everything is fetched.
     pub(crate) async fn subscribe(&self, wanted: Value) {
         self.told(Method::POST, "/subscriptions", Some(wanted)).await;
         self.comes("/subscriptions", |all| {
@@ -147,7 +147,7 @@ impl Kept {
         .await;
     }
 
-    /// Waits until the control port tells this.
+    /// Waits until the control port returns a matching value.
     pub(crate) async fn comes(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let waiting = async {
             loop {
@@ -165,12 +165,12 @@ impl Kept {
         self.told(Method::PUT, "/network", Some(json!({ "policy": policy }))).await;
     }
 
-    /// Asks it as a proxy.
+    /// Sends a request as to a proxy.
     pub(crate) async fn ask(&self, method: &str, url: &str, headers: &[&str]) -> Answer {
         raw(self.address, head(self.address, method, url, headers)).await
     }
 
-    /// The same with an entry.
+    /// Sends an entry as to a proxy.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -191,14 +191,14 @@ impl Kept {
 
 pub(crate) const ATOM: &str = "Content-Type: application/atom+xml\r\n";
 
-/// A feed with a collection and an entry that can be edited.
+/// A feed with a collection and an editable entry.
 pub(crate) const FEED: &str = "<feed xmlns=\"http://www.w3.org/2005/Atom\" \
     xmlns:app=\"http://www.w3.org/2007/app\"><id>urn:f</id><title>F</title>\
     <updated>2026-01-01T00:00:00Z</updated><app:collection href=\"feed\"/>\
     <entry><id>urn:e</id><title>E</title><updated>2026-01-01T00:00:00Z</updated>\
     <link rel=\"edit\" href=\"entry\"/><content>E</content></entry></feed>";
 
-/// An entry of this title.
+/// An entry with this title.
 pub(crate) fn entry(title: &str) -> String {
     format!(
         "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:e</id><title>{title}</title>\

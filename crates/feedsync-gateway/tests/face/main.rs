@@ -1,4 +1,4 @@
-//! The gateway from outside, without anything of its own between: raw origins, raw applications.
+//! Tests of the gateway over raw sockets on both sides.
 
 mod attacks;
 mod bodies;

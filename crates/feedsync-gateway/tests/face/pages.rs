@@ -1,4 +1,4 @@
-//! Pages in browsers that use the gateway, and those that may not.
+//! Tests of pages in browsers that use the gateway, allowed and forbidden.
 
 use crate::support::{Gateway, Origin, config, knowing};
 
@@ -58,7 +58,7 @@ async fn an_allowed_page_a_person_and_a_program_are_answered() {
 }
 
 #[tokio::test]
-async fn a_page_of_one_mount_asks_nothing_of_another() {
+async fn pages_of_one_mount_cannot_access_another() {
     let (origin, other) = (Origin::saying(OK).await, Origin::saying(OK).await);
     let gateway = before(&origin, &other).await;
     let own = format!("http://{}", gateway.address);
@@ -78,7 +78,7 @@ async fn a_page_of_one_mount_asks_nothing_of_another() {
     }
     assert!(other.received().is_empty());
     for got in origin.received() {
-        // The origin sees its own page, as if it had been asked directly.
+        // The origin gets the address of its own page, as if it were accessed directly.
         assert!(got.contains(&format!("Referer: {}page\r\n", origin.url())), "{got}");
         let named = format!("Origin: http://{}\r\n", origin.address);
         assert!(!got.contains("Origin: ") || got.contains(&named), "{got}");

@@ -1,4 +1,4 @@
-//! The gateway as an application's proxy.
+//! Tests of the gateway as a proxy.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use crate::support::{Answer, DEADLINE, Gateway, Origin, config, find, knowing};
 const OK: &str =
     "HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nLocation: /x\r\nContent-Length: 2\r\n\r\nok";
 
-/// Answers the head of a request for a tunnel, and gives the connection.
+/// Requests a tunnel; returns the connection and the head of the response.
 async fn connect(gateway: &Gateway, authority: &str) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(gateway.address).await.unwrap();
     let request = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
@@ -29,7 +29,7 @@ async fn the_whole_address_names_the_origin() {
         .get(&format!("{}a/../b?q", origin.url()), &["Host: elsewhere.example", "Cookie: c=d"])
         .await;
     assert_eq!((answer.status(), answer.text().as_str()), (200, "ok"));
-    // Nothing is changed for an application that knows that it speaks to a proxy.
+    // The response is unchanged, since the application knows that it uses a proxy.
     assert_eq!(answer.values("set-cookie"), ["a=b"]);
     assert_eq!(answer.values("location"), ["/x"]);
     assert_eq!(answer.values("content-security-policy"), [""; 0]);
@@ -55,7 +55,7 @@ async fn a_tunnel_carries_bytes_both_ways() {
     let mut bytes = [0; 12];
     far.read_exact(&mut bytes).await.unwrap();
     assert_eq!(&bytes, b"\x16\x03\x01 not http");
-    // One side may end while the other goes on.
+    // One direction may end while the other continues.
     near.shutdown().await.unwrap();
     assert_eq!(far.read(&mut bytes).await.unwrap(), 0);
     far.write_all(b"and back").await.unwrap();
@@ -73,7 +73,7 @@ async fn a_tunnel_ends_with_the_gateway() {
     let (mut near, _) = connect(&gateway, &authority).await;
     gateway.stop().await;
     let mut rest = Vec::new();
-    // Cut off or ended: it is over.
+    // The connection may be reset or closed.
     let _ = timeout(DEADLINE, near.read_to_end(&mut rest)).await.unwrap();
     assert!(rest.is_empty());
 }
@@ -112,7 +112,7 @@ async fn a_tunnel_leads_to_few_ports_and_never_here() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_asks_itself_notices_it() {
+async fn requests_that_loop_are_detected() {
     let gateway = Gateway::with(&[], &["*"]).await;
     let answer = gateway.get("http://example.org/", &["Via: 1.0 other, 1.1 feedsync"]).await;
     assert_eq!(answer.status(), 508);
@@ -120,20 +120,20 @@ async fn a_proxy_that_asks_itself_notices_it() {
     assert_eq!(gateway.raw(tunnel).await.status(), 508);
     let path = format!("/http/{}/", gateway.address);
     assert_eq!(gateway.get(&path, &[]).await.status(), 508);
-    // By a name that leads here.
+    // Through a name that resolves to the gateway.
     let config = config(&["here=http://here.example:1/"], &["here.example:1"]);
     let listen = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let config = feedsync_gateway::Config { listen, ..config };
     let gateway = Gateway::of(config, knowing(&[("here.example", listen)])).await;
     let answer = gateway.get("/here/", &[]).await;
     assert_eq!(answer.status(), 508, "{answer:?}");
-    // Noticed before anything was sent.
+    // Detected before anything was sent.
     assert!(answer.text().contains("here.example:1 is the gateway itself"), "{answer:?}");
     assert_eq!(answer.values("via"), [""; 0]);
 }
 
 #[tokio::test]
-async fn requests_that_may_go_no_further_are_answered_here() {
+async fn requests_at_their_last_hop_are_answered_locally() {
     let origin = Origin::saying(OK).await;
     let gateway = Gateway::before(&origin).await;
     let options = gateway.ask("OPTIONS", "/o/", &["Max-Forwards: 0"]).await;
@@ -147,7 +147,7 @@ async fn requests_that_may_go_no_further_are_answered_here() {
     assert!(origin.received().is_empty());
     assert_eq!(gateway.ask("OPTIONS", "/o/", &["Max-Forwards: 5"]).await.status(), 200);
     assert!(origin.only().contains("Max-Forwards: 4\r\n"), "{}", origin.only());
-    // Others do not count.
+    // `Max-Forwards` has no effect on other methods.
     let answer: Answer = gateway.get("/o/", &["Max-Forwards: 0"]).await;
     assert_eq!(answer.status(), 200);
 }

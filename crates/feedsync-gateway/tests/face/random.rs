@@ -1,4 +1,4 @@
-//! Whatever is said on one side comes out on the other as it was said.
+//! Property tests: arbitrary messages pass through unchanged in both directions.
 
 use proptest::prelude::*;
 
@@ -6,11 +6,11 @@ use crate::support::{Gateway, Origin};
 
 type Fields = Vec<(String, String)>;
 
-/// Status, fields, body in parts, and whether it is sent in chunks.
+/// Status, fields, body in parts, and whether it is chunked.
 fn answers() -> impl Strategy<Value = (u16, Fields, Vec<Vec<u8>>, bool)> {
     let status = prop_oneof![200u16..204, 205u16..304, 305u16..1000];
     let name = "x-[a-z0-9!#$%&'*+.^_`|~-]{1,12}";
-    // A space at either end is not part of a value.
+    // Leading and trailing spaces are not part of a value.
     let value = "[!-~]([ -~\t]{0,30}[!-~])?";
     let fields = prop::collection::vec((name, value), 0..12);
     let chunks = prop::collection::vec(prop::collection::vec(any::<u8>(), 1..5_000), 0..6);
@@ -78,7 +78,7 @@ proptest! {
     }
 }
 
-/// A message with its body.
+/// Encodes a message with its body.
 fn framed(head: String, chunks: &[Vec<u8>], chunked: bool) -> Vec<u8> {
     let mut bytes = head.into_bytes();
     if !chunked {

@@ -1,4 +1,4 @@
-//! The gateway in the place of an origin.
+//! Tests of the gateway in reverse mode.
 
 use crate::support::{Gateway, Origin};
 
@@ -35,12 +35,12 @@ async fn cookies_are_kept_from_a_browser() {
     let gateway = Gateway::before(&origin).await;
     gateway.get("/o/", &["Cookie: a=b", "Sec-Fetch-Site: none"]).await;
     gateway.get("/o/", &["Cookie: a=b"]).await;
-    // To another machine it says so only by its name, and by what it shows.
+    // Over plain HTTP to another machine, a browser is only recognised by its name and by other fields.
     let browser = "User-Agent: Mozilla/5.0 (X11; Linux x86_64)";
     for says in ["Accept: text/html,*/*;q=0.8", "Referer: http://a.example/", "Sec-GPC: 1"] {
         gateway.get("/o/", &["Cookie: a=b", browser, says]).await;
     }
-    // Programs borrow the name.
+    // Programs use the name of browsers, too.
     gateway.get("/o/", &["Cookie: a=b", browser, "Accept: application/atom+xml"]).await;
     gateway.get("/o/", &["Cookie: a=b", "Accept: text/html", "User-Agent: curl/8"]).await;
     let cookies: Vec<_> = origin.received().iter().map(|got| got.contains("Cookie: a=b")).collect();
@@ -48,7 +48,7 @@ async fn cookies_are_kept_from_a_browser() {
 }
 
 #[tokio::test]
-async fn one_origin_has_a_browser_forget_nothing_of_the_others() {
+async fn clear_site_data_of_one_origin_does_not_affect_others() {
     let answer = answered("Clear-Site-Data: \"*\"\r\n", "/o/").await;
     assert_eq!(answer.values("clear-site-data"), [""; 0]);
 }
@@ -73,7 +73,7 @@ async fn addresses_lead_back_through_the_gateway() {
 }
 
 #[tokio::test]
-async fn links_and_what_a_page_goes_on_with_lead_back_through_the_gateway() {
+async fn links_and_refreshes_lead_back_through_the_gateway() {
     let lines = "Link: </notes/2>; rel=next, <//ORIGIN/x>; rel=\"a\"; title=\"</b>\"\r\n\
         Link: <b>; rel=edit\r\nRefresh: 5; url=/notes/1#end\r\n";
     let answer = answered(lines, "/o/a/b").await;
@@ -97,13 +97,13 @@ async fn a_browser_keeps_the_passwords_of_two_mounts_apart() {
     let gateway = Gateway::with(&mounts, &[]).await;
     for (path, origin) in [("/one/", &one), ("/other/", &other)] {
         let expected = format!("Basic realm=\"http://{} notes\"", origin.address);
-        // It does not always say that it is one.
+        // A browser is not always recognised as one.
         for headers in [&["Sec-Fetch-Site: none"][..], &[]] {
             let answer = gateway.get(path, headers).await;
             assert_eq!(answer.values("www-authenticate"), [expected.as_str()]);
         }
     }
-    // Who has the gateway as a proxy is told what the server says.
+    // A client that uses the gateway as a proxy gets the original field.
     let answer = gateway.get(&one.url(), &[&format!("Host: {}", one.address)]).await;
     assert_eq!(answer.values("www-authenticate"), ["Basic realm=\"notes\""]);
 }

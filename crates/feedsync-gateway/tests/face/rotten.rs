@@ -1,4 +1,4 @@
-//! Bytes that the disk has changed are not served and not sent.
+//! Tests that damaged bytes are neither served nor sent.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use crate::kept::{ATOM, Kept, Site, entry};
 use crate::support::{DEADLINE, config};
 
-/// A feed with a member and a linked page that is too large for the database.
+/// A feed with a member, and with a linked page that is too large for the database.
 const LINKED: &str = "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:app='http://www.w3.org/2007/app'>\
     <id>urn:feed</id><title>f</title><updated>2008-05-21T00:00:00Z</updated>\
     <app:collection href='/members'/><link rel='related' href='/large'/>\
@@ -33,7 +33,7 @@ async fn keeping() -> (Site, Kept, Config) {
     (site, kept, config)
 }
 
-/// Flips one bit in the middle of everything that is stored.
+/// Flips one bit in the middle of each stored content.
 fn flip_all(directory: &Path) {
     let connection = Connection::open(directory.join("gateway.db")).unwrap();
     let mut statement = connection.prepare("SELECT rowid, bytes FROM content").unwrap();

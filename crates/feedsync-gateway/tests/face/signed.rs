@@ -1,4 +1,4 @@
-//! What is signed stays as it was: bytes that are kept are those that came (BITSY 4.2).
+//! Tests that signed entries stay valid: stored bytes are the received bytes (BITSY 4.2).
 
 use http::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::kept::{Kept, Site};
 use crate::support::config;
 
-/// An entry with a signature (RFC 4287 5.1), written in a way that nobody would write it again.
+/// An entry with a signature (RFC 4287 5.1), in a notation that no serialiser would reproduce.
 fn signed(title: &str) -> String {
     format!(
         "<?xml version='1.0'  encoding=\"UTF-8\" ?>\r\n<!-- before -->\n<a:entry   xmlns:a='http://www.w3.org/2005/Atom'\n\
@@ -19,7 +19,7 @@ fn signed(title: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_signed_is_kept_and_sent_as_it_came() {
+async fn signed_entries_are_stored_and_sent_unchanged() {
     let site = Site::start().await;
     let (feed, entry) = (site.url("/feed"), site.url("/entry"));
     let document = format!(

@@ -1,5 +1,4 @@
-//! Origins that say what they are told to byte by byte, a gateway before them, and applications that do
-//! likewise.
+//! Origins and applications that send given bytes, and a gateway between them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Longer than anything here takes.
+/// Timeout that exceeds the duration of every step.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// An origin on a socket.
@@ -55,13 +54,13 @@ impl Origin {
         Self { address, received }
     }
 
-    /// All requests so far, as they came.
+    /// All requests so far, as they were received.
     pub(crate) fn received(&self) -> Vec<String> {
         let received = self.received.lock().unwrap();
         received.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect()
     }
 
-    /// The last request, as it came.
+    /// The last request, as it was received.
     pub(crate) fn last(&self) -> Vec<u8> {
         self.received.lock().unwrap().last().unwrap().clone()
     }
@@ -78,7 +77,7 @@ impl Origin {
     }
 }
 
-/// The next message, with its body.
+/// Reads the next message, with its body.
 pub(crate) async fn message(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
@@ -105,7 +104,7 @@ pub(crate) fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|part| part == what)
 }
 
-/// A gateway that is stopped with this.
+/// A gateway that is stopped when it is dropped.
 pub(crate) struct Gateway {
     pub(crate) address: SocketAddr,
     serving: Option<Serving>,
@@ -113,7 +112,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Before an origin, which is mounted as `o`.
+    /// A gateway that mounts an origin as `o`.
     pub(crate) async fn before(origin: &Origin) -> Self {
         Self::with(&[&format!("o={}", origin.url())], &[]).await
     }
@@ -135,7 +134,7 @@ impl Gateway {
         self.serving.as_ref().unwrap()
     }
 
-    /// Stops it, and waits until it has.
+    /// Stops the gateway, and waits until it has ended.
     pub(crate) async fn stop(mut self) {
         drop(self.stop.take());
         let finished = self.serving.take().unwrap().finished();
@@ -147,7 +146,7 @@ impl Gateway {
         raw(self.address, bytes).await
     }
 
-    /// Asks for a path with more header lines; the connection ends with the answer.
+    /// Requests a path with additional header lines; the connection ends with the response.
     pub(crate) async fn get(&self, path: &str, headers: &[&str]) -> Answer {
         self.ask("GET", path, headers).await
     }
@@ -164,7 +163,7 @@ pub(crate) async fn raw(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Answer 
     Answer::rest(&mut stream).await
 }
 
-/// The head of a request after which the connection ends.
+/// Head of a request after which the connection ends.
 pub(crate) fn head(address: SocketAddr, method: &str, path: &str, headers: &[&str]) -> String {
     let mut lines = vec![format!("{method} {path} HTTP/1.1"), "Connection: close".to_owned()];
     if !headers.iter().any(|line| line.to_lowercase().starts_with("host:")) {
@@ -184,7 +183,7 @@ pub(crate) fn config(mounts: &[&str], allow: &[&str]) -> Config {
     }
 }
 
-/// What came back, to the last byte.
+/// A response, read to the end of the connection.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) head: String,
@@ -208,7 +207,7 @@ impl Answer {
         status.parse().unwrap()
     }
 
-    /// The values of a field, in their order; the name in lower case.
+    /// Values of a field in their order; the name is in lower case.
     pub(crate) fn values(&self, name: &str) -> Vec<&str> {
         let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
         lines.filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
@@ -219,7 +218,7 @@ impl Answer {
     }
 }
 
-/// Names and where they lead.
+/// Names with their addresses.
 #[derive(Debug)]
 pub(crate) struct Names(pub(crate) Vec<(&'static str, SocketAddr)>);
 
@@ -231,7 +230,7 @@ impl Resolve for Names {
     }
 }
 
-/// The system's roots, and a resolver that knows these names only.
+/// Roots of the system, and a resolver that knows only these names.
 pub(crate) fn knowing(names: &[(&'static str, SocketAddr)]) -> Origins {
     Origins { resolver: Arc::new(Names(names.to_vec())), ..Origins::default() }
 }

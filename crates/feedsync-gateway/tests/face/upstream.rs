@@ -1,4 +1,4 @@
-//! The way to origins: whether something may have arrived, connections used again, certificates.
+//! Tests of requests to origins: delivery status of errors, connection reuse, and certificates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ async fn an_error_tells_whether_something_may_have_arrived() {
     let error = of("http://lan.example/").await;
     assert!(matches!(error, UpstreamError::Refused(Refused::Private { .. })), "{error:?}");
     assert!(!error.may_have_arrived());
-    // What speaks no TLS is never sent anything.
+    // Nothing is sent to an origin that does not speak TLS.
     let error = of(&format!("https://{}/", silent.local_addr().unwrap())).await;
     assert!(matches!(error, UpstreamError::NotSent(NotSent::Late(_))), "{error:?}");
 
@@ -68,12 +68,12 @@ async fn an_error_tells_whether_something_may_have_arrived() {
     assert_eq!(gateway.get(&late, &[]).await.status(), 504);
 }
 
-/// An origin that counts its connections, and closes each after some requests without saying so.
+/// An origin that counts its connections, and closes each silently after some requests.
 async fn counting(requests: usize) -> (String, Arc<std::sync::atomic::AtomicUsize>) {
     counting_and_saying(requests, OK).await
 }
 
-/// The same with another answer.
+/// Like `counting`, with another response.
 async fn counting_and_saying(
     requests: usize,
     answer: &'static str,
@@ -93,7 +93,7 @@ async fn counting_and_saying(
                     }
                     stream.write_all(answer.as_bytes()).await.unwrap();
                 }
-                // The next request is taken, and not answered.
+                // The next request is read, and not answered.
                 message(&mut stream).await;
             });
         }
@@ -146,7 +146,7 @@ async fn a_connection_that_was_closed_meanwhile_costs_nothing() {
         assert_eq!(gateway.get("/o/", &[]).await.text(), "ok");
     }
     assert!(connections.load(std::sync::atomic::Ordering::Relaxed) > 1);
-    // What must not arrive twice is not sent again: whether it arrived is not known.
+    // A request that is not idempotent is not sent again, since it may have arrived.
     let mut failed = None;
     for _ in 0..10 {
         let request = Request::post("/").body(Body::empty()).unwrap();
@@ -160,7 +160,7 @@ async fn a_connection_that_was_closed_meanwhile_costs_nothing() {
 }
 
 #[tokio::test]
-async fn an_origin_is_not_asked_more_at_once_than_is_polite() {
+async fn concurrent_requests_to_an_origin_are_limited() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mount = format!("o=http://{}/", listener.local_addr().unwrap());
     let mut config = config(&[&mount], &[]);
@@ -178,7 +178,7 @@ async fn an_origin_is_not_asked_more_at_once_than_is_polite() {
     for stream in [&mut first, &mut second] {
         message(stream).await.unwrap();
     }
-    // The third waits in vain, since neither of the others is answered.
+    // The third request times out, since neither of the others is answered.
     let mut asking = asking.into_iter().collect::<futures_util::stream::FuturesUnordered<_>>();
     let busy = futures_util::StreamExt::next(&mut asking).await.unwrap().unwrap();
     assert_eq!(busy, 503);
@@ -191,7 +191,7 @@ async fn an_origin_is_not_asked_more_at_once_than_is_polite() {
 }
 
 #[tokio::test]
-async fn an_encrypted_origin_is_who_it_says_it_is() {
+async fn certificates_of_origins_are_verified() {
     let made = rcgen::generate_simple_self_signed(vec!["secure.example".to_owned()]).unwrap();
     let root = made.cert.der().clone();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -226,14 +226,14 @@ async fn an_encrypted_origin_is_who_it_says_it_is() {
     assert_eq!(answer.text(), "ok", "{answer:?}");
     let other = gateway.get(&format!("/https/other.example:{port}/"), &[]).await;
     assert_eq!(other.status(), 502, "{other:?}");
-    // Without the root nobody believes it.
+    // Without the root the certificate is not trusted.
     let gateway = Gateway::of(config(&[], &allow), knowing(&names)).await;
     let answer = gateway.get(&format!("/https/secure.example:{port}/"), &[]).await;
     assert_eq!(answer.status(), 502, "{answer:?}");
 }
 
 #[tokio::test]
-async fn what_is_private_is_reached_on_the_word_of_its_own_network_alone() {
+async fn private_addresses_need_a_source_in_their_own_network() {
     let origin = Origin::saying(OK).await;
     let gateway = Gateway::before(&origin).await;
     let own = async |source: &str| {

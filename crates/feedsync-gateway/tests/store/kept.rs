@@ -1,4 +1,4 @@
-//! Whatever steps come, what is stored is what they made of it, also by the next process.
+//! Property tests: after arbitrary steps the store equals the model, also after a restart.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -54,7 +54,7 @@ fn check(store: &Store, model: &Model) {
     }
 }
 
-/// Which bytes can be read: those that are needed, and after a sweep no others.
+/// Checks which contents are readable: the needed ones, and after a sweep no others.
 fn check_contents(store: &Store, model: &Model, is_swept: bool) {
     let reader = store.reader();
     let addresses = model.representations.values().map(|stored| stored.content.digest);
@@ -85,7 +85,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_stored_is_what_the_steps_made_of_it(acts in vec(act(), 1..12)) {
+    fn stored_rows_equal_the_model(acts in vec(act(), 1..12)) {
         let directory = TempDir::new().unwrap();
         let mut store = open(&directory).0;
         let mut model = Model::default();

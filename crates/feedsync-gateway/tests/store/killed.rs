@@ -1,6 +1,6 @@
-//! A process that is killed: what it acknowledged is there, and what is there is whole.
+//! Tests of a killed process: acknowledged steps are stored, and stored steps are complete.
 //!
-//! The child is this test binary, run again with the one ignored test below.
+//! The child process is this test binary, run with the ignored test below.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -46,7 +46,7 @@ fn length(number: u64) -> usize {
 }
 
 #[test]
-fn what_was_acknowledged_is_there_after_a_kill() {
+fn acknowledged_steps_survive_a_kill() {
     let directory = TempDir::new().unwrap();
     let mut acknowledged: Vec<u64> = Vec::new();
     for _ in 0..3 {
@@ -63,7 +63,7 @@ fn what_was_acknowledged_is_there_after_a_kill() {
             let Some(number) = line.strip_prefix("acknowledged ") else { continue };
             acknowledged.push(number.parse().unwrap());
             seen += 1;
-            // More may have been written by then.
+            // The child may have written more by then.
             if seen == 60 {
                 child.kill().unwrap();
             }

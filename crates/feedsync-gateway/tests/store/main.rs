@@ -1,4 +1,4 @@
-//! The store of a gateway, through what it offers.
+//! Tests of the store of a gateway through its public interface.
 
 mod kept;
 mod killed;

@@ -1,4 +1,4 @@
-//! What a store is to hold after any steps.
+//! Model of a store: the expected rows after any steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use feedsync_offline::outbox::{Edit, EditId};
 
 type Key = (Partition, Location);
 
-/// The rows in memory.
+/// Rows in memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Model {
     keepings: BTreeMap<KeepingId, Keeping>,
@@ -100,7 +100,7 @@ impl Model {
         }
     }
 
-    /// What an address is, in some order.
+    /// Roles of an address, in any order.
     pub(crate) fn resources(&self, location: &Location) -> Vec<Resource> {
         let feeds = self.feeds.iter().filter_map(|((partition, feed), resources)| {
             let Belonging { role, entry, seen } = resources.get(location)?.clone();
@@ -109,7 +109,7 @@ impl Model {
         feeds.collect()
     }
 
-    /// The bytes that are needed, but for those of addresses.
+    /// Contents that are needed without a representation.
     pub(crate) fn needed(&self) -> BTreeSet<Digest> {
         let edits = self.edits.values().flat_map(|edit| [&edit.asked.was, &edit.asked.body]);
         let shown = self.shown.values().map(|shown| &shown.entity);

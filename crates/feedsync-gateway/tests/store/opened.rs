@@ -1,4 +1,4 @@
-//! Who may open a store, and what it leaves alone.
+//! Tests of opening a store.
 
 use feedsync_gateway::store::{Opened, Quota, Store, StoreError};
 use feedsync_offline::authentication::Partition;
@@ -24,7 +24,7 @@ fn one_process_at_a_time_has_a_directory() {
 }
 
 #[test]
-fn what_another_program_or_a_newer_version_wrote_is_left_alone() {
+fn foreign_and_newer_databases_are_left_unchanged() {
     let directory = TempDir::new().unwrap();
     drop(open(&directory));
     let file = directory.path().join("gateway.db");
@@ -47,7 +47,7 @@ fn what_another_program_or_a_newer_version_wrote_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_else_may_read_it() {
+fn files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let parent = TempDir::new().unwrap();
     let directory = parent.path().join("data");

@@ -1,4 +1,4 @@
-//! How much is stored at most, and what goes first.
+//! Tests of the quota and of the order of deletions.
 
 use feedsync_gateway::store::{Quota, Store};
 use feedsync_offline::authentication::Partition;
@@ -16,7 +16,7 @@ fn there(store: &Store, paths: &[&str]) -> Vec<bool> {
 }
 
 #[test]
-fn what_was_fetched_longest_ago_goes_first_then_members_then_feeds_and_edits_never() {
+fn oldest_links_are_deleted_first_then_members_then_feeds_but_never_edits() {
     let directory = TempDir::new().unwrap();
     let (store, _) = Store::open(directory.path(), Quota(10_000)).unwrap();
     let held: Vec<_> = (0..8).map(|number| hold(&store, number, 1_000)).collect();
@@ -30,7 +30,7 @@ fn what_was_fetched_longest_ago_goes_first_then_members_then_feeds_and_edits_nev
         ("new", Role::Subscribable),
     ];
     let mut changes = vec![generation("feed", &roles), edit(1, "edited", content(7))];
-    // The feed was fetched first, and what is linked from it last.
+    // The feed was fetched first, and the pages linked from it last.
     for (number, path) in paths.iter().enumerate() {
         let fetched = if *path == "orphan" { 4 } else { number as u64 * 2 };
         changes.push(stored(path, content(number), fetched));
@@ -44,7 +44,7 @@ fn what_was_fetched_longest_ago_goes_first_then_members_then_feeds_and_edits_nev
         store.apply(&[step(vec![stored(path, more.content(), fetched)])]).unwrap();
         there(&store, &["feed", "member", "edited", "old", "new", "orphan", path])
     };
-    // Of 10 500 bytes go what is too much, and a sixteenth.
+    // Of 10 500 bytes, the excess and a sixteenth are deleted.
     assert_eq!(add("more", 4_500), [true, true, true, false, true, false, true]);
     assert_eq!(add("again", 5_000), [true, true, true, false, false, false, true]);
     assert_eq!(add("too large", 9_500), [true, true, true, false, false, false, false]);
@@ -58,7 +58,7 @@ fn what_was_fetched_longest_ago_goes_first_then_members_then_feeds_and_edits_nev
 }
 
 #[test]
-fn what_was_stored_before_counts_too() {
+fn quota_includes_representations_of_earlier_processes() {
     let directory = TempDir::new().unwrap();
     let put = |path: &str, number: u64| {
         let (store, _) = Store::open(directory.path(), Quota(1_600)).unwrap();

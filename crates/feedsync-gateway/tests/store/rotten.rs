@@ -1,4 +1,4 @@
-//! One flipped bit of what is stored is an error, never bytes.
+//! Tests that a flipped bit in the stored data is reported as an error and never returned.
 
 use std::collections::HashSet;
 use std::fs;
@@ -43,7 +43,7 @@ fn flip_stored(directory: &Path, content: &Content, random: &mut SmallRng) -> Wh
     Where::Column
 }
 
-/// A store in whose directory each content was stored, as an address or as an edit.
+/// A store with one content, as a representation and as an edit.
 fn store(directory: &TempDir, number: u64, length: usize) -> (Store, Content) {
     let (store, _) = open(directory);
     let held = hold(&store, number, length);
@@ -88,7 +88,7 @@ fn a_flipped_bit_is_an_error_and_never_bytes() {
         }
         let damaged = store.take_damaged();
         assert_eq!(damaged, HashSet::from([content.digest]));
-        // The right bytes can be stored again.
+        // Intact bytes can be stored again.
         store.forget_damaged(&damaged).unwrap();
         let held = hold(&store, number, length);
         store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();
@@ -98,7 +98,7 @@ fn a_flipped_bit_is_an_error_and_never_bytes() {
     assert!(seen.contains(&Where::Column) && seen.contains(&Where::File));
 }
 
-/// Damage is dealt with in two steps, and the same bytes may be fetched between them.
+/// Damage is handled in two steps, and the same contents may be fetched between them.
 #[test]
 fn the_right_bytes_stay_where_they_are_stored_before_the_damaged_ones_are_forgotten() {
     for length in [100, LARGE] {
@@ -124,7 +124,7 @@ fn damaged_bytes_are_replaced_by_the_same_ones_that_come_again() {
         let (store, content) = store(&directory, 2, length);
         drop(store);
         flip_stored(directory.path(), &content, &mut SmallRng::seed_from_u64(1));
-        // Nobody has read them since.
+        // The damage was not read since.
         let (store, _) = open(&directory);
         let held = hold(&store, 2, length);
         store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();

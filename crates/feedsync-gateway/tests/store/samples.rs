@@ -1,4 +1,4 @@
-//! What the tests store.
+//! Sample data for the tests.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use feedsync_offline::time::Time;
 use http::{HeaderMap, StatusCode};
 use tempfile::TempDir;
 
-/// Larger than what the database itself has.
+/// Length of contents that are too large for the database.
 pub(crate) const LARGE: usize = (64 << 10) + 1;
 
 pub(crate) fn at(path: &str) -> Location {
@@ -24,7 +24,7 @@ pub(crate) fn at(path: &str) -> Location {
 }
 
 pub(crate) fn open(directory: &TempDir) -> (Store, Rows) {
-    // A process that another test is just beginning has a copy of every lock until it runs a program of its own.
+    // A process that another test is starting inherits every lock until it executes its own program.
     for _ in 0..500 {
         match Store::open(directory.path(), Quota::default()) {
             Err(StoreError::InUse { .. }) => std::thread::sleep(Duration::from_millis(10)),
@@ -85,12 +85,12 @@ pub(crate) fn edit(id: u64, path: &str, body: Content) -> Change {
     Change::Edit(Box::new(Edit { id: EditId(id), asked, tries, progress, stall }))
 }
 
-/// Lets go of some bytes that nothing needs; whether there are more.
+/// Sweeps one batch; returns whether there are more.
 pub(crate) fn sweep_once(store: &Store, needed: &HashSet<Digest>) -> bool {
     store.remove(store.sweep(needed).unwrap()).unwrap()
 }
 
-/// Bytes that no other number has.
+/// Bytes that differ for each number.
 pub(crate) fn bytes(number: u64, length: usize) -> Vec<u8> {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.resize(length.max(8), number as u8);

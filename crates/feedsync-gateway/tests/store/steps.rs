@@ -1,4 +1,4 @@
-//! Steps of any changes.
+//! Strategies for arbitrary steps.
 
 use std::collections::BTreeSet;
 
@@ -30,10 +30,10 @@ use proptest::sample::select;
 
 use crate::samples::{LARGE, at, bytes};
 
-/// How many different bytes there are.
+/// Number of different contents.
 pub(crate) const CONTENTS: u64 = 6;
 
-/// The last two are large.
+/// Content of a number; the last two are large.
 pub(crate) fn sample(number: u64) -> Vec<u8> {
     bytes(number, if number < CONTENTS - 2 { 10 } else { LARGE })
 }
@@ -79,7 +79,7 @@ fn registered() -> impl Strategy<Value = Registered> {
     vec(field, 0..4).prop_map(|fields| {
         let mut registered = Registered::default();
         for (name, value) in fields {
-            // A second value of what has one is refused.
+            // Some fields accept only one value.
             let _ = registered.add(name, &value);
         }
         registered

@@ -1,4 +1,4 @@
-//! What nothing needs any more goes.
+//! Tests of sweeps.
 
 use std::collections::HashSet;
 use std::fs;
@@ -24,7 +24,7 @@ fn files(directory: &TempDir) -> usize {
 }
 
 #[test]
-fn what_no_step_needed_goes_once_nobody_holds_it() {
+fn unused_contents_are_deleted_after_their_last_holder() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
     for length in [10, LARGE] {
@@ -44,7 +44,7 @@ fn what_no_step_needed_goes_once_nobody_holds_it() {
 }
 
 #[test]
-fn what_waits_in_vain_makes_a_sweep_due() {
+fn released_unused_contents_make_a_sweep_due() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
     assert!(!store.is_crowded());
@@ -55,7 +55,7 @@ fn what_waits_in_vain_makes_a_sweep_due() {
 }
 
 #[test]
-fn what_was_replaced_goes_in_portions_and_what_is_needed_elsewhere_stays() {
+fn replaced_contents_are_deleted_in_batches_unless_needed_elsewhere() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
     let held: Vec<_> = (0..200).map(|number| hold(&store, number, 100)).collect();
@@ -93,7 +93,7 @@ fn what_was_replaced_goes_in_portions_and_what_is_needed_elsewhere_stays() {
 }
 
 #[test]
-fn what_goes_and_comes_again_is_there() {
+fn contents_stored_again_during_a_sweep_stay() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
     for length in [10, LARGE] {
@@ -104,7 +104,7 @@ fn what_goes_and_comes_again_is_there() {
             drop(held);
             let other = hold(&store, 2, length);
             store.apply(&[step(vec![stored("a", other.content(), 1)])]).unwrap();
-            // It comes while it is on its way out.
+            // The content is stored again while its deletion is in progress.
             let held = hold(&store, 1, length);
             sweep_once(&store, &HashSet::new());
             store.apply(&[step(vec![stored("b", held.content(), 1)])]).unwrap();
@@ -116,7 +116,7 @@ fn what_goes_and_comes_again_is_there() {
 }
 
 #[test]
-fn what_a_process_left_behind_goes_when_the_next_one_comes() {
+fn files_of_a_crashed_process_are_deleted_at_the_next_start() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
     let kept = hold(&store, 1, LARGE);
@@ -124,7 +124,7 @@ fn what_a_process_left_behind_goes_when_the_next_one_comes() {
     let left = hold(&store, 2, LARGE);
     let mut begun = store.incoming();
     begun.take(&bytes(3, LARGE)).unwrap();
-    // As if it had died: nothing is swept, and what was begun is not ended.
+    // As after a crash: nothing was swept, and an incomplete content was not finished.
     let (content, gone) = (kept.content(), left.content());
     let partial = directory.path().join("contents/7.partial");
     drop((kept, left, begun, store));

@@ -1,5 +1,5 @@
-//! The style sheet and the script, which are the hub's with a little of our own. Their names hold a hash of
-//! their bytes, so that whoever has one never needs to ask for it again.
+//! Style sheet and script: those of the hub with additions. Their names contain a hash of their bytes, so that
+//! browsers may cache them indefinitely.
 
 use std::sync::LazyLock;
 
@@ -9,9 +9,9 @@ use feedsync_server::{Problem, look};
 use feedsync_store::Digest;
 use http::{HeaderValue, header};
 
-/// A file that pages name.
+/// A static file that pages refer to.
 pub(super) struct Asset {
-    /// The last segment of its address.
+    /// Last segment of its path.
     pub(super) name: String,
     kind: &'static str,
     text: String,

@@ -1,4 +1,4 @@
-//! `/pages/open` and `/pages/close`: how a browser comes in, and goes.
+//! `/pages/open` and `/pages/close`: start and end of a browser session.
 
 use axum::Extension;
 use axum::body::Body;
@@ -19,7 +19,7 @@ pub(super) struct Ticket {
     ticket: String,
 }
 
-/// `GET /pages/open?ticket=...`: lets the browser in, once.
+/// `GET /pages/open?ticket=...`: exchanges the ticket of a link for a session, once.
 pub(super) async fn open(State(control): State<Control>, Query(ticket): Query<Ticket>) -> Response {
     let Some(cookie) = control.0.sessions.open(&ticket.ticket) else {
         return refused(Problem::new(
@@ -34,7 +34,7 @@ pub(super) async fn open(State(control): State<Control>, Query(ticket): Query<Ti
     answer
 }
 
-/// `POST /pages/close`: the browser is not in any more.
+/// `POST /pages/close`: ends the session.
 pub(super) async fn close(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,

@@ -1,4 +1,4 @@
-//! `/pages/errors/{id}`: one error, with what was sent, what it was made on and what the server has now side by side.
+//! `/pages/errors/{id}`: one error, with the edit, its base and the current version at the server side by side.
 
 use std::time::{Duration, Instant};
 
@@ -22,10 +22,10 @@ use super::errors::settle;
 use super::form::Form;
 use super::{Frame, Moment, person, shown};
 
-/// Bytes of a side that are shown.
+/// Maximum number of displayed bytes of a side.
 const MOST: u64 = 64 << 10;
 
-/// How long words are compared.
+/// Time limit for the comparison of words.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 #[derive(Template)]
@@ -42,7 +42,7 @@ struct ErrorPage {
     panes: Vec<Pane>,
     request_headers: String,
     response_headers: String,
-    /// Body of the response, if that is text.
+    /// Body of the response, if it is text.
     answer: Option<String>,
 }
 
@@ -52,11 +52,11 @@ struct Pane {
     heading: &'static str,
     mark: &'static str,
     text: Side,
-    /// Why there is no text.
+    /// Reason why there is no text.
     instead: String,
-    /// A remark below the text.
+    /// Remark below the text.
     note: String,
-    /// Whether there are bytes to keep.
+    /// Whether there are bytes to download.
     has_bytes: bool,
 }
 
@@ -108,7 +108,7 @@ pub(super) async fn act(
     settle(&control, &caller, &id, form.text("action")).await
 }
 
-/// What a side shows: its text, or what is said instead.
+/// Contents of a side: its text, or a message instead.
 struct Read {
     text: Option<String>,
     instead: String,
@@ -127,7 +127,7 @@ async fn text(control: &Control, content: Option<Content>) -> Result<Read, Probl
     Ok(Read { text: String::from_utf8(bytes).ok(), instead, has_bytes: true })
 }
 
-/// From when what is known of the server is.
+/// Remark on the age of the server's version.
 fn note(current: Option<&Current>) -> String {
     match current {
         None => "Nothing is known of what the server has.".to_owned(),
@@ -139,7 +139,7 @@ fn note(current: Option<&Current>) -> String {
     }
 }
 
-/// The three beside each other; mine and theirs with the words marked that only one of them has.
+/// Builds the three panes. The words that only one of mine and theirs has are marked.
 fn panes(read: &[Read], note: String) -> Vec<Pane> {
     let plain = |text: &Option<String>| -> Side {
         text.iter().map(|text| Piece { marked: false, text: text.clone() }).collect()

@@ -1,4 +1,4 @@
-//! `/pages/errors`: what went wrong and nobody has cleared.
+//! `/pages/errors`: errors that were not cleared yet.
 
 use askama::Template;
 use axum::Extension;
@@ -68,7 +68,7 @@ pub(super) async fn act(
     settle(&control, &caller, form.text("id"), form.text("action")).await
 }
 
-/// Clears an error, or makes its edit again.
+/// Clears an error, or repeats its edit.
 pub(super) async fn settle(
     control: &Control,
     caller: &Caller,

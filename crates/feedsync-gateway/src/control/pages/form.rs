@@ -1,4 +1,4 @@
-//! What a form brings: its fields, and the proof that it was sent to this browser.
+//! Parses forms: their fields, and the proof that the gateway sent the form to this browser.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::super::sessions::Session;
 
-/// Bytes of a form at most.
+/// Maximum size of a form, in bytes.
 const MOST: usize = 64 << 10;
 
-/// The fields of a form.
+/// Fields of a form.
 #[derive(Debug)]
 pub(super) struct Form(BTreeMap<String, String>);
 
 impl Form {
-    /// Reads the form of a person; refuses one that this browser was not sent.
+    /// Reads the form of a person; refuses one without the proof of this session.
     pub(super) async fn read(
         session: &Session,
         headers: &HeaderMap,
@@ -47,7 +47,7 @@ impl Form {
         ))
     }
 
-    /// A field as it was typed; empty if it is not there.
+    /// Trimmed value of a field; empty if the field is missing.
     pub(super) fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str).trim()
     }

@@ -1,4 +1,4 @@
-//! `/`: the subscriptions with their states, whether the network is used, and a new subscription.
+//! `/`: the subscriptions with their states, the network policy, and the form for a new subscription.
 
 use askama::Template;
 use axum::Extension;
@@ -27,7 +27,7 @@ struct HomePage {
     rows: Vec<Row>,
     edits: usize,
     errors: usize,
-    /// What was typed, if it could not be carried out.
+    /// Input of the form, if the request failed.
     typed: Typed,
 }
 
@@ -43,7 +43,7 @@ struct Row {
     id: u64,
     feed: String,
     state: &'static str,
-    /// Why it is paused, if it is.
+    /// Reason why the subscription is paused, if it is.
     why: Option<String>,
     updated: Option<Moment>,
     due: Option<Moment>,
@@ -133,7 +133,7 @@ async fn subscribe(control: &Control, caller: &Caller, form: &Form) -> Result<Re
     }
 }
 
-/// What was typed, as it is asked for.
+/// Converts the form input to a subscription request.
 fn asked(typed: &Typed) -> Result<New, String> {
     let interval = match &*typed.interval {
         "" => 0,

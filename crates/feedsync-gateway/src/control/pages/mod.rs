@@ -1,8 +1,8 @@
-//! Pages for people: subscriptions, the outbox, and errors with what can be done about them.
+//! Pages for people: subscriptions, the outbox, and errors with the possible actions.
 //!
-//! They look as the hub's do, work from the keyboard, and without their script, which only shows how things
-//! stand as that changes. A browser is let in by a link ([`super::links`]); forms post to the page that they
-//! stand on and are answered with 303. Whatever came from outside is text.
+//! They look like those of the hub and support keyboard use. They work without their script, which only updates
+//! the displayed state. A link admits a browser ([`super::links`]); forms post to their own page and are answered
+//! with 303. Contents from outside are always shown as text.
 
 mod assets;
 mod entry;
@@ -26,15 +26,15 @@ use super::caller::Caller;
 use super::sessions::Session;
 use assets::{SCRIPT, STYLE};
 
-/// What stands around each page.
+/// Common parts of each page.
 pub(crate) struct Frame {
     style: &'static str,
     script: &'static str,
-    /// What each form carries.
+    /// Proof that each form contains.
     form: String,
-    /// What was done.
+    /// Message about a completed action.
     said: &'static str,
-    /// What was not done.
+    /// Message about a failed action.
     fault: String,
 }
 
@@ -47,7 +47,7 @@ struct Refused {
     detail: String,
 }
 
-/// Where pages are.
+/// Routes of the pages.
 pub(crate) fn routes() -> Router<Control> {
     Router::new()
         .route("/", get(home::read).post(home::act))
@@ -59,17 +59,17 @@ pub(crate) fn routes() -> Router<Control> {
         .route("/pages/assets/{name}", get(assets::read))
 }
 
-/// Whether a path is that of a page.
+/// Whether a path belongs to a page.
 pub(crate) fn are_at(path: &str) -> bool {
     path == "/" || path.starts_with("/pages/")
 }
 
-/// Whether a page is for everybody whose Host is ours: what lets a browser in, and how pages look.
+/// Whether a page is available to every request whose Host is ours: the entry link, and the static files.
 pub(crate) fn is_open(path: &str) -> bool {
     path == "/pages/open" || path.starts_with("/pages/assets/")
 }
 
-/// Why a page is not shown, as a page.
+/// Page that shows why a request was not admitted.
 pub(crate) fn refused(problem: Problem) -> Response {
     let status = problem.into_response().status();
     let detail = match status {
@@ -79,7 +79,7 @@ pub(crate) fn refused(problem: Problem) -> Response {
     said(status, detail.to_owned())
 }
 
-/// The problem of a page, as a page.
+/// Converts a problem response to a page.
 pub(crate) async fn readable(answer: Response) -> Response {
     let kind = answer.headers().get(header::CONTENT_TYPE);
     if kind.is_none_or(|kind| kind != "application/problem+json") {
@@ -97,7 +97,7 @@ fn said(status: StatusCode, detail: String) -> Response {
     shown(status, &page).unwrap_or_else(|problem| problem.into_response())
 }
 
-/// A page.
+/// Renders a page.
 fn shown(status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
     let text = page.render().map_err(|error| {
         tracing::error!(%error, "a page could not be written");
@@ -106,7 +106,7 @@ fn shown(status: StatusCode, page: &impl Template) -> Result<Response, Problem> 
     Ok(look::markup(status, text))
 }
 
-/// Where a browser goes after its form was carried out.
+/// Redirects a browser after its form was processed (303).
 fn see_other(path: &str) -> Response {
     let place = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));
     let fixed =
@@ -114,7 +114,7 @@ fn see_other(path: &str) -> Response {
     (StatusCode::SEE_OTHER, fixed).into_response()
 }
 
-/// A page is for a person; a program that asks for one is told so.
+/// Returns the session of a person; programs and applications get an error.
 fn person(caller: &Caller) -> Result<&Session, Problem> {
     match caller {
         Caller::Person(session) => Ok(session),
@@ -134,7 +134,7 @@ impl Frame {
     }
 }
 
-/// A moment, for programs and for people.
+/// A time, formatted for programs and for people.
 struct Moment(String);
 
 impl Moment {

@@ -1,4 +1,4 @@
-//! `/pages/outbox`: the edits on their way, in the order in which they came.
+//! `/pages/outbox`: the pending edits, in the order of their arrival.
 
 use askama::Template;
 use axum::Extension;

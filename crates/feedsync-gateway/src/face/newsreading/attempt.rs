@@ -1,4 +1,4 @@
-//! Asking the server of a newsreader, and answers that are made here in its place.
+//! Forwards requests to newsreader servers, and builds local responses in their place.
 
 use bytes::Bytes;
 use feedsync_newsreader::Answer;
@@ -14,10 +14,11 @@ use crate::face::problem::{Problem, sandbox};
 use crate::face::{Body, BodyError, Face};
 use crate::upstream::{NotSent, UpstreamError};
 
-/// Bytes of an answer that is kept at most; what is larger comes through as it is.
+/// Maximum size of a response that is stored, in bytes; larger ones are only forwarded.
 const ANSWER: usize = 16 << 20;
 
-/// What asks for less than a whole answer at once, which is what can be kept, or for one that is packed.
+/// Request fields that ask for less than a complete response or for a compressed one; only complete, uncompressed
+/// responses can be stored.
 const LESS: [HeaderName; 7] = [
     header::ACCEPT_ENCODING,
     header::EXPECT,
@@ -28,7 +29,7 @@ const LESS: [HeaderName; 7] = [
     header::RANGE,
 ];
 
-/// What an answer does not say once marks are in it.
+/// Response fields that no longer apply after changes were merged in.
 const OF_WHOLE: [HeaderName; 5] = [
     header::ACCEPT_RANGES,
     header::CONTENT_LENGTH,
@@ -37,22 +38,22 @@ const OF_WHOLE: [HeaderName; 5] = [
     header::TRANSFER_ENCODING,
 ];
 
-/// What came of asking a server.
+/// Result of a request to a server.
 pub(super) enum Tried {
-    /// What it answered.
+    /// Complete response of the server.
     Whole(response::Parts, Bytes),
-    /// It is more than is kept.
+    /// Response that is too large to be stored.
     Large(Response<Body>),
-    /// The server says itself that it is away.
+    /// Response of a server that declares itself unavailable.
     Said(response::Parts, Bytes),
-    /// It did not answer.
+    /// The server did not respond.
     Away,
-    /// It was not asked, and that is no fault of the network.
+    /// Nothing was sent, and the network is not at fault.
     Failed(Problem),
 }
 
 impl Face {
-    /// Sends what somebody changed before.
+    /// Sends the pending changes of the user first.
     pub(super) async fn send_first(&self, sent: &Sent<'_>, known: Option<Partition>) {
         let Some(partition) = known else { return };
         let is_behind = sent
@@ -63,7 +64,7 @@ impl Face {
         }
     }
 
-    /// Asks the server, if it can be expected to answer.
+    /// Sends the request, if the server can be expected to respond.
     pub(super) async fn attempt(&self, sent: &Sent<'_>) -> Tried {
         let location = &sent.target.location;
         let now = sent.agent.now();
@@ -89,7 +90,8 @@ impl Face {
             }
         };
         let (mut parts, body) = response.into_parts();
-        // Besides those of proxies, what networks and those who serve for others say in a server's place.
+        // Besides the codes of gateways (502 to 504), these are the codes with which networks and content
+        // delivery networks respond in place of the server.
         let is_away = matches!(parts.status.as_u16(), 502..=504 | 511 | 520..=530);
         sent.agent.reached(location, !is_away);
         match collected(body).await {
@@ -108,7 +110,7 @@ impl Face {
         }
     }
 
-    /// An answer of an interface that is made here.
+    /// Builds a local response of an interface.
     pub(super) fn tells(&self, sent: &Sent<'_>, answer: Answer) -> Response<Body> {
         let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
         let mut response = self.own(sent, status, Bytes::from(answer.body));
@@ -134,7 +136,7 @@ impl Face {
     }
 }
 
-/// A body to its end; if that is more than is kept, all of it as it comes.
+/// Reads a body to its end. A body that is too large to be stored is returned as a stream.
 async fn collected(mut body: Body) -> Result<Result<Bytes, Body>, BodyError> {
     let mut found = Vec::new();
     while let Some(frame) = body.frame().await {
