@@ -1,38 +1,38 @@
-//! What is answered: a status, and a body of its type.
+//! Responses: a status, and a body with its media type.
 
 use serde::Serialize;
 
-/// An answer as it goes out.
+/// A response to a newsreader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The status of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// What the body is; of no body nothing.
+    /// Media type of the body; `None` without a body.
     pub media_type: Option<&'static str>,
-    /// The body.
+    /// Response body.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// A value as JSON.
+    /// Response with a JSON value.
     pub(crate) fn json(value: &impl Serialize) -> Self {
         Self::json_as(200, value)
     }
 
-    /// The same, with another status.
+    /// Response with a JSON value and another status.
     pub(crate) fn json_as(status: u16, value: &impl Serialize) -> Self {
-        // What is written here has texts for keys, which is all that could fail.
+        // Serialisation only fails for keys that are not text, which do not occur here.
         let body = serde_json::to_vec(value).unwrap_or_default();
         Self { status, media_type: Some("application/json; charset=utf-8"), body }
     }
 
-    /// A text for programs and people.
+    /// Response with plain text.
     pub(crate) fn text(status: u16, text: impl Into<String>) -> Self {
         let body = text.into().into_bytes();
         Self { status, media_type: Some("text/plain; charset=utf-8"), body }
     }
 
-    /// A document.
+    /// Response with a document.
     pub(crate) fn document(media_type: &'static str, document: String) -> Self {
         Self { status: 200, media_type: Some(media_type), body: document.into_bytes() }
     }

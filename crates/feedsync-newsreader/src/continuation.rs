@@ -1,4 +1,4 @@
-//! Where a list goes on.
+//! Cursors for paging through lists of articles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,19 +7,19 @@ use feedsync_log::Millis;
 
 use crate::shown::ArticleNumber;
 
-/// The place behind which a list goes on: that of the last article that was shown, by the date by which the list
-/// is ordered and by its number. What comes later or goes away meanwhile moves no other article over it.
+/// Cursor of a list: the sort date and the number of the last article on the page. Articles that are added or
+/// removed meanwhile do not shift the others across the cursor.
 ///
-/// Newsreaders see a text that they give back, without characters that an address would encode.
+/// Newsreaders get it as text, without characters that need percent-encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Continuation {
-    /// The date of the last article that was shown.
+    /// Date of the last article on the page.
     pub at: Millis,
-    /// Its number.
+    /// Number of the last article on the page.
     pub article: ArticleNumber,
 }
 
-/// A text that is no continuation.
+/// Error for a text that is not a continuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a continuation that this server gave")]
 pub struct ContinuationError;
@@ -37,7 +37,7 @@ impl FromStr for Continuation {
         let at = at.parse().ok().filter(|at| *at <= Millis::MAX.get()).ok_or(ContinuationError)?;
         let article = article.parse().map_err(|_| ContinuationError)?;
         let found = Self { at: Millis::new(at), article };
-        // One place has one text.
+        // Only the canonical text of a cursor is accepted.
         if found.to_string() == text { Ok(found) } else { Err(ContinuationError) }
     }
 }

@@ -1,21 +1,21 @@
-//! Dates as texts and numbers.
+//! Dates as text and as numbers.
 
 use feedsync::Timestamp;
 use feedsync_log::Millis;
 
-/// A date as RFC 3339 has it, to the second, in UTC.
+/// Formats a date as RFC 3339, in seconds and UTC.
 pub(crate) fn rfc3339(at: Millis) -> String {
     let seconds = i64::try_from(at.get() / 1_000).unwrap_or_default();
     Timestamp::from_unix_seconds(seconds).map(|when| when.to_string()).unwrap_or_default()
 }
 
-/// So many seconds after 1970.
+/// Converts seconds since 1970.
 pub(crate) fn seconds(seconds: u64) -> Millis {
     Millis::new(seconds.saturating_mul(1_000))
 }
 
-/// A time as a number of which newsreaders disagree in what it is counted. The number itself says it, for all times
-/// between 2001 and 2286.
+/// Converts a time in a unit that depends on the newsreader. The magnitude of the number determines the unit for
+/// all times between 2001 and 2286.
 pub(crate) fn instant(number: u64) -> Millis {
     match number {
         0..1_000_000_000_000 => seconds(number),
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_says_in_what_it_is_counted() {
+    fn magnitude_of_a_time_determines_its_unit() {
         let millis = 1_795_330_800_123;
         for number in ["1795330800123", "1795330800123456", "1795330800123456789"] {
             assert_eq!(instant(number.parse().unwrap()), Millis::new(millis));

@@ -1,32 +1,32 @@
-//! Why a request is not carried out.
+//! Reasons why a request is refused.
 
-/// What is wrong with a request, by the part at fault.
+/// Fault of a request, by the invalid part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// There is nothing at the path.
+    /// The path has no resource.
     #[error("nothing is at {path:?}")]
     NotFound {
-        /// The path, or how it begins.
+        /// Start of the path.
         path: String,
     },
-    /// The path knows other methods.
+    /// The path does not support the method.
     #[error("the method is none of {}", allowed.join(", "))]
     Method {
-        /// Those it knows.
+        /// Supported methods.
         allowed: &'static [&'static str],
     },
-    /// A parameter, a member or a part of the path is not what it must be.
+    /// A parameter, a member or a part of the path is invalid.
     #[error("{name}: {reason}")]
     Parameter {
-        /// Its name.
+        /// Name of the part.
         name: &'static str,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         reason: String,
     },
-    /// A parameter or a member that must be there is not.
+    /// A required parameter or member is missing.
     #[error("{name}: it is missing")]
     Missing {
-        /// Its name.
+        /// Name of the part.
         name: &'static str,
     },
     /// A value has the right type and cannot be used.
@@ -34,40 +34,40 @@ pub enum Fault {
     Unprocessable {
         /// Name of the value.
         name: &'static str,
-        /// Reason for which it cannot be used.
+        /// Reason why it cannot be used.
         reason: String,
     },
-    /// The body is not what it is said to be.
+    /// The body does not match its media type.
     #[error("the body{}: {reason}", place(*line, *column))]
     Body {
-        /// The line, from 1; 0 if it is not known.
+        /// Line of the fault, from 1; 0 if unknown.
         line: usize,
-        /// The column, from 1; 0 if it is not known.
+        /// Column of the fault, from 1; 0 if unknown.
         column: usize,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
-    /// The body is too large.
+    /// The body exceeds the limit.
     #[error("the body has more than {most} bytes")]
     TooLarge {
-        /// How many it may have.
+        /// Maximum size, in bytes.
         most: usize,
     },
-    /// The body is said to be something else.
+    /// The body has an unsupported media type.
     #[error("the body is not {wanted}")]
     Media {
-        /// What it must be.
+        /// Required media type.
         wanted: &'static str,
     },
 }
 
 impl Fault {
-    /// That something is wrong with this part.
+    /// Fault of a named part.
     pub(crate) fn of(name: &'static str, reason: impl ToString) -> Self {
         Self::Parameter { name, reason: reason.to_string() }
     }
 
-    /// The same fault as one of a value that cannot be used, where a value is at fault.
+    /// Turns a fault of a value into [`Fault::Unprocessable`].
     pub(crate) fn unprocessable(self) -> Self {
         match self {
             Self::Parameter { name, reason } => Self::Unprocessable { name, reason },
@@ -78,7 +78,7 @@ impl Fault {
         }
     }
 
-    /// The status of HTTP that says so.
+    /// HTTP status of the fault.
     pub fn status(&self) -> u16 {
         match self {
             Self::NotFound { .. } => 404,

@@ -1,10 +1,10 @@
-//! The interface of Google Reader, which many servers and newsreaders still speak.
+//! The interface of Google Reader, which many servers and newsreaders still support.
 //!
-//! Google never wrote it down; what stands here is what newsreaders send, and read. A stream is named
-//! `feed/N` or `feed/ADDRESS`, `user/-/label/NAME` or `user/-/state/com.google/NAME`, where the user may be
-//! anything, and an article by its number in one of several spellings.
+//! Google never documented it; this module follows what newsreaders send and read. A stream is named `feed/N` or
+//! `feed/ADDRESS`, `user/-/label/NAME` or `user/-/state/com.google/NAME`, with any user. An article is named by
+//! its number in one of several spellings.
 //!
-//! An article is unread, read, or "kept unread", which is unread once more and no third thing here.
+//! An article is unread, read, or "kept unread", which is treated as unread and is not a third state.
 
 mod account;
 mod atom;
@@ -36,28 +36,28 @@ pub use outline::{quick_added, subscriptions, tags, unread_counts};
 pub use read::read;
 pub use stream::{StreamError, parse_stream};
 
-/// The most articles that are listed with what they say.
+/// Maximum number of articles in a list with contents.
 pub const MOST_CONTENTS: usize = 1_000;
 
-/// The most articles that are listed by their numbers alone.
+/// Maximum number of articles in a list of numbers.
 pub const MOST_IDS: usize = 200_000;
 
-/// The most feeds that are edited at once.
+/// Maximum number of feeds in one edit.
 pub const MOST_FEEDS: usize = 1_000;
 
-/// How many articles are listed if nobody says how many.
+/// Default number of articles in a list.
 pub const USUAL_COUNT: usize = 20;
 
-/// A request, and the token that came with it as a parameter.
+/// A request, and the token parameter that came with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// What is asked.
+    /// Parsed request.
     pub request: Request,
-    /// `T`: the short-lived token of a write, or with Liferea the only thing that says who asks.
+    /// `T`: the short-lived token of a write; with Liferea the only identification of the user.
     pub token: Option<Secret>,
 }
 
-/// What is asked.
+/// A request of the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// `accounts/ClientLogin`: answered by [`signed_in`] or [`wrong_password`].
@@ -80,20 +80,20 @@ pub enum Request {
     Tags,
     /// `rename-tag`, of a folder or a tag: answered by [`done`].
     RenameTag {
-        /// What it is called.
+        /// Current name.
         from: Label,
-        /// What it becomes.
+        /// New name.
         to: Label,
     },
-    /// `disable-tag`: these folders or tags are dissolved. Answered by [`done`].
+    /// `disable-tag`: removes folders or tags. Answered by [`done`].
     DisableTag(Vec<Label>),
     /// `edit-tag`: answered by [`done`].
     Mark(Marking),
     /// `mark-all-as-read`: answered by [`done`].
     MarkAllRead {
-        /// Of these.
+        /// Stream whose articles are marked.
         stream: Stream,
-        /// Those that had come by then; all, if nothing is said.
+        /// Marks only articles received up to this time; all if `None`.
         up_to: Option<Millis>,
     },
     /// `unread-count`: answered by [`unread_counts`].
@@ -106,9 +106,9 @@ pub enum Request {
     Ids(Selection),
     /// `stream/items/contents`: answered by [`items()`].
     Items {
-        /// Which articles.
+        /// Requested articles.
         articles: Vec<ArticleNumber>,
-        /// Whether it is Liferea that asks, which knows an article that is read by something that confuses others.
+        /// Whether the client is Liferea, which recognises read articles by a value that confuses other clients.
         by_liferea: bool,
     },
     /// `stream/items/count`: answered by [`count`].
@@ -121,46 +121,46 @@ pub enum Request {
     Friends,
 }
 
-/// Who wants to sign in.
+/// Credentials of a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignIn {
-    /// The name.
+    /// User name.
     pub name: String,
-    /// What proves it.
+    /// Password.
     pub password: Secret,
-    /// Whether the answer is to be JSON.
+    /// Whether the response is JSON.
     pub is_json: bool,
 }
 
-/// Articles that are asked for, and what the newsreader calls them.
+/// A list of articles, and the newsreader's name for the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The name of the stream as it was given.
+    /// Name of the stream as it was sent.
     pub stream: String,
-    /// Which articles.
+    /// Requested articles.
     pub selection: Selection,
 }
 
-/// What becomes of subscriptions.
+/// Change of subscriptions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionEdit {
-    /// What is done.
+    /// Operation.
     pub deed: Deed,
-    /// To which feeds, and what each is called from now on, where that is said.
+    /// Feeds, with their new titles if given.
     pub feeds: Vec<(FeedName, Option<Title>)>,
-    /// The folders that they are put into.
+    /// Folders that the feeds are added to.
     pub add: Vec<Label>,
-    /// The folders that they are taken out of.
+    /// Folders that the feeds are removed from.
     pub remove: Vec<Label>,
 }
 
-/// What is done to a subscription.
+/// Operation on a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
-    /// It is made.
+    /// Subscribes.
     Subscribe,
-    /// It ends.
+    /// Unsubscribes.
     Unsubscribe,
-    /// It is filed or called otherwise.
+    /// Changes the folder or the title.
     Edit,
 }

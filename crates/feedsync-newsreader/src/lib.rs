@@ -1,15 +1,15 @@
-//! The programming interfaces of newsreaders: what they ask of a server, and what they hear.
+//! Wire dialects of newsreader clients: parses their requests and builds the responses.
 //!
-//! Newsreaders speak to servers in dialects, and each module here is one of them. All do the same: `read` makes a
-//! value of a request, in which everything is typed and bounded, and functions make answers of values. In between
-//! is somebody who knows what is subscribed to and read. What is asked for comes to one [`Selection`] and one
-//! [`Marking`] whatever the dialect, and what is shown is the same in all of them: [`Subscription`], [`Article`].
+//! Each module implements one dialect, and all have the same structure. `read` parses a request into a typed and
+//! bounded value; other functions build responses from values. The application between them knows the
+//! subscriptions and the read marks. Requests of all dialects use the same [`Selection`] and [`Marking`], and
+//! responses the same [`Subscription`] and [`Article`].
 //!
-//! What cannot be read is a [`Fault`] that names the part. No request makes anything panic, and none is more
-//! in memory than a few times its own size.
+//! A request that cannot be parsed is a [`Fault`] that names the invalid part. No request causes a panic, and the
+//! memory for one is a small multiple of its size.
 //!
-//! There is no I/O, no clock and no randomness in here. What newsreaders really send, as recorded, is what the
-//! tests begin with.
+//! The crate performs no I/O and uses neither a clock nor randomness. Its tests are based on recorded requests of
+//! newsreaders.
 
 mod answer;
 mod asked;

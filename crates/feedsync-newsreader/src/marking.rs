@@ -1,41 +1,41 @@
-//! What somebody says of articles.
+//! Changes of article states.
 
 use feedsync_reader::Tag;
 
 use crate::fault::Fault;
 use crate::shown::ArticleNumber;
 
-/// The most articles that a request names.
+/// Maximum number of articles in one request.
 pub const MOST_ARTICLES: usize = 10_000;
 
-/// What becomes of some articles, all alike. Of what is not said, nothing does.
+/// The same change for several articles. Properties that are `None` or empty stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marking {
-    /// Which.
+    /// Articles to change.
     pub articles: Vec<ArticleNumber>,
-    /// Whether they become read, or unread.
+    /// New read state.
     pub read: Option<bool>,
-    /// Whether they become starred, or lose their star.
+    /// New starred state.
     pub starred: Option<bool>,
-    /// The tags that they get.
+    /// Tags to add.
     pub tag: Vec<Tag>,
-    /// The tags that they lose.
+    /// Tags to remove.
     pub untag: Vec<Tag>,
 }
 
 impl Marking {
-    /// That these were read, or not.
+    /// Marks articles as read or unread.
     pub fn read(articles: Vec<ArticleNumber>, is_read: bool) -> Self {
         Self { articles, read: Some(is_read), ..Self::default() }
     }
 
-    /// That these are starred, or not.
+    /// Sets or removes the star of articles.
     pub fn starred(articles: Vec<ArticleNumber>, is_starred: bool) -> Self {
         Self { articles, starred: Some(is_starred), ..Self::default() }
     }
 }
 
-/// That more articles are named.
+/// Fault for too many articles.
 pub(crate) fn too_many(name: &'static str) -> Fault {
     Fault::of(name, format!("at most {MOST_ARTICLES} articles at once"))
 }

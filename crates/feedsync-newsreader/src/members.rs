@@ -1,7 +1,7 @@
-//! Named values of a request, however it carries them: as JSON, as a form or in the query.
+//! Named values of a request from JSON, a form or the query.
 //!
-//! Clients write numbers as texts and say yes in many ways; what is meant is clear, and taken. What a member holds
-//! is read when it is asked for, and as what it must be, so that no document becomes larger than it is.
+//! Clients write numbers as text and booleans in many ways; unambiguous values are accepted. A value is parsed
+//! only when it is accessed, as the required type. Parsed documents are therefore not larger than their text.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ use crate::marking::{MOST_ARTICLES, too_many};
 use crate::parameters::MOST_TEXT;
 use crate::shown::ArticleNumber;
 
-/// Values by their names. `null` is as if it were absent.
+/// Values by name. `null` counts as absent.
 #[derive(Debug, Default)]
 pub(crate) struct Members(BTreeMap<String, Given>);
 
-/// A value as it was given.
+/// A raw value.
 #[derive(Debug)]
 pub(crate) enum Given {
-    /// In a form or a query.
+    /// Value in a form or a query.
     Text(String),
-    /// In JSON.
+    /// Value in JSON.
     Json(Box<RawValue>),
 }
 
 impl Members {
-    /// Those of a text that is a JSON object, or empty.
+    /// Parses a JSON object; an empty body has no members.
     pub(crate) fn of_json(body: &[u8]) -> Result<Self, Fault> {
         if body.trim_ascii().is_empty() {
             return Ok(Self::default());
         }
         let found: Result<BTreeMap<String, Box<RawValue>>, _> = serde_json::from_slice(body);
         let found = found.map_err(|error| {
-            // Its text ends with the place, which is said apart.
+            // The message ends with the position, which is reported separately.
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or_default().to_owned();
             Fault::Body { line: error.line(), column: error.column(), reason }
@@ -43,7 +43,7 @@ impl Members {
         Ok(Self(found.into_iter().map(|(name, value)| (name, Given::Json(value))).collect()))
     }
 
-    /// Those of a JSON object or of a form, and behind them those of the query.
+    /// Parses a JSON object or a form in the body, followed by the query.
     pub(crate) fn of(asked: &Asked<'_>) -> Result<Self, Fault> {
         let body = asked.bounded_body()?;
         let is_json = body.trim_ascii().starts_with(b"{");
@@ -60,12 +60,12 @@ impl Members {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// Whether there is such a member, also if it is `null`.
+    /// Whether a member is present, even if it is `null`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// A text.
+    /// Returns a text.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, Fault> {
         let Some(value) = self.value(name) else { return Ok(None) };
         let text = value.text().ok_or(Fault::of(name, "not a text"))?;
@@ -75,12 +75,12 @@ impl Members {
         Ok(Some(text))
     }
 
-    /// A text that must be there, and not empty.
+    /// Returns a required text that is not empty.
     pub(crate) fn needed_text(&self, name: &'static str) -> Result<String, Fault> {
         self.text(name)?.filter(|text| !text.is_empty()).ok_or(Fault::Missing { name })
     }
 
-    /// A number; an empty text is none.
+    /// Returns a number; an empty text counts as absent.
     pub(crate) fn number(&self, name: &'static str) -> Result<Option<i64>, Fault> {
         let Some(value) = self.value(name) else { return Ok(None) };
         match value.text() {
@@ -89,12 +89,12 @@ impl Members {
         }
     }
 
-    /// A number that must be there.
+    /// Returns a required number.
     pub(crate) fn needed_number(&self, name: &'static str) -> Result<i64, Fault> {
         self.number(name)?.ok_or(Fault::Missing { name })
     }
 
-    /// Whether something is said to be so.
+    /// Returns a boolean.
     pub(crate) fn flag(&self, name: &'static str) -> Result<Option<bool>, Fault> {
         let Some(value) = self.value(name) else { return Ok(None) };
         let is_so = match value.scalar() {
@@ -110,8 +110,8 @@ impl Members {
         is_so.map(Some).ok_or(Fault::of(name, "neither true nor false"))
     }
 
-    /// Some values: a list, or a text with commas between them. It must be there, and no longer than a list of
-    /// articles may be.
+    /// Returns a required list: an array, or a text that is separated by commas. Its length is limited like a
+    /// list of articles.
     pub(crate) fn list(&self, name: &'static str) -> Result<Vec<Given>, Fault> {
         let found: Vec<Given> = match self.value(name).ok_or(Fault::Missing { name })? {
             Given::Json(raw) if raw.get().starts_with('[') => {
@@ -132,7 +132,7 @@ impl Members {
         Ok(found)
     }
 
-    /// The numbers of articles, in a list that must be there.
+    /// Returns the article numbers in a required list.
     pub(crate) fn articles(&self, name: &'static str) -> Result<Vec<ArticleNumber>, Fault> {
         let number = |value: &Given| {
             value.number().map(ArticleNumber::new).ok_or(Fault::of(name, "not a number"))
@@ -140,7 +140,7 @@ impl Members {
         self.list(name)?.iter().map(number).collect()
     }
 
-    /// The same, of at least one.
+    /// Returns the article numbers in a required list that is not empty.
     pub(crate) fn some_articles(&self, name: &'static str) -> Result<Vec<ArticleNumber>, Fault> {
         let found = self.articles(name)?;
         if found.is_empty() { Err(Fault::Missing { name }) } else { Ok(found) }
@@ -152,7 +152,7 @@ impl Given {
         matches!(self, Self::Json(raw) if raw.get() == "null")
     }
 
-    /// What holds nothing else.
+    /// Returns a value that is neither an array nor an object.
     fn scalar(&self) -> Option<Value> {
         match self {
             Self::Text(text) => Some(text.as_str().into()),
@@ -161,7 +161,7 @@ impl Given {
         }
     }
 
-    /// A text, or a number as one.
+    /// Returns a text, or a number as text.
     fn text(&self) -> Option<String> {
         match self.scalar()? {
             Value::String(text) => Some(text),
@@ -170,12 +170,12 @@ impl Given {
         }
     }
 
-    /// A number, or a text that is one.
+    /// Returns a number, or a text as a number.
     pub(crate) fn number(&self) -> Option<i64> {
         self.text()?.trim().parse().ok()
     }
 
-    /// The members of an object.
+    /// Returns the members of an object.
     pub(crate) fn members(&self) -> Option<Members> {
         match self {
             Self::Json(raw) if raw.get().starts_with('{') => {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_matter_how_members_are_carried() {
+    fn members_are_equal_in_json_forms_and_queries() {
         for (query, body) in [
             ("", r#"{"n":12,"yes":true,"no":false,"text":"a,b","nothing":null,"list":[1,"2"]}"#),
             ("", r#" {"n":"12","yes":"1","no":0,"text":"a,b","list":[1,"2"]}"#),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_member_is_named() {
+    fn faults_name_the_invalid_member() {
         let members = Members::of(&asked("", r#"{"n":1.5,"l":{},"b":"maybe","t":[]}"#)).unwrap();
         assert_eq!(members.number("n"), Err(Fault::of("n", "not a number")));
         assert_eq!(members.list("l").unwrap_err(), Fault::of("l", "not a list"));
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(members.text("t"), Err(Fault::of("t", "not a text")));
         let fault = Members::of(&asked("", "{\n \"a\": x}")).unwrap_err();
         assert_eq!(fault.to_string(), "the body, line 2, column 7: expected value");
-        // However deep: nobody asks what is in it.
+        // The depth does not matter, since the contents are not parsed.
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         let members = Members::of(&asked("", &deep)).unwrap();
         assert_eq!(members.number("a"), Err(Fault::of("a", "not a number")));

@@ -1,7 +1,7 @@
 //! The interface of Miniflux, version 1.
 //!
-//! Each feed is in one category here. Those in no folder are in the category [`TOP`], which is always there and
-//! cannot be dissolved.
+//! Each feed is in one category. Feeds without a folder are in the category [`TOP`], which always exists and
+//! cannot be deleted.
 
 mod categories;
 mod entries;
@@ -24,16 +24,16 @@ pub use other::{
 };
 pub use read::read;
 
-/// The number of the category of feeds that are in no folder.
+/// Category of the feeds without a folder.
 pub const TOP: i64 = 1;
 
-/// The most articles that are listed at once.
+/// Maximum number of articles in one list.
 pub const MOST_ENTRIES: usize = 1_000;
 
-/// How many articles are listed if nobody says how many.
+/// Default number of articles in one list.
 pub const USUAL_COUNT: usize = 100;
 
-/// What is asked.
+/// A request of the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// `me`: answered by [`user()`].
@@ -44,90 +44,90 @@ pub enum Request {
     Health,
     /// `integrations/status`: answered by [`integrations`].
     Integrations,
-    /// `categories`: answered by [`categories()`], with counts if they are asked for.
+    /// `categories`: answered by [`categories()`], optionally with counts.
     Categories {
-        /// Whether they are.
+        /// Whether counts are requested.
         with_counts: bool,
     },
-    /// A new one: answered by [`category`].
+    /// Creates a category: answered by [`category`].
     CreateCategory(Label),
-    /// Another name for one: answered by [`category`].
+    /// Renames a category: answered by [`category`].
     RenameCategory(FolderNumber, Label),
-    /// One is dissolved: answered by [`done`].
+    /// Deletes a category: answered by [`done`].
     DeleteCategory(FolderNumber),
-    /// What is in one was read: answered by [`done`].
+    /// Marks the articles of a category as read: answered by [`done`].
     MarkCategoryRead(FolderNumber),
-    /// The feeds of one: answered by [`feeds()`].
+    /// Feeds of a category: answered by [`feeds()`].
     CategoryFeeds(FolderNumber),
     /// `feeds`: answered by [`feeds()`].
     Feeds,
-    /// One of them: answered by [`feed`].
+    /// One feed: answered by [`feed`].
     Feed(FeedNumber),
-    /// A new one: answered by [`created`].
+    /// Subscribes to a feed: answered by [`created`].
     CreateFeed {
-        /// Where it is.
+        /// Address of the feed.
         address: FeedAddress,
-        /// Where it is filed.
+        /// Folder of the feed.
         folder: FolderNumber,
     },
-    /// One is filed or called otherwise: answered by [`feed`].
+    /// Changes the folder, the title or the address of a feed: answered by [`feed`].
     UpdateFeed {
-        /// Which.
+        /// Feed to change.
         feed: FeedNumber,
-        /// What it is called from now on.
+        /// New title.
         title: Option<Title>,
-        /// Where it is filed from now on.
+        /// New folder.
         folder: Option<FolderNumber>,
-        /// Where it is from now on.
+        /// New address.
         address: Option<FeedAddress>,
     },
-    /// One is no longer subscribed to: answered by [`done`].
+    /// Unsubscribes from a feed: answered by [`done`].
     DeleteFeed(FeedNumber),
-    /// What is in one was read: answered by [`done`].
+    /// Marks the articles of a feed as read: answered by [`done`].
     MarkFeedRead(FeedNumber),
-    /// One is to be looked at now, or those of a folder, or all: answered by [`done`].
+    /// Fetches a feed, those of a folder, or all now: answered by [`done`].
     Refresh(Refreshed),
     /// `feeds/counters`: answered by [`counters`].
     Counters,
-    /// The icon of a feed, whose number is that of the icon: answered by [`icon`].
+    /// Icon of a feed, which has the number of the feed: answered by [`icon`].
     Icon(FeedNumber),
-    /// Which feeds there are at an address: answered by [`discovered`].
+    /// Feeds at an address: answered by [`discovered`].
     Discover(FeedAddress),
-    /// `entries`, of a feed and category too: answered by [`entries()`].
+    /// `entries`, also of a feed or category: answered by [`entries()`].
     Entries(Selection),
-    /// One of them: answered by [`entry`].
+    /// One article: answered by [`entry`].
     Entry(ArticleNumber),
-    /// The whole content of one: answered by [`content`].
+    /// Full content of an article: answered by [`content`].
     Content(ArticleNumber),
-    /// Some were read, or not: answered by [`done`].
+    /// Marks articles as read or unread: answered by [`done`].
     Mark(Marking),
-    /// One gets a star, or loses the one that it has: answered by [`done`].
+    /// Toggles the star of an article: answered by [`done`].
     ToggleStar(ArticleNumber),
-    /// Everything that a user has was read: answered by [`done`].
+    /// Marks all articles of a user as read: answered by [`done`].
     MarkAllRead {
-        /// The number of the user.
+        /// Number of the user.
         user: i64,
     },
     /// `export`: answered by [`export()`].
     Export,
     /// `import`: answered by [`imported`].
     Import(SubscriptionList),
-    /// `flush-history`, for which there is nothing to do: answered by [`accepted`].
+    /// `flush-history`, which has no effect: answered by [`accepted`].
     FlushHistory,
 }
 
-/// What is looked at.
+/// Feeds to fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refreshed {
     /// All feeds.
     All,
-    /// Those of a folder.
+    /// Feeds of a folder.
     Folder(FolderNumber),
-    /// One.
+    /// One feed.
     Feed(FeedNumber),
 }
 
-/// The folder of the category with this number.
+/// Folder of a category.
 pub(crate) fn folder(category: i64) -> FolderNumber {
     if category == TOP { FolderNumber::TOP } else { FolderNumber::new(category) }
 }

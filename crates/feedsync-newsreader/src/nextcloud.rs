@@ -1,8 +1,8 @@
-//! The interface of Nextcloud News, versions 1-2 and 1-3, which differ in how a star is given.
+//! The interface of Nextcloud News, versions 1-2 and 1-3, which differ in how articles are starred.
 //!
-//! An article is starred by its feed and its guid, or a hash of it that this server gave. Whoever stars many names
-//! them so, too; version 1-3 knows them by their numbers. What is asked for is in the query, in a form or in JSON:
-//! that is one for Nextcloud, and here.
+//! In version 1-2 an article is starred by its feed and its guid, or by a hash of the guid that this server
+//! issued. Lists of articles to star have the same form. Version 1-3 uses article numbers. Parameters may be in
+//! the query, in a form or in JSON, as with Nextcloud.
 
 mod items;
 mod lists;
@@ -21,13 +21,13 @@ pub use lists::{
 };
 pub use read::read;
 
-/// The most articles that are listed at once, also if all are asked for.
+/// Maximum number of articles in one list, even if all are requested.
 pub const MOST_ITEMS: usize = 5_000;
 
-/// What is asked.
+/// A request of the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// Which versions there are: answered by [`levels`].
+    /// Supported versions: answered by [`levels`].
     Levels,
     /// `version`: answered by [`version`].
     Version,
@@ -37,52 +37,52 @@ pub enum Request {
     User,
     /// `folders`: answered by [`folders`].
     Folders,
-    /// A new one: answered by [`created_folder`].
+    /// Creates a folder: answered by [`created_folder`].
     CreateFolder(Label),
-    /// Another name for one: answered by [`done`].
+    /// Renames a folder: answered by [`done`].
     RenameFolder(FolderNumber, Label),
-    /// One goes, and what is in it is no longer subscribed to: answered by [`done`].
+    /// Deletes a folder and unsubscribes from its feeds: answered by [`done`].
     DeleteFolder(FolderNumber),
     /// `feeds`: answered by [`feeds`].
     Feeds,
-    /// A new one: answered by [`created_feed`].
+    /// Subscribes to a feed: answered by [`created_feed`].
     CreateFeed {
-        /// Where it is.
+        /// Address of the feed.
         address: FeedAddress,
-        /// Where it is filed.
+        /// Folder of the feed.
         folder: FolderNumber,
     },
-    /// One is no longer subscribed to: answered by [`done`].
+    /// Unsubscribes from a feed: answered by [`done`].
     DeleteFeed(FeedNumber),
-    /// One is filed elsewhere: answered by [`done`].
+    /// Moves a feed to another folder: answered by [`done`].
     MoveFeed(FeedNumber, FolderNumber),
-    /// One is called otherwise: answered by [`done`].
+    /// Renames a feed: answered by [`done`].
     RenameFeed(FeedNumber, Title),
-    /// What is in a stream was read: answered by [`done`].
+    /// Marks the articles of a stream as read: answered by [`done`].
     MarkRead {
-        /// Of these.
+        /// Stream whose articles are marked.
         stream: Stream,
-        /// Those up to this number.
+        /// Marks only articles up to this number.
         up_to: ArticleNumber,
     },
     /// `items`, and `items/updated`: answered by [`items()`].
     Items(Selection),
-    /// Some were read, or starred, or not: answered by [`done`].
+    /// Marks articles as read, unread, starred or not starred: answered by [`done`].
     Mark(Marking),
-    /// Some get a star, or lose it, by their names: answered by [`done`].
+    /// Sets or removes the star of articles by their names: answered by [`done`].
     Star {
-        /// Which.
+        /// Articles to change.
         items: Vec<ItemName>,
-        /// Whether they get it.
+        /// New starred state.
         is_starred: bool,
     },
 }
 
-/// An article as its feed calls it, or as [`guid_hash`] does.
+/// Name of an article: the one of its feed, or its [`guid_hash`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemName {
-    /// The feed that it is from.
+    /// Feed of the article.
     pub feed: FeedNumber,
-    /// What it is called. Where it is not known whether that was encoded, both come in question.
+    /// Candidate names: both spellings if it is unknown whether the name was encoded.
     pub names: Vec<String>,
 }

@@ -1,21 +1,21 @@
-//! Parameters, as queries and forms have them.
+//! Parameters of queries and forms.
 
 use percent_encoding::percent_decode;
 
 use crate::fault::Fault;
 
-/// The most parameters of a request.
+/// Maximum number of parameters in a request.
 pub const MOST_PARAMETERS: usize = 40_000;
 
-/// The most bytes of one text in a request.
+/// Maximum length of one text in a request, in bytes.
 pub const MOST_TEXT: usize = 1 << 20;
 
-/// Names and values in their order, decoded. A name may come more than once.
+/// Decoded names and values, in order. A name may be repeated.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Adds those of a query or a form; `part` is what it is called where it is faulty.
+    /// Adds the parameters of a query or a form; faults refer to it as `part`.
     pub(crate) fn read(&mut self, part: &'static str, text: &str) -> Result<(), Fault> {
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -33,17 +33,17 @@ impl Parameters {
         Ok(())
     }
 
-    /// Names and values as they are.
+    /// Returns the names and values.
     pub(crate) fn into_pairs(self) -> impl Iterator<Item = (String, String)> {
         self.0.into_iter()
     }
 
-    /// All values of a name.
+    /// Returns all values of a name.
     pub(crate) fn all(&self, name: &'static str) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| &**value)
     }
 
-    /// The values of a name that are not empty; at most so many.
+    /// Returns the values of a name that are not empty; more than `most` are a fault.
     pub(crate) fn some(&self, name: &'static str, most: usize) -> Result<Vec<&str>, Fault> {
         let given = self.all(name).filter(|value| !value.is_empty());
         let found: Vec<&str> = given.take(most + 1).collect();
@@ -53,23 +53,23 @@ impl Parameters {
         Ok(found)
     }
 
-    /// The first value of a name, unless it is empty.
+    /// Returns the first value of a name, unless it is empty.
     pub(crate) fn first(&self, name: &'static str) -> Option<&str> {
         self.all(name).next().filter(|value| !value.is_empty())
     }
 
-    /// The first value of a name that must have one.
+    /// Returns the first value of a required name.
     pub(crate) fn needed(&self, name: &'static str) -> Result<&str, Fault> {
         self.first(name).ok_or(Fault::Missing { name })
     }
 
-    /// The first value of a name as a number that is not negative.
+    /// Returns the first value of a name as an unsigned number.
     pub(crate) fn number(&self, name: &'static str) -> Result<Option<u64>, Fault> {
         self.first(name).map(|text| number(name, text)).transpose()
     }
 }
 
-/// A number that is not negative; one that is too large counts as the largest.
+/// Parses an unsigned number; one that is too large becomes the largest.
 pub(crate) fn number(name: &'static str, text: &str) -> Result<u64, Fault> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Fault::of(name, "not a number"));
@@ -77,7 +77,7 @@ pub(crate) fn number(name: &'static str, text: &str) -> Result<u64, Fault> {
     Ok(text.parse().unwrap_or(u64::MAX))
 }
 
-/// `None` for what is not UTF-8.
+/// Decodes a value; returns `None` if it is not UTF-8.
 fn decoded(raw: &str) -> Option<String> {
     let spaced = raw.replace('+', " ");
     Some(percent_decode(spaced.as_bytes()).decode_utf8().ok()?.into_owned())

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What must not be seen in logs: it is shown as dots.
+/// A secret, which debug output shows as dots.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The secret itself.
+    /// Text of the secret.
     pub fn as_str(&self) -> &str {
         &self.0
     }

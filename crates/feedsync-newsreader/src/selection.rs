@@ -1,4 +1,4 @@
-//! Which articles somebody asks for.
+//! Selections of articles.
 
 use feedsync_log::Millis;
 use feedsync_reader::Tag;
@@ -6,108 +6,108 @@ use feedsync_reader::Tag;
 use crate::continuation::Continuation;
 use crate::shown::{ArticleNumber, FeedName, FolderNumber, Label, TagNumber};
 
-/// The most streams or labels that a request names under one name.
+/// Maximum number of streams or labels in one parameter.
 pub const MOST_STREAMS: usize = 100;
 
-/// Articles that belong together.
+/// A set of articles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stream {
-    /// Those of all feeds that are subscribed to.
+    /// Articles of all subscribed feeds.
     All,
-    /// Those of one feed.
+    /// Articles of one feed.
     Feed(FeedName),
-    /// Those of the feeds right in a folder; of [`FolderNumber::TOP`], those that are in none.
+    /// Articles of the feeds directly in a folder; [`FolderNumber::TOP`] has the feeds without a folder.
     Folder(FolderNumber),
-    /// Those of the feeds of a folder that is called so, or those that are tagged so.
+    /// Articles of the feeds in a folder with this name, or articles with a tag of this name.
     Label(Label),
-    /// Those that are tagged so.
+    /// Articles with this tag.
     Tag(Tag),
-    /// Those that have the tag with this number.
+    /// Articles with the tag of this number.
     NumberedTag(TagNumber),
-    /// Those that were read.
+    /// Read articles.
     Read,
-    /// Those that were not.
+    /// Unread articles.
     Unread,
-    /// Those that are starred.
+    /// Starred articles.
     Starred,
-    /// Those that have any tag.
+    /// Articles with any tag.
     Tagged,
-    /// Those that came a short while ago and were not read.
+    /// Unread articles that arrived recently.
     Fresh,
-    /// None: what nobody here can make a mark of, such as what is shared.
+    /// No articles, for states that this server does not support, such as shared ones.
     Nothing,
 }
 
-/// By what articles are ordered.
+/// Sort order of articles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// By when they came here, then by number. The order of [`Continuation`].
+    /// Time of arrival, then number. The order of [`Continuation`].
     #[default]
     Received,
-    /// By the date that their feeds give them.
+    /// Date of publication.
     Published,
-    /// By when somebody last read, starred or tagged them, or they changed.
+    /// Time of the last change of the article or of its marks.
     Changed,
-    /// By number.
+    /// Article number.
     Number,
-    /// By whether they were read.
+    /// Read state.
     Status,
-    /// By title.
+    /// Title of the article.
     Title,
-    /// By author.
+    /// Author of the article.
     Author,
-    /// By what the folder is called that their feed is in.
+    /// Name of the folder of the feed.
     FolderName,
-    /// By the number of that folder.
+    /// Number of the folder of the feed.
     Folder,
-    /// By the title of the feed.
+    /// Title of the feed.
     FeedTitle,
 }
 
-/// A span of time. Both ends belong to it.
+/// An inclusive span of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Where it begins.
+    /// Start of the span.
     pub from: Option<Millis>,
-    /// Where it ends.
+    /// End of the span.
     pub to: Option<Millis>,
 }
 
-/// Which articles somebody asks for, in which order, and how many. What is not said bounds nothing.
+/// A selection of articles with order and limit. Fields that are `None` or empty do not restrict it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// Of these.
+    /// Stream that contains the articles.
     pub stream: Stream,
-    /// Those that are in all of these, too.
+    /// Streams that must contain the articles, too.
     pub include: Vec<Stream>,
-    /// And in none of these.
+    /// Streams that must not contain the articles.
     pub exclude: Vec<Stream>,
-    /// When they came here.
+    /// Time of arrival.
     pub received: Span,
-    /// When they were published.
+    /// Date of publication.
     pub published: Span,
-    /// When they last changed, or what is said of them.
+    /// Time of the last change of the article or of its marks.
     pub changed: Span,
-    /// Those with a higher number than this.
+    /// Exclusive lower bound of the article number.
     pub above: Option<ArticleNumber>,
-    /// Those with a lower number than this.
+    /// Exclusive upper bound of the article number.
     pub below: Option<ArticleNumber>,
-    /// Those in which these words are.
+    /// Words that the articles must contain.
     pub search: Option<String>,
-    /// By what they are ordered.
+    /// Sort order.
     pub order: Order,
-    /// Whether what is first in that order comes last.
+    /// Whether the order is reversed.
     pub descending: bool,
-    /// How many of them are left out at the beginning.
+    /// Number of articles to skip at the start.
     pub skip: usize,
-    /// At most so many.
+    /// Maximum number of articles.
     pub count: usize,
-    /// Those behind this place.
+    /// Cursor after which the page starts.
     pub from: Option<Continuation>,
 }
 
 impl Selection {
-    /// The newest articles of a stream, at most so many.
+    /// Selects the newest articles of a stream.
     pub fn newest(stream: Stream, count: usize) -> Self {
         Self {
             stream,

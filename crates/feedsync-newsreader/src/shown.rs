@@ -1,4 +1,4 @@
-//! What is shown, in whatever dialect.
+//! Objects that are shown to newsreaders in all dialects.
 
 mod folders;
 mod label;
@@ -15,97 +15,97 @@ pub use label::{Label, LabelError, MOST_LABEL};
 pub use number::{ArticleNumber, FeedNumber, FolderNumber, NumberError, TagNumber};
 pub use tags::{ShownTag, Tags};
 
-/// Which feed is meant.
+/// Reference to a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FeedName {
-    /// The one that is shown with this number.
+    /// Feed with this number.
     Number(FeedNumber),
-    /// The one at this address.
+    /// Feed at this address.
     Address(FeedAddress),
 }
 
-/// A feed that somebody subscribes to.
+/// A subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// What it is known by.
+    /// Number of the feed.
     pub number: FeedNumber,
-    /// Where it is.
+    /// Address of the feed.
     pub address: FeedAddress,
-    /// What people call it, or else what it calls itself.
+    /// Title that the user chose, or else the feed's own.
     pub title: String,
-    /// The page that it belongs to.
+    /// Address of the web page of the feed.
     pub site: Option<String>,
-    /// The folder that it is in.
+    /// Folder of the feed.
     pub folder: Option<ShownFolder>,
-    /// Where its icon is.
+    /// Address of the icon.
     pub icon: Option<String>,
-    /// When its newest article came.
+    /// Arrival time of the newest article.
     pub newest: Option<Millis>,
-    /// How many of its articles were not read.
+    /// Number of unread articles.
     pub unread: u64,
-    /// When it was last looked at.
+    /// Time of the last check.
     pub checked: Option<Millis>,
-    /// Why it could not be read the last time.
+    /// Error of the last check, if it failed.
     pub fault: Option<String>,
-    /// How often in a row it could not.
+    /// Number of consecutive failures.
     pub fault_count: u64,
 }
 
 /// An article.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Article {
-    /// What it is known by.
+    /// Number of the article.
     pub number: ArticleNumber,
-    /// The feed that it is from.
+    /// Number of the feed.
     pub feed: FeedNumber,
-    /// What it is called within that.
+    /// Identifier within the feed.
     pub name: ArticleId,
-    /// Its title, as text.
+    /// Title as plain text.
     pub title: String,
-    /// The page that it is on.
+    /// Address of the article's page.
     pub address: Option<String>,
-    /// Who wrote it.
+    /// Name of the author.
     pub author: Option<String>,
-    /// When, as its feed says.
+    /// Date of publication, according to the feed.
     pub published: Millis,
-    /// When it came here.
+    /// Time of arrival.
     pub received: Millis,
-    /// When it last changed, or what is said of it.
+    /// Time of the last change of the article or of its marks.
     pub changed: Option<Millis>,
-    /// What it says, as HTML. Whoever fills this in makes it safe.
+    /// Content as HTML. The caller must sanitise it.
     pub content: String,
-    /// What comes with it.
+    /// Media of the article.
     pub enclosures: Vec<Enclosure>,
-    /// Whether it was read.
+    /// Whether the article is read.
     pub is_read: bool,
-    /// Whether it is starred.
+    /// Whether the article is starred.
     pub is_starred: bool,
-    /// Its tags.
+    /// Tags of the article.
     pub tags: Vec<Tag>,
 }
 
-/// Media that come with an article.
+/// A media file of an article.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enclosure {
-    /// Where they are.
+    /// Address of the file.
     pub address: String,
-    /// What they are.
+    /// Media type of the file.
     pub media_type: Option<String>,
-    /// How many bytes they have.
+    /// Size of the file, in bytes.
     pub length: Option<u64>,
     /// Playing time, in seconds.
     pub duration: Option<u32>,
 }
 
-/// The words of HTML, without its tags.
+/// Words of HTML text, without tags.
 pub(crate) fn words(content: &str) -> impl Iterator<Item = &str> {
-    // What stands before a tag, and behind the last.
+    // The text before each tag, and after the last one.
     let parts = content.split('<');
     let texts = parts.map(|part| part.split_once('>').map_or(part, |(_, text)| text));
     texts.flat_map(str::split_whitespace)
 }
 
-/// A text of hexadecimal digits that stands for texts: 64 of them.
+/// Hash of several texts: 64 hexadecimal digits.
 pub(crate) fn digits(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {

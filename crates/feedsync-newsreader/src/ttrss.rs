@@ -1,9 +1,9 @@
 //! The interface of Tiny Tiny RSS, level 14: one address, and an operation in each request.
 //!
-//! Every answer has the status 200 and the number that the request had; what went wrong is said in it. Feeds and
-//! categories have numbers, of which those that are not positive mean something else: what is starred, what is new,
-//! the feeds in no folder. Tags are labels here, and a label is a feed with a number below [`NOT_LABELS`].
-//! Nothing is published, scored or annotated.
+//! Every response has the status 200 and the number of its request; errors are in the body. Feeds and categories
+//! have numbers. Those that are not positive have special meanings: starred articles, fresh articles, feeds
+//! without a folder. Tags are labels here, and a label is a feed with a number below [`NOT_LABELS`]. Articles are
+//! never published, scored or annotated.
 
 mod account;
 mod feeds;
@@ -33,37 +33,37 @@ pub use lists::{categories, counters, labels, unread};
 pub use read::read;
 pub use tree::tree;
 
-/// The level of the interface.
+/// Level of the interface.
 pub const LEVEL: u32 = 14;
 
-/// The most articles that are listed at once.
+/// Maximum number of articles in a list.
 pub const MOST_HEADLINES: usize = 200;
 
-/// The most articles that are listed by their numbers alone.
+/// Maximum number of articles in a list of numbers.
 pub const MOST_COMPACT: usize = 20_000;
 
-/// The feed of a label has a number that is as much below this as the label's own is above zero.
+/// Upper bound of the feed numbers of labels: a label with the number n has the feed `NOT_LABELS - n`.
 pub const NOT_LABELS: i64 = -1_025;
 
-/// A request, who says to have made it, and by which number it is answered.
+/// A request, with its session and its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The number.
+    /// Sequence number, which the response repeats.
     pub seq: i64,
-    /// What the newsreader was given when somebody logged in.
+    /// Session that a login returned.
     pub session: Option<Secret>,
-    /// What is asked, or why that is answered by a [`Refusal`].
+    /// Parsed request, or the fault that is answered by a [`Refusal`].
     pub request: Result<Request, Fault>,
 }
 
-/// What is asked.
+/// A request of the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// `login`: answered by [`logged_in`].
     Login {
-        /// The name.
+        /// User name.
         user: String,
-        /// What proves it.
+        /// Password.
         password: Secret,
     },
     /// `logout`: answered by [`done`].
@@ -93,126 +93,126 @@ pub enum Request {
     CompactHeadlines(Selection),
     /// `getArticle`: answered by [`articles`].
     Articles(Vec<ArticleNumber>),
-    /// `updateArticle`: answered by [`updated`]. What is published or not marks nothing.
+    /// `updateArticle`: answered by [`updated`]. The published state has no effect.
     Mark(Marking),
-    /// The same, and each becomes the opposite of what it is: answered by [`updated`].
+    /// `updateArticle` that inverts a state: answered by [`updated`].
     Toggle {
-        /// Which.
+        /// Articles to change.
         articles: Vec<ArticleNumber>,
-        /// What of them.
+        /// State to invert.
         toggled: Toggled,
     },
     /// `getConfig`: answered by [`config`].
     Config,
     /// `getPref`: answered by [`pref`].
     Pref,
-    /// `updateFeed`: one is to be looked at now. Answered by [`done`].
+    /// `updateFeed`: fetches a feed now. Answered by [`done`].
     UpdateFeed(FeedNumber),
     /// `catchupFeed`: answered by [`done`].
     Catchup {
-        /// What was read.
+        /// Stream that is marked as read.
         stream: Stream,
-        /// Only articles that are older than this.
+        /// Minimum age of the marked articles.
         older_than: Option<Duration>,
     },
     /// `getLabels`: answered by [`labels`].
     Labels {
-        /// The article of which it is said whether it has each.
+        /// Article whose labels are indicated.
         article: Option<ArticleNumber>,
     },
     /// `setArticleLabel`: answered by [`updated`].
     SetLabel {
-        /// Which articles.
+        /// Articles to change.
         articles: Vec<ArticleNumber>,
-        /// The label.
+        /// Label to add or remove.
         tag: TagNumber,
-        /// Whether they get it, or lose it.
+        /// Whether the label is added or removed.
         is_added: bool,
     },
     /// `subscribeToFeed`: answered by [`subscribed`].
     Subscribe {
-        /// Where it is.
+        /// Address of the feed.
         address: FeedAddress,
-        /// Where it is filed.
+        /// Folder of the feed.
         folder: FolderNumber,
     },
     /// `unsubscribeFeed`: answered by [`done`].
     Unsubscribe(FeedNumber),
     /// `getFeedTree`: answered by [`tree()`].
     Tree {
-        /// Whether folders without feeds are in it.
+        /// Whether folders without feeds are included.
         include_empty: bool,
     },
 }
 
-/// Which feeds are asked for.
+/// Requested feeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedsAsked {
-    /// Those of this category.
+    /// Category of the feeds.
     pub category: Category,
     /// Whether only those with unread articles are listed.
     pub unread_only: bool,
-    /// How many are left out at the beginning.
+    /// Number of feeds to skip at the start.
     pub offset: usize,
-    /// At most so many; all, if nothing is said.
+    /// Maximum number of feeds; all if `None`.
     pub limit: Option<usize>,
 }
 
 /// A category of feeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
-    /// The feeds of a folder; of [`FolderNumber::TOP`], those in none.
+    /// Feeds of a folder; [`FolderNumber::TOP`] has the feeds without a folder.
     Folder(FolderNumber),
-    /// What is no feed, but listed as one: starred articles and the like.
+    /// Virtual feeds, such as starred articles.
     Special,
     /// Labels.
     Labels,
     /// All feeds.
     Feeds,
-    /// All feeds, and what is listed as one.
+    /// All feeds, including virtual ones.
     All,
 }
 
-/// Which articles are asked for, and what of them is told.
+/// Requested articles, and the requested parts of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadlinesAsked {
-    /// The feed or category as it was given.
+    /// Feed or category as it was sent.
     pub feed: String,
-    /// Whether that is a category.
+    /// Whether `feed` is a category.
     pub is_category: bool,
-    /// Which articles.
+    /// Requested articles.
     pub selection: Selection,
-    /// Whether what they say is told.
+    /// Whether contents are included.
     pub show_content: bool,
-    /// How many characters of its beginning are.
+    /// Maximum number of characters of the excerpt, if one is requested.
     pub excerpt: Option<usize>,
-    /// Whether their media are.
+    /// Whether media are included.
     pub include_attachments: bool,
-    /// Whether the feed stands before them.
+    /// Whether the feed precedes the articles.
     pub include_header: bool,
 }
 
-/// What becomes the opposite.
+/// State to invert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toggled {
-    /// Whether it was read.
+    /// Read state.
     Read,
-    /// Whether it is starred.
+    /// Starred state.
     Starred,
 }
 
-/// How many unread articles there are in what is no feed.
+/// Numbers of unread articles in virtual feeds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unread<'a> {
-    /// Of those that are starred.
+    /// Unread starred articles.
     pub starred: u64,
-    /// Of those that came a short while ago.
+    /// Unread articles that arrived recently.
     pub fresh: u64,
-    /// Of those that are tagged so.
+    /// Unread articles of each tag.
     pub tags: &'a [(ShownTag, u64)],
 }
 
-/// The number of a label's feed.
+/// Feed number of a label.
 pub(crate) fn label_feed(tag: TagNumber) -> i64 {
     NOT_LABELS - tag.get()
 }

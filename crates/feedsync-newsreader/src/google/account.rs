@@ -1,10 +1,10 @@
-//! Answers about who asks, and those that are a word.
+//! Responses about the user, and those that consist of a word.
 
 use serde_json::json;
 
 use crate::answer::Answer;
 
-/// Somebody has signed in and shows this token from now on.
+/// Response to a successful sign-in, with the token for later requests.
 pub fn signed_in(token: &str, is_json: bool) -> Answer {
     if is_json {
         return Answer::json(&json!({ "SID": token, "LSID": token, "Auth": token }));
@@ -12,27 +12,27 @@ pub fn signed_in(token: &str, is_json: bool) -> Answer {
     Answer::text(200, format!("SID={token}\nLSID={token}\nAuth={token}\n"))
 }
 
-/// Nobody is called so, or the password is wrong.
+/// Response to an unknown user name or a wrong password.
 pub fn wrong_password() -> Answer {
     Answer::text(403, "Error=BadAuthentication\n")
 }
 
-/// The token that a write shows.
+/// Response with the token for writes.
 pub fn token(token: &str) -> Answer {
     Answer::text(200, token)
 }
 
-/// It is done. Newsreaders look for exactly this.
+/// Response to a successful request. Newsreaders check for exactly this text.
 pub fn done() -> Answer {
     Answer::text(200, "OK")
 }
 
-/// It is not done.
+/// Response to a failed request.
 pub fn refuse(status: u16, reason: &str) -> Answer {
     Answer::text(status, reason)
 }
 
-/// Who it is.
+/// Response with the user.
 pub fn user_info(id: &str, name: &str) -> Answer {
     Answer::json(&json!({
         "userId": id,
@@ -44,27 +44,27 @@ pub fn user_info(id: &str, name: &str) -> Answer {
     }))
 }
 
-/// Nobody keeps preferences here.
+/// Response with the preferences, of which there are none.
 pub fn preferences() -> Answer {
     Answer::json(&json!({ "prefs": [] }))
 }
 
-/// Nor those of streams.
+/// Response with the preferences of streams, of which there are none.
 pub fn stream_preferences() -> Answer {
     Answer::json(&json!({ "streamprefs": {} }))
 }
 
-/// Nobody shares anything here.
+/// Response with the friends, of which there are none.
 pub fn friends() -> Answer {
     Answer::json(&json!({ "friends": [] }))
 }
 
-/// The subscriptions as OPML.
+/// Response with the subscriptions as OPML.
 pub fn export(opml: String) -> Answer {
     Answer::document("text/x-opml; charset=utf-8", opml)
 }
 
-/// So many feeds of a list are subscribed to now.
+/// Response to an import, with the number of subscribed feeds.
 pub fn imported(feeds: usize) -> Answer {
     Answer::text(200, format!("OK: {feeds}"))
 }

@@ -1,4 +1,4 @@
-//! Streams as Atom, which newsboat reads: whether an article was read stands in its categories.
+//! Streams as Atom, which newsboat reads. The read state of an article is in its categories.
 
 use feedsync_formats::{escape_attribute, escape_text};
 use feedsync_log::Millis;
@@ -12,12 +12,12 @@ use crate::continuation::Continuation;
 use crate::date::rfc3339;
 use crate::shown::{Article, Subscription};
 
-/// What a category is of that says something about reading.
+/// Scheme of categories that express a read state.
 const SCHEME: &str = "http://www.google.com/reader/";
 
 const FRESH: &str = "user/-/state/com.google/fresh";
 
-/// What no IRI has.
+/// Characters that are not allowed in an IRI.
 const NOT_IN_IRI: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -30,7 +30,7 @@ const NOT_IN_IRI: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// The articles of a stream as an Atom feed, and where they go on.
+/// Response with the articles of a stream as an Atom feed, and the cursor of the next page.
 pub fn atom(
     stream: &str,
     title: &str,
@@ -71,7 +71,7 @@ fn push_entry(out: &mut String, article: &Article, feeds: &Feeds<'_>) {
     if article.is_starred {
         push_state(out, STARRED);
     }
-    // Without the scheme: a tag may be called "read".
+    // Without the scheme, since a tag may be called "read".
     for tag in &article.tags {
         push_empty(out, "category", &[("term", tag.as_str())]);
     }
@@ -102,7 +102,7 @@ fn push_dates(out: &mut String, published: Millis) {
     push_text(out, "updated", &date);
 }
 
-/// The feed that an article is from.
+/// Writes the feed of an article.
 fn push_source(out: &mut String, article: &Article, feeds: &Feeds<'_>) {
     let stream = feed_id(article.feed);
     out.push_str("<source");

@@ -1,4 +1,4 @@
-//! Who asks, as the header says it.
+//! Authentication by header.
 
 /// The token of a header `Authorization: GoogleLogin auth=TOKEN`.
 ///

@@ -1,4 +1,4 @@
-//! Requests that change something.
+//! Requests that change state.
 
 use feedsync_reader::Title;
 
@@ -53,8 +53,8 @@ pub(super) fn disable_tag(parameters: &Parameters) -> Result<Request, Fault> {
     Ok(Request::DisableTag(labels))
 }
 
-/// What is removed counts before what is added, whatever their order. To be kept unread is to be unread; to be
-/// kept so no longer changes nothing alone.
+/// Removals are applied before additions, independent of their order in the request. "Kept unread" means unread;
+/// removing only that state changes nothing.
 pub(super) fn edit_tag(parameters: &Parameters) -> Result<Request, Fault> {
     let mut marking = Marking { articles: items(parameters)?, ..Marking::default() };
     for (name, is_added) in [("r", false), ("a", true)] {
@@ -76,7 +76,7 @@ pub(super) fn edit_tag(parameters: &Parameters) -> Result<Request, Fault> {
     Ok(Request::Mark(marking))
 }
 
-/// Labels by their streams, or by their names alone.
+/// Labels given by their streams, or by their names alone.
 fn tags(parameters: &Parameters) -> Result<Vec<Label>, Fault> {
     let mut found = labels("s", parameters)?;
     for name in parameters.some("t", MOST_STREAMS)? {

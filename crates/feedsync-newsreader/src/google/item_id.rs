@@ -1,4 +1,4 @@
-//! The spellings of an article's number.
+//! Spellings of article numbers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,13 +11,14 @@ const LONG: &str = "tag:google.com,2005:reader/item/";
 
 /// An article as a newsreader names it.
 ///
-/// It may be the long form, which is how it is written here: a fixed beginning and sixteen hexadecimal digits, or
-/// fewer. It may be those sixteen digits alone. Or it may be decimal, signed or not. Sixteen digits that could be
-/// decimal are, unless a zero is the first: so they are with all servers that number articles by the clock.
+/// The accepted forms are the long form (which is written here: a fixed prefix and up to sixteen hexadecimal
+/// digits), those sixteen digits alone, and a decimal number with or without a sign. Sixteen digits that could be
+/// decimal are parsed as decimal unless they begin with a zero. This agrees with all servers that derive article
+/// numbers from the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ItemId(pub ArticleNumber);
 
-/// A text that names no article.
+/// Error for a text that names no article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not the id of an item: a number, 16 hexadecimal digits, or {LONG} and up to 16 of them")]
 pub struct ItemIdError;
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_article_is_refused() {
+    fn invalid_item_ids_are_rejected() {
         for other in [
             "",
             "-",

@@ -1,4 +1,4 @@
-//! Answers that list articles.
+//! Responses with lists of articles.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::answer::Answer;
 use crate::continuation::Continuation;
 use crate::shown::{Article, ArticleNumber, FeedNumber, Label, Subscription};
 
-/// The subscriptions by their numbers.
+/// Subscriptions by number.
 pub(super) type Feeds<'a> = BTreeMap<FeedNumber, &'a Subscription>;
 
 pub(super) fn by_number(feeds: &[Subscription]) -> Feeds<'_> {
     feeds.iter().map(|feed| (feed.number, feed)).collect()
 }
 
-/// The articles of a stream with what they say, and where they go on.
+/// Response with the articles of a stream and their contents, and the cursor of the next page.
 pub fn contents(
     stream: &str,
     title: &str,
@@ -36,7 +36,7 @@ pub fn contents(
     Answer::json(&shown)
 }
 
-/// The articles that were asked for by their numbers.
+/// Response with the articles that were requested by number.
 pub fn items(articles: &[Article], feeds: &[Subscription], by_liferea: bool) -> Answer {
     let feeds = by_number(feeds);
     let items = articles.iter().map(|article| {
@@ -45,7 +45,7 @@ pub fn items(articles: &[Article], feeds: &[Subscription], by_liferea: bool) -> 
             && article.is_read
             && let Value::Array(categories) = &mut shown["categories"]
         {
-            // It looks at the first of them alone.
+            // Liferea reads only the first category.
             categories.insert(0, READ_BY_LIFEREA.into());
         }
         shown
@@ -88,7 +88,7 @@ fn item(article: &Article, feeds: &Feeds<'_>) -> Value {
         "alternate": alternate.collect::<Vec<_>>(),
         "summary": { "direction": "ltr", "content": article.content },
         "categories": categories(article, feed.copied()),
-        // Liferea takes an article without this for one that is not starred, whatever its categories are.
+        // Without this member, Liferea treats an article as not starred, even with the category.
         "marked": article.is_starred,
         "origin": {
             "streamId": feed_id(article.feed),
@@ -99,7 +99,7 @@ fn item(article: &Article, feeds: &Feeds<'_>) -> Value {
     })
 }
 
-/// The streams that an article is in.
+/// Streams that contain an article.
 fn categories(article: &Article, feed: Option<&Subscription>) -> Vec<String> {
     let mut categories = vec![READING_LIST.to_owned()];
     let states = [(article.is_read, READ), (article.is_starred, STARRED)];
@@ -110,7 +110,7 @@ fn categories(article: &Article, feed: Option<&Subscription>) -> Vec<String> {
     categories
 }
 
-/// The numbers of articles and when each came, and where they go on.
+/// Response with the numbers and arrival times of articles, and the cursor of the next page.
 pub fn ids(
     articles: impl IntoIterator<Item = (ArticleNumber, Millis)>,
     next: Option<Continuation>,
@@ -140,7 +140,7 @@ struct ItemRef {
     timestamp_usec: String,
 }
 
-/// How many articles a stream has.
+/// Response with the number of articles in a stream.
 pub fn count(articles: u64) -> Answer {
     Answer::text(200, articles.to_string())
 }

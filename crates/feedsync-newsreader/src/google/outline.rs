@@ -1,4 +1,4 @@
-//! Answers about subscriptions, folders and tags.
+//! Responses about subscriptions, folders and tags.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::stream::{READING_LIST, STARRED, feed_id, label_id};
 use crate::answer::Answer;
 use crate::shown::{Folders, Label, ShownFolder, Subscription};
 
-/// What newsreaders take for "and more"; nobody has so many unread articles.
+/// Number that newsreaders interpret as "and more"; real counts do not reach it.
 const UNCOUNTED: u64 = 1_000_000_000;
 
-/// All subscriptions, in their order.
+/// Response with all subscriptions, in order.
 pub fn subscriptions(feeds: &[Subscription]) -> Answer {
     let shown = |(place, feed): (usize, &Subscription)| {
         json!({
@@ -36,7 +36,7 @@ fn categories(folder: Option<&ShownFolder>) -> Vec<Value> {
     folder.map(shown).into_iter().collect()
 }
 
-/// All folders and tags. One that is called as a folder is shown as that alone.
+/// Response with all folders and tags. A tag with the name of a folder is omitted.
 pub fn tags<'a>(folders: &Folders, tags: impl IntoIterator<Item = &'a Tag>) -> Answer {
     let mut shown = vec![json!({ "id": STARRED })];
     for folder in folders.iter() {
@@ -51,7 +51,7 @@ pub fn tags<'a>(folders: &Folders, tags: impl IntoIterator<Item = &'a Tag>) -> A
     Answer::json(&json!({ "tags": shown }))
 }
 
-/// How many articles of each feed and folder were not read, and of all.
+/// Response with the number of unread articles of each feed and folder, and in total.
 pub fn unread_counts(feeds: &[Subscription]) -> Answer {
     let mut folders: BTreeMap<&Label, (u64, Option<Millis>)> = BTreeMap::new();
     let mut all = (0, None);
@@ -77,7 +77,7 @@ fn unread_count(id: String, count: u64, newest: Option<Millis>) -> Value {
     json!({ "id": id, "count": count, "newestItemTimestampUsec": newest.to_string() })
 }
 
-/// Outcome of an address: the feed that is subscribed to now, or the reason for which there is none.
+/// Response to `subscription/quickadd`: the new subscription, or the reason why there is none.
 pub fn quick_added(address: &FeedAddress, feed: Result<&Subscription, &str>) -> Answer {
     let query = address.as_str();
     Answer::json(&match feed {

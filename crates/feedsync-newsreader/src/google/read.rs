@@ -1,4 +1,4 @@
-//! Requests, told apart by their path.
+//! Parses requests by their path.
 
 use feedsync_reader::SubscriptionList;
 
@@ -14,14 +14,14 @@ use crate::parameters::Parameters;
 use crate::selection::{MOST_STREAMS, Selection, Span, Stream};
 use crate::shown::ArticleNumber;
 
-/// What some newsreaders put in front of every path.
+/// Prefixes that some newsreaders prepend to every path.
 const PREFIXES: &[&str] = &["api/greader.php"];
 
 const GET: &[&str] = &["GET"];
 const POST: &[&str] = &["POST"];
 const BOTH: &[&str] = &["GET", "POST"];
 
-/// Reads a request.
+/// Parses a request.
 pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
     let path = asked.path_below(PREFIXES);
     if path.trim_end_matches('/') == "accounts/ClientLogin" {
@@ -52,7 +52,7 @@ pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
     Ok(Call { request, token })
 }
 
-/// What may be done at a path.
+/// Supported methods of a path.
 fn methods(name: &str) -> Option<&'static [&'static str]> {
     Some(match name {
         "subscription/edit"
@@ -95,11 +95,11 @@ fn request(name: &str, parameters: &Parameters) -> Result<Option<Request>, Fault
         "stream/items/ids" => Request::Ids(selection(stream(parameters)?, parameters, MOST_IDS)?),
         "stream/items/contents" => Request::Items {
             articles: items(parameters)?,
-            // Nobody else says this, and here it says nothing else of itself.
+            // Only Liferea sends this parameter, which has no other effect here.
             by_liferea: parameters.first("mediaRss") == Some("true"),
         },
         "stream/items/count" => Request::Count(stream(parameters)?),
-        // All articles, if no stream is named, as FreshRSS and The Old Reader answer.
+        // Without a stream, all articles are listed, as with FreshRSS and The Old Reader.
         "stream/contents" => {
             let stream = parameters.first("s").unwrap_or(READING_LIST);
             Request::Contents(listing(stream, parameters)?)
@@ -131,7 +131,7 @@ fn stream(parameters: &Parameters) -> Result<Stream, Fault> {
     parse_stream(name).map_err(|error| Fault::of("s", error))
 }
 
-/// The articles that are named.
+/// Parses the named articles.
 pub(super) fn items(parameters: &Parameters) -> Result<Vec<ArticleNumber>, Fault> {
     let mut found = Vec::new();
     for id in parameters.all("i") {
@@ -144,7 +144,7 @@ pub(super) fn items(parameters: &Parameters) -> Result<Vec<ArticleNumber>, Fault
     if found.is_empty() { Err(Fault::Missing { name: "i" }) } else { Ok(found) }
 }
 
-/// The articles of a stream. A slash at the end of its name says nothing, unless that is an address.
+/// Parses a list of the articles of a stream. A trailing slash of the name is ignored, except in an address.
 fn listing(stream: &str, parameters: &Parameters) -> Result<Listing, Fault> {
     let is_address = stream.contains("://");
     let stream = if is_address { stream } else { stream.trim_end_matches('/') };

@@ -1,4 +1,4 @@
-//! The names of streams.
+//! Names of streams.
 
 use feedsync_reader::AddressError;
 
@@ -10,30 +10,30 @@ pub(super) const READING_LIST: &str = "user/-/state/com.google/reading-list";
 pub(super) const READ: &str = "user/-/state/com.google/read";
 pub(super) const STARRED: &str = "user/-/state/com.google/starred";
 
-/// What Liferea looks for where an article is read: the slashes of the name as some servers escape them in JSON,
-/// and never once that is decoded.
+/// Category by which Liferea recognises read articles: the name with slashes escaped as some servers do in JSON.
+/// It searches for this text after decoding.
 pub(super) const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
 
-/// Why a text is not the name of a stream.
+/// Reason why a text is not the name of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
-    /// It begins with nothing that is known.
+    /// The prefix is unknown.
     #[error(
         "a stream is feed/..., user/-/label/..., user/-/state/com.google/... or one of reading-list, starred, read, unread"
     )]
     Kind,
-    /// The feed is none.
+    /// The feed is invalid.
     #[error("{0}")]
     Feed(#[from] AddressError),
-    /// The label is none.
+    /// The label is invalid.
     #[error("{0}")]
     Label(#[from] LabelError),
 }
 
-/// Stream of a name. States that nobody here can set are empty streams.
+/// Parses the name of a stream. States that this server does not support are empty streams.
 ///
-/// The names of states without their prefix are streams too, as FreshRSS takes them. Some newsreaders encode a name
-/// twice; a name that is no stream is decoded once more.
+/// The names of states are also accepted without their prefix, as by FreshRSS. Some newsreaders encode a name
+/// twice, so an invalid name is decoded once more.
 pub fn parse_stream(name: &str) -> Result<Stream, StreamError> {
     stream_called(name).or_else(|error| {
         let is_encoded = name.contains('%');
@@ -72,13 +72,13 @@ fn stream_called(name: &str) -> Result<Stream, StreamError> {
     })
 }
 
-/// A feed by its number or address.
+/// Parses a feed number or address.
 pub(super) fn feed_name(name: &str) -> Result<FeedName, AddressError> {
     let number = name.parse::<FeedNumber>();
     number.map(FeedName::Number).or_else(|_| name.parse().map(FeedName::Address))
 }
 
-/// The name of a label, given with what makes it a stream or without.
+/// Parses a label, with or without the prefix of a stream.
 pub(super) fn label(name: &str) -> Result<Label, StreamError> {
     match parse_stream(name)? {
         Stream::Label(label) => Ok(label),
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(number in any::<i64>(), text in "\\PC{0,20}") {
+        fn written_stream_names_are_parsed_back(number in any::<i64>(), text in "\\PC{0,20}") {
             let feed = FeedNumber::new(number);
             prop_assert_eq!(
                 parse_stream(&feed_id(feed)),

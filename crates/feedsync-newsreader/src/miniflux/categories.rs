@@ -1,4 +1,4 @@
-//! Answers about categories.
+//! Responses about categories.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use super::TOP;
 use crate::answer::Answer;
 use crate::shown::{Folders, ShownFolder, Subscription};
 
-/// What the category of feeds without a folder is called.
+/// Title of the category of feeds without a folder.
 const TOP_TITLE: &str = "All";
 
-/// All categories. With the feeds, also how many each has, and how many unread articles.
+/// Response with all categories; if feeds are given, with the numbers of feeds and of unread articles.
 pub fn categories(user: i64, folders: &Folders, counted: Option<&[Subscription]>) -> Answer {
     let all = [None].into_iter().chain(folders.iter().map(Some));
     let shown = all.map(|folder| {
@@ -28,12 +28,12 @@ pub fn categories(user: i64, folders: &Folders, counted: Option<&[Subscription]>
     Answer::json(&shown.collect::<Vec<_>>())
 }
 
-/// A category that was made, or called otherwise.
+/// Response to the creation or a change of a category.
 pub fn category(user: i64, folder: &ShownFolder) -> Answer {
     Answer::json_as(201, &shown_category(user, Some(folder)))
 }
 
-/// A category; `None` is that of feeds in no folder.
+/// JSON of a category; `None` is that of feeds without a folder.
 pub(super) fn shown_category(user: i64, folder: Option<&ShownFolder>) -> Value {
     json!({
         "id": folder.map_or(TOP, |folder| folder.number.get()),

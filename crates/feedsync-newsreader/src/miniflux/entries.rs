@@ -1,4 +1,4 @@
-//! Answers that list articles.
+//! Responses with lists of articles.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::answer::Answer;
 use crate::date::rfc3339;
 use crate::shown::{Article, FeedNumber, Subscription, digits, words};
 
-/// Some articles, and how many there are without the limit.
+/// Response with a page of articles and their total number.
 pub fn entries(user: i64, total: u64, articles: &[Article], feeds: &[Subscription]) -> Answer {
     let feeds = by_number(user, feeds);
     let shown: Vec<Value> = articles.iter().map(|one| shown_entry(user, one, &feeds)).collect();
     Answer::json(&json!({ "total": total, "entries": shown }))
 }
 
-/// One article.
+/// Response with one article.
 pub fn entry(user: i64, article: &Article, feeds: &[Subscription]) -> Answer {
     Answer::json(&shown_entry(user, article, &by_number(user, feeds)))
 }
 
-/// What an article says.
+/// Response with the content of an article.
 pub fn content(article: &Article) -> Answer {
     let reading_time = reading_time(article);
     Answer::json(&json!({ "content": article.content, "reading_time": reading_time }))
@@ -34,7 +34,7 @@ fn by_number(user: i64, feeds: &[Subscription]) -> BTreeMap<FeedNumber, Value> {
 fn shown_entry(user: i64, article: &Article, feeds: &BTreeMap<FeedNumber, Value>) -> Value {
     let feed = feeds.get(&article.feed);
     let enclosures = article.enclosures.iter().enumerate().map(|(place, enclosure)| {
-        // Their numbers are asked for nowhere; they only tell them apart.
+        // No request refers to these numbers; they only need to be distinct.
         let place = i64::try_from(place).unwrap_or_default();
         json!({
             "id": article.number.get().wrapping_mul(1_000).wrapping_add(place),
@@ -69,14 +69,15 @@ fn shown_entry(user: i64, article: &Article, feeds: &BTreeMap<FeedNumber, Value>
     })
 }
 
-/// Minutes that the longest medium of an article plays, else those that it takes to read, as Miniflux counts.
+/// Reading time in minutes, as Miniflux computes it: the duration of the longest enclosure, or else that of the
+/// text.
 fn reading_time(article: &Article) -> usize {
     let playing = article.enclosures.iter().filter_map(|enclosure| enclosure.duration).max();
     let playing = playing.and_then(|seconds| usize::try_from(seconds.div_ceil(60)).ok());
     playing.unwrap_or_else(|| time_of_words(&article.content))
 }
 
-/// Minutes that a text takes, at 265 words a minute.
+/// Reading time of a text in minutes, at 265 words a minute.
 fn time_of_words(content: &str) -> usize {
     words(content).count().div_ceil(265)
 }

@@ -1,4 +1,4 @@
-//! Answers about feeds.
+//! Responses about feeds.
 
 use feedsync_log::Millis;
 use serde_json::{Map, Value, json};
@@ -8,32 +8,32 @@ use crate::answer::Answer;
 use crate::date::rfc3339;
 use crate::shown::{FeedNumber, Subscription};
 
-/// What Miniflux says of what never was.
+/// Date that Miniflux uses for events that never happened.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
-/// Some feeds.
+/// Response with feeds.
 pub fn feeds(user: i64, feeds: &[Subscription]) -> Answer {
     Answer::json(&feeds.iter().map(|feed| shown_feed(user, feed)).collect::<Vec<_>>())
 }
 
-/// One feed; whether it was just changed decides about the status.
+/// Response with one feed; its status depends on whether the feed was just changed.
 pub fn feed(user: i64, feed: &Subscription, is_changed: bool) -> Answer {
     Answer::json_as(if is_changed { 201 } else { 200 }, &shown_feed(user, feed))
 }
 
-/// A feed that is subscribed to now.
+/// Response to a new subscription.
 pub fn created(feed: FeedNumber) -> Answer {
     Answer::json_as(201, &json!({ "feed_id": feed }))
 }
 
-/// The feeds that were found: title, address and format (`rss`, `atom` or `json`) of each.
+/// Response with the discovered feeds: title, address and format (`rss`, `atom` or `json`) of each.
 pub fn discovered<'a>(found: impl IntoIterator<Item = [&'a str; 3]>) -> Answer {
     let shown =
         |[title, address, kind]: [&str; 3]| json!({ "title": title, "url": address, "type": kind });
     Answer::json(&found.into_iter().map(shown).collect::<Vec<_>>())
 }
 
-/// How many articles of each feed were read, as far as they are kept, and how many were not.
+/// Response with the numbers of read and unread articles of each feed. Deleted articles do not count.
 pub fn counters(counted: impl IntoIterator<Item = (FeedNumber, u64, u64)>) -> Answer {
     let (mut reads, mut unreads) = (Map::new(), Map::new());
     for (feed, read, unread) in counted {
@@ -43,13 +43,13 @@ pub fn counters(counted: impl IntoIterator<Item = (FeedNumber, u64, u64)>) -> An
     Answer::json(&json!({ "reads": reads, "unreads": unreads }))
 }
 
-/// The icon of a feed: its media type, and its bytes in base64.
+/// Response with the icon of a feed: its media type, and its bytes in base64.
 pub fn icon(feed: FeedNumber, media_type: &str, base64: &str) -> Answer {
     let data = format!("{media_type};base64,{base64}");
     Answer::json(&json!({ "id": feed, "mime_type": media_type, "data": data }))
 }
 
-/// What newsreaders set that nothing here depends on is as it is with a feed that was just added.
+/// JSON of a feed. Settings of Miniflux that have no effect here have their default values.
 pub(super) fn shown_feed(user: i64, feed: &Subscription) -> Value {
     let checked = feed.checked.map_or_else(|| NEVER.to_owned(), rfc3339);
     let icon =
@@ -90,13 +90,13 @@ pub(super) fn shown_feed(user: i64, feed: &Subscription) -> Value {
     })
 }
 
-/// What is said of a feed that is no longer subscribed to.
+/// JSON of a feed that is not subscribed to.
 pub(super) fn unknown_feed(user: i64, number: FeedNumber) -> Value {
     let category = shown_category(user, None);
     json!({ "id": number, "user_id": user, "title": "", "feed_url": "", "site_url": "", "category": category })
 }
 
-/// A date that may be unknown.
+/// Formats a date that may be unknown.
 pub(super) fn date(at: Option<Millis>, otherwise: Millis) -> String {
     rfc3339(at.unwrap_or(otherwise))
 }

@@ -1,21 +1,21 @@
-//! Answers about who asks and about the server, and those that say how it went.
+//! Responses about the user and the server, and those that report success or failure.
 
 use serde_json::json;
 
 use crate::answer::Answer;
 
-/// Who it is.
+/// User of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// The number.
+    /// Number of the user.
     pub number: i64,
-    /// The name.
+    /// Name of the user.
     pub name: String,
-    /// Whether they administer the server.
+    /// Whether the user administers the server.
     pub is_administrator: bool,
 }
 
-/// Who it is. What Miniflux lets people set for its own pages is as it is at first.
+/// Response with the user. Settings of the pages of Miniflux have their default values.
 pub fn user(user: &User) -> Answer {
     Answer::json(&json!({
         "id": user.number,
@@ -45,7 +45,8 @@ pub fn user(user: &User) -> Answer {
     }))
 }
 
-/// The version of Miniflux whose interface this is, so that newsreaders use all of it, and our own beside.
+/// Response with the implemented version of Miniflux, so that newsreaders use all features, and with our own
+/// version.
 pub fn version(own: &str) -> Answer {
     Answer::json(&json!({
         "version": "2.2.0",
@@ -58,42 +59,42 @@ pub fn version(own: &str) -> Answer {
     }))
 }
 
-/// That the server is there.
+/// Response to a health check.
 pub fn health() -> Answer {
     Answer::text(200, "OK")
 }
 
-/// Articles are sent nowhere else.
+/// Response that no integrations are configured.
 pub fn integrations() -> Answer {
     Answer::json(&json!({ "has_integrations": false }))
 }
 
-/// It is done, and there is nothing to say; newsboat takes any word for a failure.
+/// Response 204 to a successful request; newsboat treats any content as a failure.
 pub fn done() -> Answer {
     Answer { status: 204, media_type: None, body: Vec::new() }
 }
 
-/// It will be done.
+/// Response to a request that will be performed later.
 pub fn accepted() -> Answer {
     Answer { status: 202, media_type: None, body: Vec::new() }
 }
 
-/// The subscriptions as OPML.
+/// Response with the subscriptions as OPML.
 pub fn export(opml: String) -> Answer {
     Answer::document("text/xml; charset=utf-8", opml)
 }
 
-/// A list of feeds was taken in.
+/// Response to an import.
 pub fn imported() -> Answer {
     Answer::json_as(201, &json!({ "message": "Feeds imported successfully" }))
 }
 
-/// What is asked for is not there.
+/// Response to a request for an object that does not exist.
 pub fn unknown() -> Answer {
     refuse(404, "Resource Not Found")
 }
 
-/// It is not done.
+/// Response to a failed request.
 pub fn refuse(status: u16, reason: &str) -> Answer {
     Answer::json_as(status, &json!({ "error_message": reason }))
 }

@@ -1,4 +1,4 @@
-//! Requests, told apart by the parts of their path.
+//! Parses requests by the segments of their path.
 
 use feedsync_reader::{FeedAddress, SubscriptionList, Title};
 
@@ -15,7 +15,7 @@ const GET: &[&str] = &["GET"];
 const POST: &[&str] = &["POST"];
 const PUT: &[&str] = &["PUT"];
 
-/// Reads a request.
+/// Parses a request.
 pub fn read(asked: &Asked<'_>) -> Result<Request, Fault> {
     let path = asked.path_below(&[]).trim_end_matches('/');
     if matches!(path, "healthcheck" | "version") {
@@ -170,7 +170,7 @@ fn entries(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> 
     }
 }
 
-/// The articles of a stream, or one of them.
+/// Parses a request for the articles of a stream, or for one of them.
 fn listed(asked: &Asked<'_>, stream: Stream, rest: &[&str]) -> Result<Option<Request>, Fault> {
     asked.only(GET)?;
     Ok(match rest {
@@ -215,7 +215,7 @@ fn title(asked: &Asked<'_>) -> Result<Label, Fault> {
     title.parse().map_err(|error| Fault::of("title", error))
 }
 
-/// A number in the path.
+/// Parses a number in the path.
 fn id(part: &str) -> Option<i64> {
     part.parse().ok().filter(|_| part.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -1,4 +1,4 @@
-//! Which articles are asked for.
+//! Parses selections of articles.
 
 use feedsync_reader::Tag;
 
@@ -9,7 +9,7 @@ use crate::parameters::Parameters;
 use crate::selection::{MOST_STREAMS, Order, Selection, Span, Stream};
 use crate::shown::{ArticleNumber, FeedName, FeedNumber};
 
-/// The articles of a stream that the parameters select. Numbers that are zero select nothing.
+/// Parses the selection within a stream. Numbers that are zero select nothing.
 pub(super) fn selection(stream: Stream, parameters: &Parameters) -> Result<Selection, Fault> {
     let mut include = Vec::new();
     let mut exclude = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn selection(stream: Stream, parameters: &Parameters) -> Result<Selec
         None => USUAL_COUNT,
     };
     let skip = parameters.number("offset")?.unwrap_or_default();
-    // What a list of all is narrowed to is what is listed.
+    // A list of all articles that is restricted to a stream becomes a list of that stream.
     let narrowed = stream == Stream::All && !include.is_empty();
     let stream = if narrowed { include.remove(0) } else { stream };
     Ok(Selection {
@@ -58,7 +58,7 @@ pub(super) fn selection(stream: Stream, parameters: &Parameters) -> Result<Selec
     })
 }
 
-/// What a state of being read leaves, if it leaves anything out.
+/// Returns the stream to which read states restrict a list, if they do.
 fn status(parameters: &Parameters) -> Result<Option<Stream>, Fault> {
     let (mut read, mut unread, mut removed) = (false, false, false);
     for status in parameters.all("status").filter(|status| !status.is_empty()) {
@@ -92,7 +92,7 @@ fn order(parameters: &Parameters) -> Result<Order, Fault> {
     })
 }
 
-/// What lies between two times, which do not belong to it. Each has two names, of which the first counts.
+/// Parses an exclusive span of time. Each bound has two names, of which the first takes precedence.
 fn span(
     parameters: &Parameters,
     after: [&'static str; 2],

@@ -1,4 +1,4 @@
-//! Answers that list articles.
+//! Responses with lists of articles.
 
 use feedsync_reader::ArticleId;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::shown::{Article, digits};
 
-/// The hash by which an article is starred: 32 hexadecimal digits.
+/// Hash that identifies an article in requests to star it: 32 hexadecimal digits.
 pub fn guid_hash(name: &ArticleId) -> String {
     short(&[name.as_str()])
 }
@@ -17,7 +17,7 @@ fn short(texts: &[&str]) -> String {
     digits
 }
 
-/// Some articles.
+/// Response with articles.
 pub fn items(articles: &[Article]) -> Answer {
     let shown: Vec<Value> = articles.iter().map(shown_item).collect();
     Answer::json(&json!({ "items": shown }))
@@ -26,7 +26,7 @@ pub fn items(articles: &[Article]) -> Answer {
 fn shown_item(article: &Article) -> Value {
     let address = article.address.as_deref().unwrap_or_default();
     let media = article.enclosures.first();
-    // Articles that say the same have the same.
+    // Articles with equal contents have equal fingerprints.
     let fingerprint = short(&[&article.title, address, &article.content]);
     json!({
         "id": article.number,

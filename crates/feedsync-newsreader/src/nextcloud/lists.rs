@@ -1,30 +1,30 @@
-//! Answers about folders and feeds, who asks and the server, and those that say how it went.
+//! Responses about folders, feeds, the user and the server, and those that report success or failure.
 
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::shown::{ArticleNumber, FolderNumber, Folders, ShownFolder, Subscription};
 
-/// The version of Nextcloud News whose interface this is.
+/// Implemented version of Nextcloud News.
 const VERSION: &str = "24.0.0";
 
-/// Which versions of the interface there are.
+/// Response with the supported versions of the interface.
 pub fn levels() -> Answer {
     Answer::json(&json!({ "apiLevels": ["v1-2", "v1-3"] }))
 }
 
-/// The version of Nextcloud News whose interface this is.
+/// Response with the implemented version of Nextcloud News.
 pub fn version() -> Answer {
     Answer::json(&json!({ "version": VERSION }))
 }
 
-/// The same, and that all is well.
+/// Response with the version, and without warnings.
 pub fn status() -> Answer {
     let warnings = json!({ "improperlyConfiguredCron": false, "incorrectDbCharset": false });
     Answer::json(&json!({ "version": VERSION, "warnings": warnings }))
 }
 
-/// Who it is.
+/// Response with the user.
 pub fn user(name: &str) -> Answer {
     Answer::json(&json!({
         "userId": name,
@@ -34,13 +34,13 @@ pub fn user(name: &str) -> Answer {
     }))
 }
 
-/// All folders.
+/// Response with all folders.
 pub fn folders(folders: &Folders) -> Answer {
     let shown: Vec<Value> = folders.iter().map(shown_folder).collect();
     Answer::json(&json!({ "folders": shown }))
 }
 
-/// A folder that was made.
+/// Response to the creation of a folder.
 pub fn created_folder(folder: &ShownFolder) -> Answer {
     Answer::json(&json!({ "folders": [shown_folder(folder)] }))
 }
@@ -49,7 +49,7 @@ fn shown_folder(folder: &ShownFolder) -> Value {
     json!({ "id": folder.number, "name": folder.name.as_str(), "opened": true, "feeds": [] })
 }
 
-/// All feeds, how many articles are starred, and the highest number of an article.
+/// Response with all feeds, the number of starred articles, and the highest article number.
 pub fn feeds(feeds: &[Subscription], starred: u64, newest: Option<ArticleNumber>) -> Answer {
     let shown: Vec<Value> = feeds.iter().map(shown_feed).collect();
     let mut answer = json!({ "feeds": shown, "starredCount": starred });
@@ -57,7 +57,7 @@ pub fn feeds(feeds: &[Subscription], starred: u64, newest: Option<ArticleNumber>
     Answer::json(&answer)
 }
 
-/// A feed that is subscribed to now, and the highest number of an article.
+/// Response to a new subscription, with the highest article number.
 pub fn created_feed(feed: &Subscription, newest: Option<ArticleNumber>) -> Answer {
     let mut answer = json!({ "feeds": [shown_feed(feed)] });
     add_newest(&mut answer, newest);
@@ -88,12 +88,12 @@ fn shown_feed(feed: &Subscription) -> Value {
     })
 }
 
-/// It is done. Newsboat takes every other status for a failure.
+/// Response to a successful request. Newsboat treats every other status as a failure.
 pub fn done() -> Answer {
     Answer::json(&json!([]))
 }
 
-/// It is not done.
+/// Response to a failed request.
 pub fn refuse(status: u16, reason: &str) -> Answer {
     Answer::json_as(status, &json!({ "message": reason }))
 }

@@ -1,4 +1,4 @@
-//! Requests, told apart by the parts of their path.
+//! Parses requests by the segments of their path.
 
 use feedsync_reader::Title;
 
@@ -12,7 +12,7 @@ use crate::members::Members;
 use crate::selection::{Order, Selection, Span, Stream};
 use crate::shown::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Label};
 
-/// What newsreaders put in front of every path, as far as it is not in the address that they were given.
+/// Prefixes that newsreaders prepend to every path, unless the configured address has them.
 pub(super) const PREFIXES: &[&str] = &[
     "index.php/apps/news/api/v1-2",
     "index.php/apps/news/api/v1-3",
@@ -24,16 +24,16 @@ pub(super) const PREFIXES: &[&str] = &[
 
 const GET: &[&str] = &["GET"];
 
-/// Version 1-2 puts what 1-3 posts.
+/// Version 1-2 uses `PUT` where 1-3 uses `POST`.
 pub(super) const PUT: &[&str] = &["PUT", "POST"];
 
-/// Reads a request.
+/// Parses a request.
 pub fn read(asked: &Asked<'_>) -> Result<Request, Fault> {
     if matches!(asked.path.trim_matches('/'), "index.php/apps/news/api" | "apps/news/api") {
         asked.only(GET)?;
         return Ok(Request::Levels);
     }
-    // First, since the name of an article may look like anything.
+    // Checked first, since the name of an article may have any form.
     if let Some(request) = star::by_name(asked)? {
         return Ok(request);
     }
@@ -164,7 +164,7 @@ fn create_feed(asked: &Asked<'_>) -> Result<Request, Fault> {
     Ok(Request::CreateFeed { address, folder: folder(&members)? })
 }
 
-/// The folder that is meant; none is the top.
+/// Returns the requested folder; the default is the top.
 fn folder(members: &Members) -> Result<FolderNumber, Fault> {
     Ok(members.number("folderId")?.map_or(FolderNumber::TOP, FolderNumber::new))
 }
@@ -214,7 +214,7 @@ fn stream(members: &Members) -> Result<Stream, Fault> {
     })
 }
 
-/// A number in the path.
+/// Parses a number in the path.
 pub(super) fn id(part: &str) -> Option<i64> {
     part.parse().ok().filter(|_| part.bytes().all(|byte| byte.is_ascii_digit()))
 }

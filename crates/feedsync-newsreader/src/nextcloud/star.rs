@@ -1,4 +1,4 @@
-//! Stars, which are given to articles by their names.
+//! Parses requests to star articles by name.
 
 use super::read::{PREFIXES, PUT, id};
 use super::{ItemName, Request};
@@ -9,15 +9,15 @@ use crate::members::{Given, Members};
 use crate::parameters::MOST_TEXT;
 use crate::shown::FeedNumber;
 
-/// `items/FEED/NAME/star`. Newsboat does not encode the name, so that there may be slashes in it, and a question
-/// mark with which the query seems to begin.
+/// Parses `items/FEED/NAME/star`. Newsboat does not encode the name, which may thus contain slashes, and a
+/// question mark that appears to start the query.
 pub(super) fn by_name(asked: &Asked<'_>) -> Result<Option<Request>, Fault> {
     let Some(rest) = asked.path_below(PREFIXES).strip_prefix("items/") else { return Ok(None) };
     let whole = match asked.query {
         "" => rest.to_owned(),
         query => format!("{rest}?{query}"),
     };
-    // A query proper may follow, too.
+    // A proper query may follow, too.
     let named = ending(&whole).or_else(|| ending(rest));
     let Some((feed, name, is_starred)) = named else { return Ok(None) };
     asked.only(PUT)?;
@@ -28,7 +28,7 @@ pub(super) fn by_name(asked: &Asked<'_>) -> Result<Option<Request>, Fault> {
     Ok(Some(Request::Star { items: vec![item], is_starred }))
 }
 
-/// The feed, the name and the deed of such a path.
+/// Parses the feed, the name and the operation of such a path.
 fn ending(path: &str) -> Option<(FeedNumber, &str, bool)> {
     let (feed, rest) = path.split_once('/')?;
     let (name, deed) = rest.trim_end_matches('/').rsplit_once('/')?;
@@ -49,7 +49,7 @@ fn item(feed: FeedNumber, name: &str) -> Result<ItemName, Fault> {
     Ok(ItemName { feed, names })
 }
 
-/// Whether a word gives stars or takes them.
+/// Whether an operation sets or removes stars.
 pub(super) fn starring(deed: &str) -> Option<bool> {
     match deed {
         "star" | "starred" => Some(true),
@@ -58,7 +58,7 @@ pub(super) fn starring(deed: &str) -> Option<bool> {
     }
 }
 
-/// Many, by their numbers or by their names.
+/// Parses a request for many articles, by their numbers or by their names.
 pub(super) fn multiple(members: &Members, is_starred: bool) -> Result<Request, Fault> {
     if members.has("itemIds") {
         let articles = members.articles("itemIds")?;

@@ -1,4 +1,4 @@
-//! Folders as newsreaders know them: a flat list of names with numbers.
+//! Folders for newsreaders: a flat list of names with numbers.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,26 +12,26 @@ use super::numbering::{hash, numbered};
 /// A folder as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownFolder {
-    /// What it is known by.
+    /// Number of the folder.
     pub number: FolderNumber,
-    /// What it is called.
+    /// Name of the folder.
     pub name: Label,
 }
 
-/// Some folders, in their order.
+/// A list of folders, in order.
 ///
-/// The number of a folder comes from its name alone, so that it is the same on every server and stays the same
-/// as long as the name does. Of folders of one list whose numbers would be the same, the one with the lower name
-/// has it and the other the next. Paths that are shown alike are one folder.
+/// The number of a folder is derived from its name alone. It is thus the same on every server, and stays the same
+/// while the name does. If several folders of one list have the same hash, the lowest name gets that number and
+/// the next one the following number. Paths with the same shown name are one folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
     list: Vec<(ShownFolder, Folder)>,
-    /// Where each name is in the list.
+    /// Index of each name in the list.
     places: BTreeMap<Label, usize>,
 }
 
 impl Folders {
-    /// The list of these folders, each name once. Of paths that are shown alike, the first counts.
+    /// Builds the list; each name occurs once. Of paths with the same shown name, the first is used.
     pub fn new<'a>(folders: impl IntoIterator<Item = &'a Folder>) -> Self {
         Self::numbered(folders, hash)
     }
@@ -57,22 +57,22 @@ impl Folders {
         Self { list: found.into_iter().filter_map(shown).collect(), places }
     }
 
-    /// How they are shown.
+    /// Returns the shown folders.
     pub fn iter(&self) -> impl Iterator<Item = &ShownFolder> {
         self.list.iter().map(|(shown, _)| shown)
     }
 
-    /// How a folder is shown.
+    /// Returns the shown form of a folder.
     pub fn shown(&self, folder: &Folder) -> Option<&ShownFolder> {
         self.named(&Label::of_folder(folder)?).map(|(shown, _)| shown)
     }
 
-    /// The folder with this number.
+    /// Returns the folder with a number.
     pub fn numbered_as(&self, number: FolderNumber) -> Option<&Folder> {
         self.list.iter().find(|(shown, _)| shown.number == number).map(|(_, folder)| folder)
     }
 
-    /// The folder that is called so.
+    /// Returns the folder with a name.
     pub fn called(&self, name: &Label) -> Option<&Folder> {
         self.named(name).map(|(_, folder)| folder)
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_those_that_they_were() {
+    fn folder_numbers_are_stable() {
         let news = folder(&["News".to_owned()]);
         let local = folder(&["News".to_owned(), "Local".to_owned()]);
         let alike = folder(&["News / Local".to_owned()]);
@@ -121,7 +121,7 @@ mod tests {
             one_of in 1..4_i64,
         ) {
             let paths: Vec<Folder> = paths.iter().map(|path| folder(path)).collect();
-            // Hashes of few values meet often.
+            // A hash with few values produces many collisions.
             let few = |name: &str| LAST - hash(name) % one_of;
             for hash in [&hash as &dyn Fn(&str) -> i64, &few] {
                 let folders = Folders::numbered(&paths, hash);
@@ -134,7 +134,7 @@ mod tests {
                     let path = folders.numbered_as(*number).unwrap();
                     prop_assert_eq!(Label::of_folder(path), Some(name.clone()));
                     prop_assert_eq!(folders.called(name), Some(path));
-                    // What is made of a label is shown as that label.
+                    // A folder that is made from a label is shown as that label.
                     let made = name.folder().map(|made| Label::of_folder(&made));
                     prop_assert!(made.is_err() || made == Ok(Some(name.clone())));
                 }

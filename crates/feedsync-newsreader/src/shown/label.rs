@@ -1,4 +1,4 @@
-//! What folders and tags are called where both are called the same way.
+//! Names of folders and tags in dialects that use one namespace for both.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,40 +6,40 @@ use std::sync::Arc;
 
 use feedsync_reader::{Folder, FolderName, MOST_FOLDERS, MOST_NAME, NameError, Tag};
 
-/// What stands between the names of folders within each other.
+/// Separator between the names of nested folders.
 const BETWEEN: &str = " / ";
 
-/// The most bytes of a label.
+/// Maximum length of a label, in bytes.
 pub const MOST_LABEL: usize = MOST_FOLDERS * (MOST_NAME + BETWEEN.len());
 
-/// The name of a folder, or of a tag. Newsreaders know no folders within folders, so that the names of a path of
-/// folders are shown as one, with `" / "` between them.
+/// Name of a folder or of a tag. Newsreaders do not support nested folders, so the names of a path of folders are
+/// joined by `" / "`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(Arc<str>);
 
-/// A text that is no label.
+/// Error for a text that is not a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a label has 1 to {MOST_LABEL} bytes, no control characters, and is not blank")]
 pub struct LabelError;
 
 impl Label {
-    /// What a folder is shown as; the top is in no folder.
+    /// Label of a folder; the top has none.
     pub fn of_folder(folder: &Folder) -> Option<Self> {
         let names: Vec<&str> = folder.names().iter().map(FolderName::as_str).collect();
         (!names.is_empty()).then(|| Self(names.join(BETWEEN).into()))
     }
 
-    /// What a tag is shown as.
+    /// Label of a tag.
     pub fn of_tag(tag: &Tag) -> Self {
         Self(tag.as_str().into())
     }
 
-    /// The folder that is made when somebody files into one that is called so and not there.
+    /// Folder to create for a label that names no existing folder.
     pub fn folder(&self) -> Result<Folder, NameError> {
         Folder::new(self.0.split(BETWEEN).map(str::parse).collect::<Result<_, _>>()?)
     }
 
-    /// The tag that is called so.
+    /// Tag with this name.
     pub fn tag(&self) -> Result<Tag, NameError> {
         self.0.parse()
     }

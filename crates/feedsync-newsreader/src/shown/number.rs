@@ -1,11 +1,11 @@
-//! The numbers by which newsreaders know feeds, folders and articles.
+//! Numbers by which newsreaders identify feeds, folders and articles.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
-/// A text that is no number of anything.
+/// Error for a text that is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a number")]
 pub struct NumberError;
@@ -18,12 +18,12 @@ macro_rules! number {
         pub struct $name(i64);
 
         impl $name {
-            /// This number.
+            /// Wraps a number.
             pub const fn new(number: i64) -> Self {
                 Self(number)
             }
 
-            /// The number itself.
+            /// Returns the number.
             pub const fn get(self) -> i64 {
                 self.0
             }
@@ -49,26 +49,26 @@ macro_rules! number {
 }
 
 number! {
-    /// The number of a feed. Those that are given are positive.
+    /// Number of a feed. Assigned numbers are positive.
     FeedNumber
 }
 
 number! {
-    /// The number of a folder. Those that are given are positive, and fit in 31 bits.
+    /// Number of a folder. Assigned numbers are positive, and fit in 31 bits.
     FolderNumber
 }
 
 number! {
-    /// The number of a tag. Those that are given are positive, and fit in 31 bits.
+    /// Number of a tag. Assigned numbers are positive, and fit in 31 bits.
     TagNumber
 }
 
 number! {
-    /// The number of an article. Those that are given are positive; other servers know negative ones.
+    /// Number of an article. Assigned numbers are positive; other servers use negative ones.
     ArticleNumber
 }
 
 impl FolderNumber {
-    /// That of no folder.
+    /// Number for no folder.
     pub const TOP: Self = Self(0);
 }

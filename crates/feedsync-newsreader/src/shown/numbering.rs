@@ -1,16 +1,16 @@
-//! Numbers that come from names.
+//! Numbers that are derived from names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::label::Label;
 
-/// Before it are numbers that dialects give to what has no name.
+/// Smallest derived number. Dialects use smaller numbers for objects without a name.
 pub(super) const FIRST: i64 = 1_000;
 
-/// Behind it there is room for what dialects add, within 31 bits.
+/// Largest derived number. It leaves space within 31 bits for the offsets that dialects add.
 pub(super) const LAST: i64 = i32::MAX as i64 - 2_000;
 
-/// The number of each name: that which it comes to, or the next that is free. The lowest names choose first.
+/// Assigns each name its hash, or the next free number. Names are processed in ascending order.
 pub(super) fn numbered(names: BTreeSet<Label>, hash: impl Fn(&str) -> i64) -> BTreeMap<Label, i64> {
     let mut taken = BTreeSet::new();
     let mut numbers = BTreeMap::new();
@@ -24,7 +24,7 @@ pub(super) fn numbered(names: BTreeSet<Label>, hash: impl Fn(&str) -> i64) -> BT
     numbers
 }
 
-/// FNV-1a, brought down to the numbers that there are.
+/// FNV-1a, reduced to the range of derived numbers.
 pub(super) fn hash(name: &str) -> i64 {
     let mixed = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

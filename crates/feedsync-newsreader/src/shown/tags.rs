@@ -1,4 +1,4 @@
-//! Tags where newsreaders know them by numbers.
+//! Tags for dialects that identify them by numbers.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,22 @@ use super::label::Label;
 use super::number::TagNumber;
 use super::numbering::{hash, numbered};
 
-/// A tag as it is shown.
+/// A tag with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownTag {
-    /// What it is known by.
+    /// Number of the tag.
     pub number: TagNumber,
     /// The tag.
     pub tag: Tag,
 }
 
-/// Some tags, in order of their names. Their numbers come from their names, as those of
-/// [`Folders`](super::Folders) do.
+/// A list of tags, ordered by name. Their numbers are derived from their names, as in
+/// [`Folders`](super::Folders).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tags(Vec<ShownTag>);
 
 impl Tags {
-    /// The list of these tags, each once.
+    /// Builds the list; each tag occurs once.
     pub fn new<'a>(tags: impl IntoIterator<Item = &'a Tag>) -> Self {
         let tags: BTreeSet<&Tag> = tags.into_iter().collect();
         let numbers = numbered(tags.iter().map(|tag| Label::of_tag(tag)).collect(), hash);
@@ -34,18 +34,18 @@ impl Tags {
         Self(tags.into_iter().filter_map(shown).collect())
     }
 
-    /// How they are shown.
+    /// Returns the shown tags.
     pub fn iter(&self) -> impl Iterator<Item = &ShownTag> {
         self.0.iter()
     }
 
-    /// How a tag is shown.
+    /// Returns the shown form of a tag.
     pub fn shown(&self, tag: &Tag) -> Option<&ShownTag> {
         let place = self.0.binary_search_by(|shown| shown.tag.cmp(tag)).ok()?;
         self.0.get(place)
     }
 
-    /// The tag with this number.
+    /// Returns the tag with a number.
     pub fn numbered_as(&self, number: TagNumber) -> Option<&Tag> {
         self.0.iter().find(|shown| shown.number == number).map(|shown| &shown.tag)
     }

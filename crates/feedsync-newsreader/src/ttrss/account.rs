@@ -1,4 +1,4 @@
-//! Answers about who asks and about the server, and those that say how it went.
+//! Responses about the user and the server, and those that report success or failure.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,23 +8,23 @@ use crate::answer::Answer;
 use crate::fault::Fault;
 use crate::shown::FeedNumber;
 
-/// The version of Tiny Tiny RSS whose interface this is.
+/// Implemented version of Tiny Tiny RSS.
 const VERSION: &str = "21.06";
 
-/// Why something is not done.
+/// Reason for a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Nobody has logged in, or it is too long ago.
+    /// There is no session, or it has expired.
     NotLoggedIn,
-    /// Who asks may not use the interface.
+    /// The user may not use the interface.
     ApiDisabled,
-    /// Nobody is called so, or the password is wrong.
+    /// The user name is unknown, or the password is wrong.
     LoginError,
-    /// Something is missing or is not what it must be.
+    /// A parameter is missing or invalid.
     IncorrectUsage,
-    /// There is no such operation.
+    /// The operation is unknown.
     UnknownMethod,
-    /// It could not be done.
+    /// The operation failed.
     OperationFailed,
 }
 
@@ -37,7 +37,7 @@ impl From<&Fault> for Refusal {
     }
 }
 
-/// It is not done. A reason helps people to find out why.
+/// Response to a refused request. The reason is for people.
 pub fn refuse(seq: i64, refusal: Refusal, reason: Option<&str>) -> Answer {
     let error = match refusal {
         Refusal::NotLoggedIn => "NOT_LOGGED_IN",
@@ -54,38 +54,39 @@ pub fn refuse(seq: i64, refusal: Refusal, reason: Option<&str>) -> Answer {
     Answer::json(&Envelope { seq, status: 1, content })
 }
 
-/// It is done.
+/// Response to a successful request.
 pub fn done(seq: i64) -> Answer {
     answer(seq, json!({ "status": "OK" }))
 }
 
-/// So many articles are marked now.
+/// Response with the number of changed articles.
 pub fn updated(seq: i64, articles: usize) -> Answer {
     answer(seq, json!({ "status": "OK", "updated": articles }))
 }
 
-/// Somebody has logged in, and shows this from now on. Where icons are and how many feeds there are is told, too.
+/// Response to a login, with the session, the address of icons and the number of feeds.
 pub fn logged_in(seq: i64, session: &str, icons: &str, feeds: usize) -> Answer {
     let config = configuration(icons, feeds);
     answer(seq, json!({ "session_id": session, "config": config, "api_level": LEVEL }))
 }
 
-/// Whether somebody has.
+/// Response that tells whether the session is valid.
 pub fn is_logged_in(seq: i64, is_so: bool) -> Answer {
     answer(seq, json!({ "status": is_so }))
 }
 
-/// The level of the interface.
+/// Response with the level of the interface.
 pub fn level(seq: i64) -> Answer {
     answer(seq, json!({ "level": LEVEL }))
 }
 
-/// The version of Tiny Tiny RSS whose interface this is.
+/// Response with the implemented version of Tiny Tiny RSS.
 pub fn version(seq: i64) -> Answer {
     answer(seq, json!({ "version": VERSION }))
 }
 
-/// Where icons are, at the number of their feed and `.ico`, and how many feeds there are.
+/// Response with the number of feeds, and with the address of icons; each is at the number of its feed and
+/// `.ico`.
 pub fn config(seq: i64, icons: &str, feeds: usize) -> Answer {
     answer(seq, configuration(icons, feeds))
 }
@@ -100,27 +101,27 @@ fn configuration(icons: &str, feeds: usize) -> Value {
     })
 }
 
-/// Nobody keeps preferences here.
+/// Response with a preference; none are stored.
 pub fn pref(seq: i64) -> Answer {
     answer(seq, json!({ "value": null }))
 }
 
-/// What became of an address.
+/// Outcome of a subscription request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subscribed {
-    /// The feed was subscribed to before.
+    /// The feed was already subscribed to.
     Before(FeedNumber),
-    /// It is now.
+    /// The feed is subscribed to now.
     Now(FeedNumber),
-    /// There is no feed.
+    /// There is no feed at the address.
     NoFeed,
-    /// It could not be fetched.
+    /// The address could not be fetched.
     Failed,
-    /// What is there is neither a feed nor a web page.
+    /// The document is neither a feed nor a web page.
     Unreadable,
 }
 
-/// What became of an address.
+/// Response to a subscription request.
 pub fn subscribed(seq: i64, outcome: Subscribed) -> Answer {
     let status = match outcome {
         Subscribed::Before(feed) => json!({ "code": 0, "feed_id": feed }),
@@ -139,7 +140,7 @@ struct Envelope {
     content: Value,
 }
 
-/// What is asked for.
+/// Response with a content.
 pub(super) fn answer(seq: i64, content: impl Into<Value>) -> Answer {
     Answer::json(&Envelope { seq, status: 0, content: content.into() })
 }

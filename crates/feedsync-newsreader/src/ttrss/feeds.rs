@@ -1,4 +1,4 @@
-//! The list of feeds, and of what is listed as one.
+//! Lists of feeds, including virtual ones.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{Category, FeedsAsked, Unread, label_feed};
 use crate::answer::Answer;
 use crate::shown::{FolderNumber, Subscription};
 
-/// What is no feed, but listed as one: the number, what it is called, and how many unread articles it has.
+/// Virtual feeds: the number, the title, and the number of unread articles.
 pub(super) fn specials(
     feeds: &[Subscription],
     unread: &Unread<'_>,
@@ -21,17 +21,17 @@ pub(super) fn specials(
     ]
 }
 
-/// How many articles of these feeds were not read.
+/// Number of unread articles of these feeds.
 pub(super) fn all_unread<'a>(feeds: impl IntoIterator<Item = &'a Subscription>) -> u64 {
     feeds.into_iter().map(|feed| feed.unread).sum()
 }
 
-/// The number of the category of a feed.
+/// Category of a feed.
 pub(super) fn folder_of(feed: &Subscription) -> FolderNumber {
     feed.folder.as_ref().map_or(FolderNumber::TOP, |folder| folder.number)
 }
 
-/// Those of the feeds that were asked for, in their order, behind what is listed as one.
+/// Response with the requested feeds in order, after the virtual ones.
 pub fn feeds(seq: i64, asked: &FeedsAsked, feeds: &[Subscription], unread: &Unread<'_>) -> Answer {
     let is_shown = |unread: u64| unread > 0 || !asked.unread_only;
     let mut shown: Vec<Value> = Vec::new();

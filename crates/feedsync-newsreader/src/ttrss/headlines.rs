@@ -1,4 +1,4 @@
-//! Answers that list articles.
+//! Responses with lists of articles.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{HeadlinesAsked, label_feed};
 use crate::answer::Answer;
 use crate::shown::{Article, ArticleNumber, FeedNumber, Subscription, Tags, words};
 
-/// Some articles, with what of them is asked for.
+/// Response with the requested parts of articles.
 pub fn headlines(
     seq: i64,
     asked: &HeadlinesAsked,
@@ -40,13 +40,13 @@ pub fn headlines(
     answer(seq, json!([header, shown]))
 }
 
-/// The numbers of articles.
+/// Response with article numbers.
 pub fn compact_headlines(seq: i64, articles: impl IntoIterator<Item = ArticleNumber>) -> Answer {
     let shown = articles.into_iter().map(|number| json!({ "id": number }));
     answer(seq, shown.collect::<Vec<_>>())
 }
 
-/// Some articles, with all that is known of them.
+/// Response with complete articles.
 pub fn articles(seq: i64, articles: &[Article], feeds: &[Subscription], tags: &Tags) -> Answer {
     let feeds = by_number(feeds);
     let shown = articles.iter().map(|article| {
@@ -112,7 +112,7 @@ fn attachments(article: &Article) -> Value {
     shown.collect()
 }
 
-/// The first words, and no more characters than so many.
+/// First words of a text, up to a number of characters.
 fn excerpt(content: &str, most: usize) -> String {
     let mut found = String::new();
     let mut left = most;

@@ -1,4 +1,4 @@
-//! Answers about categories, labels and what was not read.
+//! Responses about categories, labels and unread articles.
 
 use feedsync_reader::Tag;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use crate::answer::Answer;
 use crate::date::rfc3339;
 use crate::shown::{FolderNumber, Folders, Subscription, Tags};
 
-/// How many articles of what was asked for were not read.
+/// Response with the number of unread articles of a stream.
 pub fn unread(seq: i64, unread: u64) -> Answer {
     answer(seq, json!({ "unread": unread.to_string() }))
 }
 
-/// How many unread articles there are of everything.
+/// Response with the numbers of unread articles of all feeds, categories and labels.
 pub fn counters(
     seq: i64,
     feeds: &[Subscription],
@@ -53,7 +53,7 @@ pub fn counters(
     answer(seq, shown)
 }
 
-/// The folders, that of feeds in none last, with what they are called and how many unread articles each has.
+/// Folders with their names and unread articles; the one of feeds without a folder is last.
 fn folders_with_unread<'a>(
     folders: &'a Folders,
     feeds: &'a [Subscription],
@@ -65,7 +65,7 @@ fn folders_with_unread<'a>(
     })
 }
 
-/// The categories: folders, labels, and what is listed as a feed.
+/// Response with the categories: folders, labels and virtual feeds.
 pub fn categories(
     seq: i64,
     (unread_only, include_empty): (bool, bool),
@@ -90,7 +90,7 @@ pub fn categories(
     answer(seq, shown)
 }
 
-/// The labels, and whether an article has each.
+/// Response with the labels, and whether an article has each.
 pub fn labels(seq: i64, tags: &Tags, of_article: &[Tag]) -> Answer {
     let shown = tags.iter().map(|shown| {
         json!({

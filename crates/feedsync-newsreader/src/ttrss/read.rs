@@ -1,4 +1,4 @@
-//! Requests, told apart by their operation.
+//! Parses requests by their operation.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::marking::Marking;
 use crate::members::Members;
 use crate::shown::{ArticleNumber, FeedNumber, FolderNumber};
 
-/// What may stand before the address of the interface.
+/// Prefix that may precede the path of the interface.
 const PREFIXES: &[&str] = &["tt-rss"];
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Reads a request.
+/// Parses a request.
 pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
     if !matches!(asked.path_below(PREFIXES).trim_end_matches('/'), "api" | "api/index.php") {
         return Err(asked.not_found());
@@ -127,7 +127,7 @@ fn feed(members: &Members) -> Result<FeedNumber, Fault> {
     members.needed_number("feed_id").map(FeedNumber::new)
 }
 
-/// How many; zero and less says nothing.
+/// Parses a size; zero and negative numbers count as absent.
 pub(super) fn size(members: &Members, name: &'static str) -> Result<Option<usize>, Fault> {
     let number = members.number(name)?.filter(|number| *number > 0);
     Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))

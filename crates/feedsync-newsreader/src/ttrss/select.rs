@@ -1,4 +1,4 @@
-//! Which articles are asked for.
+//! Parses selections of articles.
 
 use feedsync_reader::Tag;
 
@@ -9,7 +9,7 @@ use crate::members::Members;
 use crate::selection::{Order, Selection, Stream};
 use crate::shown::{ArticleNumber, FeedName, FeedNumber, FolderNumber, TagNumber};
 
-/// The stream of a feed or a category; what is not given is this feed.
+/// Parses the stream of a feed or a category; the default feed is `otherwise`.
 pub(super) fn stream(members: &Members, otherwise: &str) -> Result<Stream, Fault> {
     let given = members.text("feed_id")?.filter(|feed| !feed.is_empty());
     let is_category = members.flag("is_cat")?.unwrap_or_default();
@@ -31,7 +31,7 @@ fn parse(feed: &str, is_category: bool) -> Result<Stream, Fault> {
     }
     Ok(match number {
         1.. => Stream::Feed(FeedName::Number(FeedNumber::new(number))),
-        // Archived, and published: nothing ever is.
+        // Archived and published articles do not exist here.
         0 | -2 => Stream::Nothing,
         -1 => Stream::Starred,
         -3 => Stream::Fresh,
@@ -43,7 +43,7 @@ fn parse(feed: &str, is_category: bool) -> Result<Stream, Fault> {
     })
 }
 
-/// The category with this number.
+/// Category with a number.
 pub(super) fn category(number: i64) -> Result<Category, Fault> {
     Ok(match number {
         0.. => Category::Folder(FolderNumber::new(number)),
@@ -55,7 +55,7 @@ pub(super) fn category(number: i64) -> Result<Category, Fault> {
     })
 }
 
-/// The label whose feed has this number.
+/// Label whose feed has a number.
 pub(super) fn label(feed: i64) -> Option<TagNumber> {
     let number = NOT_LABELS.checked_sub(feed)?;
     (number > 0).then(|| TagNumber::new(number))
@@ -76,7 +76,7 @@ pub(super) fn headlines(members: &Members) -> Result<HeadlinesAsked, Fault> {
     })
 }
 
-/// The articles that are asked for, at most so many.
+/// Parses a selection of at most `most` articles.
 pub(super) fn selection(members: &Members, most: usize) -> Result<Selection, Fault> {
     members.needed_text("feed_id")?;
     let count = size(members, "limit")?.unwrap_or(most).min(most);
@@ -84,7 +84,7 @@ pub(super) fn selection(members: &Members, most: usize) -> Result<Selection, Fau
         "unread" => vec![Stream::Unread],
         "marked" => vec![Stream::Starred],
         "published" | "has_note" => vec![Stream::Nothing],
-        // What is adaptive is left to newsreaders.
+        // The adaptive mode is left to newsreaders.
         "" | "all_articles" | "adaptive" | "updated" => Vec::new(),
         _ => return Err(Fault::of("view_mode", "articles are not seen so")),
     };
@@ -92,7 +92,7 @@ pub(super) fn selection(members: &Members, most: usize) -> Result<Selection, Fau
         "feed_dates" => (Order::Published, true),
         "date_reverse" => (Order::Received, false),
         "title" => (Order::Title, false),
-        // Others are of plugins, and without them the usual one.
+        // Other orders belong to plugins; without them the default applies.
         _ => (Order::Received, true),
     };
     let since = members.number("since_id")?.filter(|since| *since > 0);

@@ -1,4 +1,4 @@
-//! The tree of categories and feeds.
+//! Tree of categories and feeds.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{Unread, label_feed};
 use crate::answer::Answer;
 use crate::shown::{FolderNumber, Folders, Subscription};
 
-/// What is listed as a feed, the labels, and the feeds in their folders.
+/// Response with the virtual feeds, the labels, and the feeds in their folders.
 pub fn tree(
     seq: i64,
     include_empty: bool,

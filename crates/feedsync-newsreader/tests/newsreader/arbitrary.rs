@@ -1,10 +1,10 @@
-//! Requests of which nobody knows what is in them.
+//! Property tests with arbitrary requests.
 
 use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, Asked, Continuation, google, miniflux, nextcloud, ttrss};
 use proptest::prelude::*;
 
-/// Something like the path, the query or the form of a request.
+/// Text like the path, the query or the form of a request.
 fn any_text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         prop::sample::select(WORDS),
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn continuations_come_back(at in 0..=Millis::MAX.get(), number in any::<i64>()) {
+    fn continuations_survive_a_round_trip(at in 0..=Millis::MAX.get(), number in any::<i64>()) {
         let next = Continuation { at: Millis::new(at), article: ArticleNumber::new(number) };
         let text = next.to_string();
         prop_assert_eq!(text.parse(), Ok(next));
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn only_what_was_given_is_a_continuation(text in "[0-9.+-]{0,24}") {
+    fn only_canonical_continuations_are_accepted(text in "[0-9.+-]{0,24}") {
         if let Ok(next) = text.parse::<Continuation>() {
             prop_assert_eq!(next.to_string(), text);
         }

@@ -1,4 +1,4 @@
-//! What is too much, and what is written a little otherwise than usual.
+//! Tests of limits, and of unusual notations.
 
 use crate::support::*;
 use feedsync_newsreader::google::{self, MOST_FEEDS, Request};
@@ -84,7 +84,7 @@ fn slashes_at_the_end_belong_to_addresses_alone() {
 }
 
 #[test]
-fn nothing_needs_no_media_type() {
+fn empty_body_accepts_any_media_type() {
     let asked = asked(
         "POST /reader/api/0/subscription/quickadd?quickadd=https://a.example/",
         Some("application/json"),

@@ -1,4 +1,4 @@
-//! What newsreaders ask in the way of Google Reader, as it was recorded, and what they look for in the answers.
+//! Recorded requests of newsreaders in the dialect of Google Reader, and the members that they read in responses.
 
 use crate::support::*;
 use feedsync_log::Millis;
@@ -21,7 +21,7 @@ fn feed(number: i64) -> FeedName {
 }
 
 #[test]
-fn somebody_signs_in() {
+fn sign_in_is_parsed_and_answered() {
     let newsboat = "service=reader&Email=me&Passwd=p%26w&source=newsboat0.000000\
                     &accountType=HOSTED_OR_GOOGLE&continue=http://www.google.com/";
     let rss_guard = "Email=me&Passwd=p%26w";
@@ -178,7 +178,7 @@ fn subscriptions_are_made_filed_called_and_ended() {
 }
 
 #[test]
-fn lists_of_subscriptions_are_taken_in() {
+fn subscription_lists_are_imported() {
     let line = "POST /reader/api/0/subscription/import";
     let opml = r#"<opml version="2.0"><body><outline text="News">
         <outline text="A" type="rss" xmlUrl="https://a.example/feed"/></outline></body></opml>"#;
@@ -295,7 +295,7 @@ fn streams_have_short_names_and_contents_need_none() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn faults_name_the_invalid_part() {
     for (line, body, status, fault) in [
         ("GET /reader/api/0/nothing", "", 404, "nothing is at \"/reader/api/0/nothing\""),
         ("GET /reader/api/1/token", "", 404, "nothing is at \"/reader/api/1/token\""),

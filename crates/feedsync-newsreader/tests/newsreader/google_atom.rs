@@ -1,4 +1,4 @@
-//! The Atom that newsboat reads: what it says comes back, and it is well-formed whatever is shown.
+//! The Atom that newsboat reads: it is well-formed for all contents, and contains what is known of the articles.
 
 use crate::support::*;
 use feedsync::Format;
@@ -28,7 +28,7 @@ fn entries<'a>(document: &'a Document<'a>) -> Vec<Node<'a, 'a>> {
     entries.filter(|child| child.has_tag_name((ATOM, "entry"))).collect()
 }
 
-/// The labels of an entry that newsboat looks at.
+/// Labels of an entry that newsboat reads.
 fn labels<'a>(entry: Node<'a, 'a>) -> Vec<&'a str> {
     let categories = entry.children().filter(|child| child.has_tag_name((ATOM, "category")));
     let of_reader = categories
@@ -55,7 +55,7 @@ fn newsboat_asks_for_a_feed_as_atom() {
 }
 
 #[test]
-fn an_entry_says_what_is_known_of_an_article() {
+fn entries_contain_all_properties_of_an_article() {
     let next = Continuation { at: Millis::new(5), article: ArticleNumber::new(6) };
     let mut articles = shown();
     articles[1].tags = vec!["read".parse().unwrap()];
@@ -86,12 +86,12 @@ fn an_entry_says_what_is_known_of_an_article() {
     let source = child(entries[0], "source").unwrap();
     assert_eq!(source.attribute((READER, "stream-id")), Some("feed/1"));
     assert_eq!(said(source, "title"), Some("A \"fine\" <feed> & more"));
-    // A tag says nothing about reading, whatever it is called.
+    // A tag does not express a read state, even if it is called like one.
     assert_eq!(labels(entries[1]), ["fresh"]);
     assert_eq!(said(entries[1], "title"), Some(""));
 }
 
-/// What XML holds of a text, read again.
+/// Text after a round trip through XML, which cannot represent all characters.
 fn held(text: &str) -> String {
     let is_held = |character: char| matches!(character, '\t' | '\n' | '\r' | '\u{20}'..='\u{fffd}' | '\u{10000}'..);
     text.chars().map(|character| if is_held(character) { character } else { '\u{fffd}' }).collect()
@@ -134,7 +134,7 @@ fn document(stream: &str, title: &str, articles: &[Article]) -> Answer {
 
 proptest! {
     #[test]
-    fn atom_is_well_formed_whatever_is_shown(
+    fn atom_is_well_formed_for_arbitrary_articles(
         articles in prop::collection::vec(any_article(), 0..3),
         title in any_text(),
         stream in any_text(),

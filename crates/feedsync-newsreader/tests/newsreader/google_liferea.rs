@@ -1,4 +1,4 @@
-//! Liferea, which speaks the dialect of Google Reader in a way of its own.
+//! Tests of Liferea, which deviates from the dialect of Google Reader.
 
 use crate::support::*;
 use feedsync_newsreader::google::{self, Call, Request};
@@ -26,8 +26,8 @@ fn liferea_asks_for_ids_and_then_for_items() {
     assert_eq!(marked.token.unwrap().as_str(), "t");
 }
 
-/// It takes an article for read if this stands in the first category, as JSON decodes it, and for starred if it is
-/// `marked`. What it is not told is so, it forgets.
+/// Liferea treats an article as read if its first category, after JSON decoding, contains this text, and as
+/// starred if it is `marked`. It resets states that a response omits.
 #[test]
 fn liferea_learns_what_is_read_and_starred() {
     let is_read = |item: &serde_json::Value| {
@@ -44,7 +44,7 @@ fn liferea_learns_what_is_read_and_starred() {
     let listed = json(&google::contents("feed/1", "A", &shown(), &feeds(), None));
     assert_eq!(others["items"], listed["items"]);
     assert!(!listed["items"].as_array().unwrap().iter().any(is_read));
-    // What the others are told stands there as well.
+    // The first category is added to those for other clients.
     let (first, rest) = items[0]["categories"].as_array().unwrap().split_first().unwrap();
     assert_eq!(first, "user/-/state\\/com.google\\/read");
     assert_eq!(json!(rest), listed["items"][0]["categories"]);

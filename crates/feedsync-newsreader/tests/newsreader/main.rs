@@ -1,4 +1,4 @@
-//! What newsreaders ask, as it was recorded from them, and how they are answered.
+//! Tests with recorded requests of newsreaders, and of the responses.
 
 mod arbitrary;
 mod bounds;

@@ -1,4 +1,4 @@
-//! What newsreaders ask of Miniflux, as it was recorded, and what they look for in the answers.
+//! Recorded requests of newsreaders to Miniflux, and the members that they read in responses.
 
 use crate::support::*;
 use feedsync_log::Millis;
@@ -169,7 +169,7 @@ fn every_resource_has_its_request() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn faults_name_the_invalid_part() {
     for (line, body, status, fault) in [
         ("GET /v1/nothing", "", 404, "nothing is at \"/v1/nothing\""),
         ("GET /v1/feeds/x", "", 404, "nothing is at \"/v1/feeds/x\""),
@@ -300,7 +300,7 @@ fn entries_are_shown_as_newsreaders_need_them() {
     assert_eq!((&bare["status"], &bare["feed"]["id"]), (&json!("unread"), &json!(3)));
     assert_eq!(json(&miniflux::entry(5, &shown()[0], &feeds())), *full);
     assert_eq!(json(&miniflux::content(&shown()[0]))["content"], full["content"]);
-    // An article with media takes as long as they play.
+    // The reading time of an article with media is their duration.
     let mut podcast = shown().remove(0);
     podcast.enclosures[0].duration = Some(3_601);
     let entry = json(&miniflux::entry(5, &podcast, &feeds()));

@@ -1,4 +1,4 @@
-//! What newsreaders ask of Nextcloud News, as it was recorded, and what they look for in the answers.
+//! Recorded requests of newsreaders to Nextcloud News, and the members that they read in responses.
 
 use crate::support::*;
 use feedsync_log::Millis;
@@ -15,7 +15,7 @@ fn try_request(line: &str, body: &str) -> Result<Request, Fault> {
     nextcloud::read(&asked(line, Some("application/json"), body.as_bytes()))
 }
 
-/// The request of a method and of what follows the usual beginning of the path.
+/// Parses a request, given by its method and the path below the usual prefix.
 fn request(line: &str, body: &str) -> Request {
     let (method, path) = line.split_once(' ').unwrap();
     let whole = format!("{method} /index.php/apps/news/api/v1-2/{path}");
@@ -165,7 +165,7 @@ fn every_resource_has_its_request() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn faults_name_the_invalid_part() {
     for (line, body, status, fault) in [
         ("GET /v1-2/nothing", "", 404, "nothing is at \"/v1-2/nothing\""),
         ("GET /v1-9/feeds", "", 404, "nothing is at \"/v1-9/feeds\""),

@@ -1,4 +1,4 @@
-//! What newsreaders ask of Tiny Tiny RSS, as it was recorded.
+//! Recorded requests of newsreaders to Tiny Tiny RSS.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn try_request(body: &str) -> Result<Request, Fault> {
     ttrss::read(&asked).unwrap().request
 }
 
-/// The request of an operation and its members.
+/// Parses a request, given by its operation and its members.
 fn request(operation: &str, mut members: Value) -> Request {
     members["op"] = operation.into();
     try_request(&members.to_string()).unwrap_or_else(|fault| panic!("{members}: {fault}"))
@@ -77,7 +77,7 @@ fn newsboat_logs_in_asks_and_marks() {
 }
 
 #[test]
-fn it_does_not_matter_how_a_request_is_carried() {
+fn requests_are_equal_as_json_and_as_form() {
     let asked =
         Request::SetLabel { articles: articles(&[1, 2]), tag: TagNumber::new(4), is_added: true };
     for body in [
@@ -238,7 +238,7 @@ fn every_operation_has_its_request() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_the_answer() {
+fn faults_are_reported_in_the_body() {
     for (body, refusal, reason) in [
         (
             r#"{"op":"shareToPublished"}"#,

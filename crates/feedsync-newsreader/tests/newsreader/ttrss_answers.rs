@@ -1,4 +1,4 @@
-//! What newsreaders look for in the answers of Tiny Tiny RSS.
+//! Members that newsreaders read in the responses of Tiny Tiny RSS.
 
 use crate::support::*;
 use feedsync_newsreader::ttrss::{self, Category, FeedsAsked, LEVEL, Request, Subscribed, Unread};
@@ -6,7 +6,7 @@ use feedsync_newsreader::{Answer, FeedNumber, FolderNumber, Stream, Tags};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The request of an operation and its members.
+/// Parses a request, given by its operation and its members.
 fn request(operation: &str, mut members: Value) -> Request {
     members["op"] = operation.into();
     let body = members.to_string();
@@ -14,7 +14,7 @@ fn request(operation: &str, mut members: Value) -> Request {
     call.request.unwrap()
 }
 
-/// What an answer says, if nothing went wrong.
+/// Content of a successful response.
 fn content(answer: &Answer) -> Value {
     let mut answer = json(answer);
     assert_eq!((&answer["seq"], &answer["status"]), (&json!(3), &json!(0)));
@@ -139,7 +139,7 @@ fn articles_are_shown_as_newsreaders_need_them() {
 }
 
 #[test]
-fn how_it_went_is_told() {
+fn outcomes_are_reported_in_the_response() {
     let told = content(&ttrss::logged_in(3, "s1", "https://hub.example/icons", 2));
     assert_eq!((&told["session_id"], &told["api_level"]), (&json!("s1"), &json!(LEVEL)));
     assert_eq!(told["config"]["icons_url"], "https://hub.example/icons");
@@ -164,7 +164,7 @@ fn how_it_went_is_told() {
 }
 
 proptest! {
-    /// A label is known by the number of its feed, which has 32 bits.
+    /// A label is identified by the number of its feed, which has 32 bits.
     #[test]
     fn labels_come_back_by_their_feeds(names in prop::collection::vec("[a-z]{1,8}", 1..8)) {
         let tags: Vec<_> = names.iter().map(|name| name.parse().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Requests as newsreaders send them, and a few things to show.
+//! Requests as newsreaders send them, and sample objects.
 
 use feedsync_log::Millis;
 use feedsync_newsreader::{
@@ -7,10 +7,10 @@ use feedsync_newsreader::{
 use feedsync_reader::Folder;
 use serde_json::Value;
 
-/// The media type of forms.
+/// Media type of forms.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A request of a method and an address: `GET /path?query`.
+/// A request, given by its method and address: `GET /path?query`.
 pub(crate) fn asked<'a>(line: &'a str, media_type: Option<&'a str>, body: &'a [u8]) -> Asked<'a> {
     let (method, address) = line.split_once(' ').unwrap();
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
@@ -30,7 +30,7 @@ pub(crate) fn folders() -> Folders {
     Folders::new([&folder(&["News", "Local"])])
 }
 
-/// Feed 1 in that folder, and feed 2 in none, of which nothing is known but its address.
+/// Feed 1 in that folder, and feed 2 in none, with only its address known.
 pub(crate) fn feeds() -> Vec<Subscription> {
     let bare = Subscription {
         number: FeedNumber::new(2),
@@ -111,13 +111,13 @@ pub(crate) fn shown() -> Vec<Article> {
     vec![full, bare]
 }
 
-/// What an answer says, if it is JSON.
+/// Value of a JSON response.
 pub(crate) fn json(answer: &Answer) -> Value {
     assert_eq!(answer.media_type, Some("application/json; charset=utf-8"));
     serde_json::from_slice(&answer.body).unwrap()
 }
 
-/// What an answer says.
+/// Text of a response.
 pub(crate) fn text(answer: &Answer) -> &str {
     std::str::from_utf8(&answer.body).unwrap()
 }
