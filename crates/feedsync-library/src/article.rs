@@ -8,90 +8,92 @@ use serde::{Deserialize, Serialize};
 use crate::listing::Place;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 
-/// The most bytes of one article, its [plain text](NewArticle::plain) apart, which has no more either.
+/// Maximum size of one article, in bytes, excluding its [plain text](NewArticle::plain), which has the same
+/// limit.
 pub const MOST_ARTICLE: usize = 1024 * 1024;
 
-/// The most bytes of a title, an address, a name and the like.
+/// Maximum length of a title, an address, a name and similar texts, in bytes.
 pub const MOST_TEXT: usize = 64 * 1024;
 
-/// The most enclosures of an article, and the most categories.
+/// Maximum number of enclosures of an article, and of categories.
 pub const MOST_LIST: usize = 1_000;
 
-/// An article as a document tells it.
+/// An article as a document contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewArticle {
-    /// Which article of its feed it is.
+    /// Identifier within the feed.
     pub name: ArticleId,
-    /// When it was published, if it says so.
+    /// Date of publication, if the article has one.
     pub published: Option<Millis>,
-    /// What it says.
+    /// Contents of the article.
     pub text: ArticleText,
-    /// What it says as plain text, to be found by. It is not given back.
+    /// Contents as plain text for the search index. It cannot be read back.
     pub plain: String,
 }
 
-/// What an article says, as its feed has it: nothing in it is safe to be shown as it is.
+/// Contents of an article as its feed has them. They are not sanitised and must not be shown unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArticleText {
-    /// When it last changed by its own account.
+    /// Date of the last change, according to the article.
     pub updated: Option<Millis>,
-    /// Its title, plain.
+    /// Title as plain text.
     pub title: Option<String>,
-    /// Its own address.
+    /// Address of the article.
     pub link: Option<String>,
-    /// Who wrote it.
+    /// Name of the author.
     pub author: Option<String>,
-    /// What relative addresses in it are relative to.
+    /// Base of relative addresses in the contents.
     pub base: Option<String>,
-    /// What it says.
+    /// Content of the article.
     pub content: Option<String>,
-    /// What the content is written in.
+    /// Type of the content.
     pub content_type: ContentType,
-    /// A short text beside the content.
+    /// Summary besides the content.
     pub summary: Option<String>,
-    /// What comes with it.
+    /// Media of the article.
     pub enclosures: Vec<Enclosure>,
-    /// What it is about.
+    /// Topics of the article.
     pub categories: Vec<String>,
 }
 
-/// A picture, a recording or the like that comes with an article.
+/// A picture, a recording or another file of an article.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enclosure {
-    /// Where it is.
+    /// Address of the file.
     pub address: String,
-    /// Its media type.
+    /// Media type of the file.
     pub media_type: Option<String>,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: Option<u64>,
-    /// How long it plays, in seconds.
+    /// Duration in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<u32>,
 }
 
-/// An article that is here.
+/// A stored article.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptArticle {
-    /// Its number.
+    /// Number of the article.
     pub number: ArticleNumber,
-    /// The feed that told it.
+    /// Feed of the article.
     pub feed: FeedNumber,
-    /// Which article of that feed it is.
+    /// Identifier within the feed.
     pub name: ArticleId,
-    /// When it was published by its own account at first, else when it arrived.
+    /// Date of publication when the article was first seen, or else the time of arrival.
     pub published: Millis,
-    /// When it arrived.
+    /// Time of arrival.
     pub received: Millis,
-    /// Where it stands in time: at the earlier of the two, later if it came [late](crate::LATE_AT_MOST).
+    /// Sort date: the earlier of `published` and `received`, or a later one if the article came
+    /// [late](crate::LATE_AT_MOST).
     pub shown: Millis,
-    /// When it last came with another text.
+    /// Time at which the contents last changed.
     pub changed: Option<Millis>,
-    /// What it says now.
+    /// Current contents.
     pub text: ArticleText,
 }
 
 impl KeptArticle {
-    /// Where it stands in lists.
+    /// Position in lists.
     pub fn place(&self) -> Place {
         Place { shown: self.shown, number: self.number }
     }

@@ -1,4 +1,4 @@
-//! The contract of a library.
+//! Interface of a library.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,33 +16,33 @@ use crate::reader_name::ReaderName;
 use crate::retention::Retention;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 
-/// What the feeds of a hub say, for those who read them.
+/// Articles of the feeds of a hub, with their readers.
 ///
-/// **Numbers.** A feed and an article have a number, given once and never again, also not after it is gone or the
-/// power was: before somebody can have seen a number, the disk holds that it is given. Those of
-/// articles ascend in the order of arrival; of what one document brings, the newest has the highest.
+/// **Numbers.** The number of a feed or an article is assigned once and never reused, even after a deletion or a
+/// power failure. The disk records the assignment before the number becomes visible. Article numbers ascend in
+/// the order of arrival; within one document, the newest article has the highest.
 ///
-/// **What is kept.** All else that was acknowledged survives the process. The power may take the last of it: that
-/// is fetched again, since what a feed said and the validators of its document are of one transaction.
+/// **Durability.** All other acknowledged writes survive the end of the process. A power failure may undo the
+/// last of them. These are fetched again, since the articles of a document and its validators are written in one
+/// transaction.
 ///
-/// **Atomicity.** What one call writes is seen at once or not at all, by all processes that have the library
-/// open. What one call reads is of one moment, after all that was acknowledged before.
+/// **Atomicity.** The writes of one call become visible together or not at all, to all processes that have the
+/// library open. The reads of one call see one snapshot, which includes everything that was acknowledged before.
 ///
-/// **Order.** An article stands where its [`Place`](crate::Place) is: at the earlier of when it says it was published
-/// and when it arrived, so that a date in the future does not stand above everything; if it comes
-/// [late](crate::LATE_AT_MOST), just above what its feed had by then; then by number. It
-/// never moves, whatever it says later. So who walks a list [from place to place](Selection::from) meets
-/// each article once.
+/// **Order.** Articles are sorted by their [`Place`](crate::Place): by date and then by number. The date is the
+/// earlier of the publication and the arrival, so that a future date does not stay above everything. An article
+/// that comes [late](crate::LATE_AT_MOST) is placed just above the articles that its feed had by then. A place
+/// never changes. A client that [pages](Selection::from) through a list thus gets each article once.
 ///
-/// **Work.** A list costs what it holds and what its decision refuses, and one look at each of its feeds; never
-/// what there is. Writing follows what differs.
+/// **Cost.** Listing costs time for the returned rows, for the rows that the filter rejects, and for one lookup
+/// per feed. The size of the library does not matter. Writing costs time for the differences.
 ///
-/// No method blocks the thread that polls it. A dropped future of one that writes may still be carried out, all of
-/// it.
+/// No method blocks the thread that polls it. If the future of a write is dropped, the write may still be
+/// performed completely.
 #[async_trait]
 pub trait Library: Send + Sync + 'static {
-    /// What somebody reads from now on, instead of all before. A feed that nobody read until now is due at once;
-    /// one that nobody reads any more is kept, and polled no more.
+    /// Replaces the subscriptions of a reader. A feed without earlier readers is due at once. A feed without
+    /// remaining readers is kept, but no longer polled.
     async fn set_subscriptions(
         &self,
         reader: &ReaderName,
@@ -50,22 +50,23 @@ pub trait Library: Send + Sync + 'static {
         now: Millis,
     ) -> Result<(), LibraryError>;
 
-    /// What somebody reads, by address.
+    /// Returns the feeds of a reader, ordered by address.
     async fn subscriptions(&self, reader: &ReaderName) -> Result<Vec<KeptFeed>, LibraryError>;
 
-    /// All who read anything, by name.
+    /// Returns all readers with subscriptions, ordered by name.
     async fn readers(&self) -> Result<Vec<ReaderName>, LibraryError>;
 
-    /// A feed, if it is here.
+    /// Returns a feed, if it is stored.
     async fn feed(&self, number: FeedNumber) -> Result<Option<KeptFeed>, LibraryError>;
 
-    /// The feed at an address, if it is here.
+    /// Returns the feed at an address, if it is stored.
     async fn feed_at(&self, address: &FeedAddress) -> Result<Option<KeptFeed>, LibraryError>;
 
-    /// Feeds that somebody reads and that are due, longest first, each for one taker: until it is
-    /// [settled](Library::settle), or the moment `until` has come, nobody else is given it. A feed is also due if its
-    /// times were written while the clock was ahead: it was checked in the future, or its times are later than
-    /// [`MAX_PAUSE`](crate::MAX_PAUSE), [`MAX_HOLD`](crate::MAX_HOLD) and [`MAX_CLAIM`](crate::MAX_CLAIM) allow. `until` is at most `MAX_CLAIM` from now.
+    /// Claims feeds that have readers and are due, the longest due first. A claimed feed is not given to another
+    /// caller until it is [settled](Library::settle) or `until` is reached. A feed is also due if its times were
+    /// written while the clock was ahead. Such a feed was checked in the future, or its times exceed
+    /// [`MAX_PAUSE`](crate::MAX_PAUSE), [`MAX_HOLD`](crate::MAX_HOLD) or [`MAX_CLAIM`](crate::MAX_CLAIM). `until`
+    /// is at most `MAX_CLAIM` from now.
     async fn claim(
         &self,
         now: Millis,
@@ -73,25 +74,25 @@ pub trait Library: Send + Sync + 'static {
         most: usize,
     ) -> Result<Vec<DueFeed>, LibraryError>;
 
-    /// When the next feed that somebody reads is due.
+    /// Returns the time at which the next feed with readers is due.
     async fn next_due(&self) -> Result<Option<Millis>, LibraryError>;
 
-    /// Makes feeds due now, unless somebody is polling them now.
+    /// Makes feeds due now, except those that are being polled.
     async fn hasten(&self, feeds: &[FeedNumber], now: Millis) -> Result<(), LibraryError>;
 
-    /// Moment until which a host (host and port of an address, in lower case) is left alone, if that is later than now
-    /// by at most [`MAX_HOLD`](crate::MAX_HOLD).
+    /// Returns the time until which a host is on hold, if that is later than now by at most
+    /// [`MAX_HOLD`](crate::MAX_HOLD). The host is given as host and port of an address, in lower case.
     async fn held(&self, host: &str, now: Millis) -> Result<Option<Millis>, LibraryError>;
 
-    /// Leaves a host alone until that moment. Holds that have ended are removed.
+    /// Puts a host on hold until a given time. Expired holds are removed.
     async fn hold(&self, host: &str, until: Millis, now: Millis) -> Result<(), LibraryError>;
 
-    /// What was remembered of the articles of a feed when its last document was settled; nothing before the first.
+    /// Returns the identification state of the articles of a feed after its last document; it is empty before the
+    /// first one.
     async fn remembered(&self, feed: FeedNumber) -> Result<Remembered, LibraryError>;
 
-    /// Writes down what came of asking a feed, all of it in one transaction. What a document does not tell any
-    /// more stays. An article that is here keeps its number and its place; if it says something else, that
-    /// is what it says now.
+    /// Stores the outcome of a poll in one transaction. Articles that a document no longer contains stay. A known
+    /// article keeps its number and its place; its contents are replaced if they differ.
     async fn settle(
         &self,
         feed: FeedNumber,
@@ -99,63 +100,63 @@ pub trait Library: Send + Sync + 'static {
         now: Millis,
     ) -> Result<Settled, LibraryError>;
 
-    /// The last article that came before a moment.
+    /// Returns the last article that arrived before the given time.
     async fn before(&self, received: Millis) -> Result<Option<ArticleNumber>, LibraryError>;
 
-    /// How many articles of a feed are shown to be of later than a moment; all of them without one.
+    /// Returns the number of articles of a feed with a sort date later than `shown`, or of all.
     async fn count_behind(
         &self,
         feed: FeedNumber,
         shown: Option<Millis>,
     ) -> Result<u64, LibraryError>;
 
-    /// A list of articles.
+    /// Lists articles.
     async fn list(&self, selection: Selection) -> Result<Vec<Listed>, LibraryError>;
 
-    /// Articles with what they say, in the order in which they are asked for; those that are here. At most
-    /// [`MOST_SHOWN`](crate::MOST_SHOWN) at once.
+    /// Returns stored articles with their contents, in the order of the request. At most
+    /// [`MOST_SHOWN`](crate::MOST_SHOWN) may be requested at once.
     async fn articles(&self, numbers: &[ArticleNumber]) -> Result<Vec<KeptArticle>, LibraryError>;
 
-    /// How many articles of each of these feeds the decision keeps, or how many there are. Of feeds that are not
-    /// here nothing is said.
+    /// Returns the number of articles of each feed that the filter accepts, or of all. Unknown feeds are omitted.
     async fn count(
         &self,
         feeds: &[FeedNumber],
         keep: Option<Keep>,
     ) -> Result<BTreeMap<FeedNumber, u64>, LibraryError>;
 
-    /// Which articles have these numbers, in the order in which they are asked for; those that are here.
+    /// Returns the identifiers of stored articles by number, in the order of the request.
     async fn named(&self, numbers: &[ArticleNumber]) -> Result<Vec<NamedArticle>, LibraryError>;
 
-    /// Which articles of a feed have these names, in the order in which they are asked for; those that are here.
+    /// Returns the numbers of stored articles of a feed by identifier, in the order of the request.
     async fn numbered(
         &self,
         feed: FeedNumber,
         names: &[ArticleId],
     ) -> Result<Vec<NamedArticle>, LibraryError>;
 
-    /// Those of a list that have all these words in their title or text, in the order of the list. Words are whole
-    /// ones, with or without capitals and accents; what stands between white space and has no letters
-    /// or digits is no word, and where there is no word at all nothing is found. At most
-    /// [`MOST_WORDS`](crate::MOST_WORDS) bytes.
+    /// Lists the articles that contain all words in their title or text, in the order of the list. Only whole
+    /// words match; case and accents are ignored. A part between white space without letters or digits is not a
+    /// word, and a query without words finds nothing. A query has at most [`MOST_WORDS`](crate::MOST_WORDS)
+    /// bytes.
     async fn search(&self, words: &str, selection: Selection) -> Result<Vec<Listed>, LibraryError>;
 
-    /// Removes articles of a feed that nothing keeps; how many. They go in portions, so that others can write
-    /// meanwhile. One that is told again later is a new one.
+    /// Deletes the articles of a feed that `keep` does not cover; returns their number. Deletion happens in
+    /// batches, so that other writes can interleave. A deleted article that appears again is a new one.
     async fn sweep(&self, feed: FeedNumber, keep: Retention) -> Result<u64, LibraryError>;
 
-    /// Removes feeds that nobody has read since before a moment, with all their articles, in portions; how many
-    /// feeds. Those that are spared stay. Somebody who begins to read one meanwhile finds it asked anew.
+    /// Deletes feeds without readers since before the given time, with all their articles, in batches; returns
+    /// their number. Feeds in `spared` stay. If a reader subscribes to a feed during its deletion, it is fetched
+    /// completely again.
     async fn forget(
         &self,
         abandoned_before: Millis,
         spared: &BTreeSet<FeedNumber>,
     ) -> Result<u64, LibraryError>;
 
-    /// What is known of the picture of a site, if it was asked for.
+    /// Returns the icon of a site, if it was ever requested.
     async fn icon(&self, origin: &Origin) -> Result<Option<KeptIcon>, LibraryError>;
 
-    /// The picture of a site, or that it has none.
+    /// Stores the icon of a site, or the fact that it has none.
     async fn set_icon(
         &self,
         origin: &Origin,

@@ -1,4 +1,4 @@
-//! What can go wrong in a library, by culprit.
+//! Errors of a library, by cause.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,69 +7,69 @@ use rusqlite::ErrorCode;
 
 use feedsync_newsreader::FeedNumber;
 
-/// Why a library did not do what it was asked. Whatever the error, nothing was changed, except where
-/// [`LibraryError::Unknown`] says that this is not known.
+/// Error of a library. No error changes the library, except that the effect of [`LibraryError::Unknown`] is
+/// unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    /// The caller named a feed that is not here.
+    /// The feed does not exist.
     #[error("there is no feed {0}")]
     NoFeed(FeedNumber),
-    /// The caller gave or asked for more than is kept or answered.
+    /// The caller exceeded a limit.
     #[error("{part} has more than {most} {unit}")]
     TooMuch {
-        /// What is too large.
+        /// Description of the value that is too large.
         part: String,
-        /// How much it may have.
+        /// The limit.
         most: usize,
-        /// Of what.
+        /// Unit of the limit.
         unit: &'static str,
     },
-    /// The caller's decision what to keep of a list panicked.
+    /// The filter of a list panicked.
     #[error("what was to decide on articles panicked")]
     Decision,
-    /// A newer version of the program wrote it.
+    /// A newer version of the program wrote the database.
     #[error(
         "{path} was written by a newer version of feedsync (schema {found}, this version knows \
          {known}); update the program"
     )]
     Newer {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// The schema it has.
+        /// Schema version of the database.
         found: i64,
-        /// The newest schema that is known here.
+        /// Newest schema version that this program supports.
         known: i64,
     },
-    /// The file is another program's.
+    /// The file belongs to another program.
     #[error("{path} does not hold articles of feedsync")]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// What is kept cannot be read back. All of it can be fetched again.
+    /// The stored data cannot be read. All of it can be fetched again.
     #[error("the kept articles are damaged: {0}")]
     Damaged(String),
-    /// The disk has no room.
+    /// The disk is full.
     #[error("there is no room left on the disk for articles")]
     Full,
     /// The operating system failed.
     #[error("{path}: {source}")]
     File {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The database failed.
     #[error("the database of articles failed: {0}")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The commit failed or the library stopped in the middle: what was asked may or may not be there.
+    /// The commit failed, or the library stopped during it. The change may or may not be stored.
     #[error("the library stopped before it could tell whether the change was made: {0}")]
     Unknown(String),
 }
 
 impl LibraryError {
-    /// Whether the file itself is at fault, so that another one in its place would do.
+    /// Whether the file itself is damaged, so that a new one would work.
     pub(crate) fn is_damage(&self, file: &Path) -> bool {
         matches!(self, Self::Damaged(_) | Self::Foreign { .. }) || file.is_dir()
     }

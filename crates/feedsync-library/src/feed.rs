@@ -1,4 +1,4 @@
-//! Feeds: what they are called, what they say of themselves, and when they are asked again.
+//! Feeds: their identity, their metadata, and the state of polling.
 
 use std::time::Duration;
 
@@ -8,75 +8,75 @@ use feedsync_reader::FeedAddress;
 
 use feedsync_newsreader::FeedNumber;
 
-/// Longest time for which a feed is left alone: a wish of seven days, an eighth more, and the seven days of hours that it
-/// skips. A later `due` was written while the clock was ahead.
+/// Maximum pause of a feed: a requested interval of seven days, an eighth more, and the seven days of hours that
+/// it skips. A later `due` was written while the clock was ahead.
 pub const MAX_PAUSE: Duration = Duration::from_secs(16 * 24 * 3_600);
 
-/// Longest time for which a host is held, and for which a feed is left alone that was never polled.
+/// Maximum duration of a hold on a host, and maximum pause of a feed that was never polled.
 pub const MAX_HOLD: Duration = Duration::from_secs(24 * 3_600);
 
-/// Longest time for which a feed is claimed.
+/// Maximum duration of a claim.
 pub const MAX_CLAIM: Duration = Duration::from_secs(3_600);
 
-/// A feed that somebody reads or has read.
+/// A feed that has or had readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptFeed {
-    /// Its number.
+    /// Number of the feed.
     pub number: FeedNumber,
-    /// Where it is.
+    /// Address of the feed.
     pub address: FeedAddress,
-    /// What is known from asking it.
+    /// State of polling.
     pub state: PollState,
-    /// What it said of itself last.
+    /// Current metadata.
     pub head: FeedHead,
-    /// How many articles of it are here.
+    /// Number of stored articles.
     pub articles: u64,
-    /// Where the newest of them stands in time.
+    /// Sort date of the newest article.
     pub newest: Option<Millis>,
 }
 
-/// A feed that its taker is to poll and nobody else.
+/// A feed that is claimed for polling by one caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueFeed {
-    /// Its number.
+    /// Number of the feed.
     pub number: FeedNumber,
-    /// Where it is.
+    /// Address of the feed.
     pub address: FeedAddress,
-    /// What is known from asking it, with the moment at which it was due.
+    /// State of polling, with the time at which the feed was due.
     pub state: PollState,
 }
 
-/// What is known of a feed from asking it. The library keeps it; what it means, who polls decides.
+/// State of polling a feed. The library only stores it; the poller interprets it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PollState {
-    /// When it is to be asked again.
+    /// Time of the next poll.
     pub due: Millis,
-    /// How long it is left alone at present; kept to the millisecond.
+    /// Current polling interval, stored in milliseconds.
     pub every: Duration,
-    /// When it was asked last.
+    /// Time of the last poll.
     pub checked: Option<Millis>,
-    /// When it last said something new.
+    /// Time of the last new content.
     pub changed: Option<Millis>,
-    /// The entity tag of its last document.
+    /// Entity tag of the last document.
     pub etag: Option<String>,
-    /// When its last document was made, as its server said.
+    /// `Last-Modified` of the last document.
     pub last_modified: Option<String>,
-    /// The SHA-256 of its last document.
+    /// SHA-256 digest of the last document.
     pub digest: Option<[u8; 32]>,
-    /// How often in a row asking failed.
+    /// Number of consecutive failures.
     pub failures: u32,
-    /// Why it failed, for people.
+    /// Reason of the last failure, for people.
     pub fault: Option<String>,
-    /// Its server said that it is gone for good.
+    /// Whether the server responded that the feed is permanently gone.
     pub gone: bool,
-    /// Its server said that it moved there for good.
+    /// Target of a permanent redirect.
     pub led_to: Option<FeedAddress>,
-    /// How often it wanted to be asked when it last said something; `every` is kept to the second.
+    /// Intervals that the last document requested. Their `every` is stored with a precision of one second.
     pub wishes: Wishes,
 }
 
 impl PollState {
-    /// The state without times in the future. Those were written while the clock was ahead.
+    /// Clamps times in the future to `now`. Those were written while the clock was ahead.
     #[must_use]
     pub fn not_later_than(self, now: Millis) -> Self {
         let past = |moment: Option<Millis>| moment.map(|moment| moment.min(now));
@@ -84,19 +84,19 @@ impl PollState {
     }
 }
 
-/// What a feed says of itself.
+/// Metadata of a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedHead {
-    /// Its name for people.
+    /// Title of the feed.
     pub title: Option<String>,
-    /// The address of the site that it is of.
+    /// Address of the web page of the feed.
     pub site: Option<String>,
-    /// What it is about.
+    /// Description of the feed.
     pub description: Option<String>,
-    /// The address of a small picture.
+    /// Address of the icon.
     pub icon: Option<String>,
-    /// The address of a hub that tells of news.
+    /// Address of a hub that sends notifications.
     pub hub: Option<String>,
-    /// What it calls itself there.
+    /// Topic of the feed at the hub.
     pub topic: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Small pictures of sites.
+//! Icons of sites.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,22 +6,15 @@ use std::str::FromStr;
 use feedsync_log::Millis;
 use feedsync_reader::{AddressError, FeedAddress};
 
-/// The most bytes of a picture.
+/// Maximum size of an icon, in bytes.
 pub const MOST_ICON: usize = 256 * 1024;
 
-/// The scheme, host and port of a site. Whatever address on the site it is read from, it is the same.
-///
-/// ```
-/// # use feedsync_library::Origin;
-/// let origin: Origin = "https://me:secret@Example.org:443/news?id=1".parse()?;
-/// assert_eq!(origin.as_str(), "https://example.org");
-/// # Ok::<(), feedsync_reader::AddressError>(())
-/// ```
+/// Scheme, host and port of a site. All addresses of a site have the same origin.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin(String);
 
 impl Origin {
-    /// The origin as a text, without a slash at its end.
+    /// The origin as text, without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -55,21 +48,21 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// A small picture, as its site gave it: nothing in it is safe to be shown as it is.
+/// An icon as its site sent it. It is not sanitised and must not be shown unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Icon {
-    /// Its media type.
+    /// Media type of the icon.
     pub media_type: String,
-    /// At most [`MOST_ICON`].
+    /// Data of the icon; at most [`MOST_ICON`] bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What is known of the picture of a site.
+/// Stored result of a request for the icon of a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptIcon {
-    /// When the site was asked for it last.
+    /// Time of the last request.
     pub checked: Millis,
-    /// The picture, if the site has one.
+    /// The icon, if the site has one.
     pub icon: Option<Icon>,
 }
 

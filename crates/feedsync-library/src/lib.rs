@@ -1,12 +1,11 @@
-//! What feeds say, kept for those who read them.
+//! Storage for the articles of feeds and for their readers.
 //!
-//! [`Library`] is the contract: who reads which feeds, when each of them is to be asked again, and the articles
-//! that they told, to be listed, searched and shown. [`SqliteLibrary`] keeps all of it in one file.
+//! [`Library`] is the interface: the subscriptions of readers, the times at which feeds are due, and their
+//! articles, which can be listed, searched and read. [`SqliteLibrary`] stores all of it in one file.
 //!
-//! Articles are nobody's edits. They have no history and no conflicts, and what is lost of them is fetched again;
-//! so they stand beside the store of an endpoint and not in it. What somebody has read or starred does not
-//! stand here either: that is [`feedsync_reader`]'s, and comes in as a decision on what is
-//! [listed](Selection::keep).
+//! Articles are not edited by users. They have no history and no conflicts, and lost ones are fetched again. They
+//! are therefore stored beside the store of an endpoint and not in it. Read marks and stars are not stored here,
+//! but by [`feedsync_reader`]. They are passed in as a filter for [lists](Selection::keep).
 
 mod article;
 mod contract;

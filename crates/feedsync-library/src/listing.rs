@@ -8,84 +8,84 @@ use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 use feedsync_reader::ArticleId;
 
-/// The most articles that one list holds, however many are asked for.
+/// Maximum number of articles in one list, even if more are requested.
 pub const MOST_LISTED: usize = 1_000_000;
 
-/// The most articles that are given with their texts, or by their names, at once.
+/// Maximum number of articles that are returned with their texts, or by their identifiers, at once.
 pub const MOST_SHOWN: usize = 1_000;
 
-/// The most bytes of the words that are searched for.
+/// Maximum length of a search query, in bytes.
 pub const MOST_WORDS: usize = 1_024;
 
-/// What a list tells of an article.
+/// An entry of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Listed {
-    /// Its number.
+    /// Number of the article.
     pub number: ArticleNumber,
-    /// Its feed.
+    /// Feed of the article.
     pub feed: FeedNumber,
-    /// When it was published by its own account at first, else when it arrived.
+    /// Date of publication when the article was first seen, or else the time of arrival.
     pub published: Millis,
-    /// Where it stands in time: a date in the future counts as the arrival.
+    /// Sort date: a date in the future is replaced by the time of arrival.
     pub shown: Millis,
 }
 
 impl Listed {
-    /// Where it stands in lists.
+    /// Position in lists.
     pub fn place(&self) -> Place {
         Place { shown: self.shown, number: self.number }
     }
 }
 
-/// An article by both of its names.
+/// An article with its number and its identifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedArticle {
-    /// Which article of its feed it is.
+    /// Identifier within the feed.
     pub name: ArticleId,
-    /// Its number, and what a list tells of it.
+    /// Number, feed and dates.
     pub listed: Listed,
 }
 
-/// Where an article stands in lists. No two have the same place, and none ever changes it.
+/// Position of an article in lists. Positions are unique and never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// When it is shown to be of.
+    /// Sort date.
     pub shown: Millis,
-    /// Its number.
+    /// Number of the article.
     pub number: ArticleNumber,
 }
 
-/// Decides on an article whether a list keeps it: what is unread, say. It is asked on a thread of its own, once
-/// for each article in the order of the list until there are enough, and must not wait for anything.
+/// Filter that decides whether a list includes an article, for example the unread ones. It is called on a
+/// separate thread, once for each article in the order of the list, until the list is full. It must not block.
 pub type Keep = Arc<dyn Fn(&Listed) -> bool + Send + Sync>;
 
-/// Which articles to list.
+/// Selection and order of the articles in a list.
 #[derive(Clone, Default)]
 pub struct Selection {
-    /// Those of these feeds; of feeds that are not here there are none.
+    /// Feeds of the articles; unknown feeds have none.
     pub feeds: Vec<FeedNumber>,
-    /// In the order of their numbers, else of their places.
+    /// Whether articles are sorted by number instead of by place.
     pub by_number: bool,
-    /// The first of that order first, else the last.
+    /// Whether the order is ascending.
     pub oldest_first: bool,
-    /// Only what comes behind this place in that order.
+    /// Exclusive start position in the order of the list.
     pub from: Option<Place>,
-    /// Only those with a higher number.
+    /// Exclusive lower bound of the number.
     pub above: Option<ArticleNumber>,
-    /// Only those with a lower number.
+    /// Exclusive upper bound of the number.
     pub below: Option<ArticleNumber>,
-    /// Only what is shown to be of later than this.
+    /// Exclusive lower bound of the sort date.
     pub newer_than: Option<Millis>,
-    /// Only what is shown to be of earlier than this.
+    /// Exclusive upper bound of the sort date.
     pub older_than: Option<Millis>,
-    /// No more than so many, and never more than [`MOST_LISTED`].
+    /// Maximum number of articles; never more than [`MOST_LISTED`].
     pub most: usize,
-    /// Only those on which this decides so.
+    /// Filter, if any.
     pub keep: Option<Keep>,
 }
 
 impl Selection {
-    /// Whether an article is within its bounds; its feeds aside, and what it keeps.
+    /// Whether an article is within the bounds, disregarding the feeds and the filter.
     pub(crate) fn holds(&self, listed: &Listed) -> bool {
         let Listed { number, shown, .. } = *listed;
         let is_behind = |from: Place| {
@@ -102,7 +102,7 @@ impl Selection {
             && self.from.is_none_or(is_behind)
     }
 
-    /// Whether it keeps an article.
+    /// Whether the filter accepts an article.
     pub(crate) fn keeps(&self, listed: &Listed) -> bool {
         self.keep.as_ref().is_none_or(|keep| keep(listed))
     }

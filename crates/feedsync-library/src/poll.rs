@@ -1,4 +1,4 @@
-//! What came of asking a feed.
+//! Outcomes of polls.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,46 +12,47 @@ use crate::error::LibraryError;
 use crate::feed::{FeedHead, PollState};
 use feedsync_newsreader::ArticleNumber;
 
-/// The most articles of one document.
+/// Maximum number of articles in one document.
 pub const MOST_ARTICLES: usize = 10_000;
 
-/// An article that comes with a date before that of the newest of its feed, but not earlier than this before it came, is
-/// late, and stands above that one: who marked the feed as read meanwhile has not seen it. What is dated earlier
-/// stands where it is dated, so that a feed that shows more of its past does not flood who has read it.
+/// Maximum age of a late article. An article is late if its date is before that of the newest article of its
+/// feed, but not more than this before its arrival. It is then placed above the newest one, since a user who
+/// marked the feed as read meanwhile has not seen it. Articles with earlier dates stay at their dates, so that a
+/// feed that adds old articles does not flood its readers.
 pub const LATE_AT_MOST: Duration = Duration::from_secs(48 * 60 * 60);
 
-/// What came of asking a feed.
+/// Outcome of a poll.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Poll {
-    /// What is known of it now.
+    /// New state of polling.
     pub state: PollState,
-    /// What it said, if it said something else than the last time.
+    /// Document, if it differs from the last one.
     pub document: Option<PolledDocument>,
 }
 
-/// What a feed said.
+/// A parsed document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolledDocument {
-    /// Of itself.
+    /// Metadata of the feed.
     pub head: FeedHead,
-    /// Its articles in the order of the document. Of several that are one article the one with the latest dates
-    /// counts, of those the first.
+    /// Articles in the order of the document. Of several with the same identifier, the one with the latest dates
+    /// counts, and of those the first.
     pub articles: Vec<NewArticle>,
-    /// What [`feedsync_reader::identify`] is to remember.
+    /// Identification state for the next call of [`feedsync_reader::identify`].
     pub remembered: Remembered,
 }
 
-/// What a document brought.
+/// Changes that a document caused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Articles that are new, in the order of their numbers.
+    /// New articles, ordered by number.
     pub added: Vec<ArticleNumber>,
-    /// Articles that say something else than before, in the order of the document.
+    /// Articles with changed contents, in the order of the document.
     pub changed: Vec<ArticleNumber>,
 }
 
 impl Poll {
-    /// Refuses what is too large to be kept, and names it.
+    /// Checks the limits; an error names the part that exceeds one.
     pub(crate) fn check(&self) -> Result<(), LibraryError> {
         let PollState { etag, last_modified, fault, .. } = &self.state;
         short(etag, || "an entity tag".to_owned())?;
@@ -79,7 +80,7 @@ impl PolledDocument {
         self.articles.iter().try_for_each(NewArticle::check)
     }
 
-    /// The articles, each once, in the order of the document.
+    /// Returns the articles without duplicates, in the order of the document.
     pub(crate) fn told(&self) -> Vec<&NewArticle> {
         let mut told: Vec<&NewArticle> = Vec::with_capacity(self.articles.len());
         let mut places: HashMap<&ArticleId, usize> = HashMap::new();
@@ -130,7 +131,7 @@ impl NewArticle {
         few(self.plain.len(), MOST_ARTICLE, "bytes", || named("plain text"))
     }
 
-    /// Tells whether what it says is what it said before. Stored, so it stays as it is.
+    /// Digest of the contents, to detect changes. It is stored, so its definition must not change.
     pub(crate) fn digest(&self) -> [u8; 16] {
         let ArticleText {
             updated,
@@ -159,7 +160,7 @@ impl NewArticle {
         categories.iter().for_each(|category| said.text(Some(category)));
         said.text(None);
         said.text(Some(&self.plain));
-        // At the end, and only where there is one: digests of before durations were known still hold.
+        // Appended only where present, so that digests from before durations existed stay valid.
         for (place, enclosure) in (0..).zip(enclosures) {
             if let Some(duration) = enclosure.duration {
                 said.number(Some(place));
@@ -167,12 +168,12 @@ impl NewArticle {
             }
         }
         let digest: [u8; 32] = said.0.finalize().into();
-        // Half of it tells apart well enough what one feed says of one article.
+        // Half of the digest suffices to distinguish the contents of one article.
         std::array::from_fn(|place| digest[place])
     }
 }
 
-/// What is hashed: each part says how long it is, and whether it is there.
+/// Hashes parts, each prefixed by its presence and its length.
 struct Said(Sha256);
 
 impl Said {
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Whatever is changed in what an article says, its digest tells.
+    /// Every change of the contents changes the digest.
     #[test]
     fn each_part_of_an_article_counts() {
         let some = |text: &str| Some(text.to_owned());
@@ -260,13 +261,13 @@ mod tests {
         let count = all.len();
         let digests: std::collections::HashSet<_> = all.iter().map(NewArticle::digest).collect();
         assert_eq!(digests.len(), count);
-        // Its name and its date are not what it says.
+        // The identifier and the date are not part of the contents.
         let dated = NewArticle { published: Some(Millis::new(1)), ..article("b") };
         assert_eq!(dated.digest(), article("a").digest());
     }
 
     #[test]
-    fn the_latest_telling_counts_and_of_those_the_first() {
+    fn duplicates_resolve_to_the_latest_and_then_the_first() {
         let telling = |name: &str, published: Option<u64>, title: &str| {
             let mut article = article(name);
             article.published = published.map(Millis::new);
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_named() {
+    fn oversized_part_is_named_in_the_error() {
         let refusal = |poll: &Poll| poll.check().unwrap_err().to_string();
         let long = || Some("x".repeat(MOST_TEXT + 1));
         let state = PollState { etag: long(), ..PollState::default() };

@@ -1,17 +1,17 @@
-//! Who reads.
+//! Names of readers.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The most bytes of the name of a reader.
+/// Maximum length of a reader name, in bytes.
 pub const MOST_READER_NAME: usize = 256;
 
-/// The name of somebody who reads: a text that is compared by its bytes and never looked into.
+/// Name of a reader: an opaque text that is compared by its bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReaderName(Arc<str>);
 
-/// A text that is nobody's name.
+/// Error for a text that is not a reader name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the name of a reader has 1 to {MOST_READER_NAME} bytes")]
 pub struct ReaderNameError;

@@ -1,18 +1,18 @@
-//! What is kept of a feed when it is swept.
+//! Retention rules for articles.
 
 use std::collections::BTreeSet;
 
 use feedsync_log::Millis;
 use feedsync_reader::ArticleId;
 
-/// What a sweep keeps: an article goes only if nothing of this holds it, and if the last document of its feed does
-/// not tell it.
+/// Retention rules of a sweep. An article is deleted only if no rule covers it and the last document of its feed
+/// does not contain it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Those that arrived then or later stay.
+    /// Articles that arrived at or after this time stay.
     pub received_since: Millis,
-    /// So many stay, the newest.
+    /// Number of newest articles that stay.
     pub newest: usize,
-    /// Those of these names stay: what somebody starred, say.
+    /// Identifiers of articles that stay, for example starred ones.
     pub names: BTreeSet<ArticleId>,
 }

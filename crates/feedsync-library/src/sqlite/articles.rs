@@ -1,4 +1,4 @@
-//! Rows of articles and of what they say.
+//! Rows of articles and of their contents.
 
 use feedsync_formats::ContentType;
 use feedsync_log::Millis;
@@ -14,7 +14,7 @@ use crate::listing::{Listed, NamedArticle};
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 use feedsync_reader::ArticleId;
 
-/// A new article gets the next number.
+/// Inserts an article with the next number.
 pub(super) fn add(
     connection: &Connection,
     feed: FeedNumber,
@@ -40,7 +40,7 @@ pub(super) fn add(
     Ok(number)
 }
 
-/// An article that is here says something else.
+/// Replaces the contents of an article.
 pub(super) fn replace(
     connection: &Connection,
     number: ArticleNumber,
@@ -135,7 +135,7 @@ fn content_type(name: String) -> ContentType {
         .unwrap_or(ContentType::Other(name))
 }
 
-/// The columns of [`named`], in its order.
+/// Columns that [`named`] reads, in its order.
 macro_rules! named_columns {
     () => {
         "SELECT articles.number, articles.feed, listed.published, articles.shown, articles.name
@@ -148,7 +148,7 @@ fn named(row: &Row<'_>) -> Result<NamedArticle, LibraryError> {
     Ok(NamedArticle { listed: listed(&mut columns)?, name: columns.parsed()? })
 }
 
-/// Those with these numbers, to one after the other.
+/// Passes the articles with these numbers to `found`.
 pub(super) fn by_number(
     connection: &Connection,
     numbers: impl IntoIterator<Item = i64>,
@@ -180,7 +180,7 @@ pub(super) fn by_name(
     Ok(all)
 }
 
-/// Removes an article with all that belongs to it; the row of its feed is not told.
+/// Deletes an article with all rows that belong to it; the row of its feed is not updated.
 pub(super) fn remove(connection: &Connection, article: &Listed) -> Result<(), LibraryError> {
     let number = article.number.get();
     connection
@@ -191,7 +191,7 @@ pub(super) fn remove(connection: &Connection, article: &Listed) -> Result<(), Li
     Ok(())
 }
 
-/// Nothing where nothing is listed.
+/// Encodes a list; an empty one becomes `NULL`.
 fn list_out<T: Serialize>(list: &[T]) -> Result<Option<String>, LibraryError> {
     if list.is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! How what is kept stands in columns, and how it is read back: whatever does not read back is damage.
+//! Conversion between stored values and columns. Values that cannot be converted back are reported as damage.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use rusqlite::types::FromSql;
 use crate::error::LibraryError;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 
-/// The columns of a row, one after the other.
+/// Reads the columns of a row in sequence.
 pub(super) struct Columns<'r> {
     row: &'r Row<'r>,
     next: usize,
@@ -26,7 +26,7 @@ impl<'r> Columns<'r> {
         Ok(self.row.get(self.next - 1)?)
     }
 
-    /// A number of a type that not all numbers are of.
+    /// Reads a number of a smaller range.
     pub(super) fn number<T: TryFrom<i64>>(&mut self) -> Result<T, LibraryError> {
         let number: i64 = self.get()?;
         T::try_from(number).map_err(|_| LibraryError::Damaged(format!("{number} is out of range")))
@@ -70,7 +70,7 @@ fn parse<T: FromStr<Err: Display>>(text: &str) -> Result<T, LibraryError> {
     text.parse().map_err(|error| damaged(text, error))
 }
 
-/// A moment as a column holds it; none is later than an `i64` can say.
+/// Column value of a time; all times fit into an `i64`.
 pub(super) fn moment(moment: Millis) -> i64 {
     moment.get().cast_signed()
 }

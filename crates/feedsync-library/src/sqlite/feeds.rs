@@ -12,7 +12,7 @@ use crate::error::LibraryError;
 use crate::feed::{FeedHead, KeptFeed, PollState};
 use feedsync_newsreader::FeedNumber;
 
-/// The columns of [`kept_feed`], in its order.
+/// Columns that [`kept_feed`] reads, in its order.
 macro_rules! feed_columns {
     () => {
         "feeds.number, feeds.address, feeds.due, feeds.every, feeds.checked, feeds.changed, \
@@ -81,7 +81,7 @@ pub(super) fn by_address(
     rows.next()?.map(kept_feed).transpose()
 }
 
-/// What is known from asking a feed; whether the feed is here. Nobody is polling it any more.
+/// Stores the state of polling and ends the claim; returns whether the feed exists.
 pub(super) fn write_state(
     connection: &Connection,
     feed: FeedNumber,
@@ -116,7 +116,7 @@ pub(super) fn write_state(
     Ok(written > 0)
 }
 
-/// What a feed says of itself, if it said something else before.
+/// Stores the metadata of a feed, if they changed.
 pub(super) fn write_head(
     connection: &Connection,
     feed: FeedNumber,
@@ -133,7 +133,7 @@ pub(super) fn write_head(
     Ok(())
 }
 
-/// Fewer articles of a feed are here.
+/// Subtracts deleted articles from the count of a feed.
 pub(super) fn remove_articles(
     connection: &Connection,
     feed: FeedNumber,
@@ -149,7 +149,7 @@ pub(super) fn remove_articles(
     Ok(())
 }
 
-/// Where the newest article of a feed stands.
+/// Sort date of the newest article of a feed.
 pub(super) fn newest(
     connection: &Connection,
     feed: FeedNumber,
@@ -160,7 +160,7 @@ pub(super) fn newest(
     Ok(newest.map(|newest| Millis::new(newest as u64)))
 }
 
-/// More articles of a feed are here.
+/// Adds new articles to the count of a feed.
 pub(super) fn add_articles(
     connection: &Connection,
     feed: FeedNumber,

@@ -1,4 +1,4 @@
-//! Rows of pictures.
+//! Rows of icons.
 
 use feedsync_log::Millis;
 use rusqlite::{Connection, params};

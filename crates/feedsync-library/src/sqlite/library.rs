@@ -1,4 +1,4 @@
-//! The contract, method by method, on the threads of a [`SqliteLibrary`].
+//! Implementation of the interface on the threads of a [`SqliteLibrary`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

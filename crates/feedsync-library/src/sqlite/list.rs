@@ -1,8 +1,8 @@
-//! Lists: the feeds' own lists, merged as far as they are needed.
+//! Lists: a lazy merge of the lists of the feeds.
 //!
-//! Each feed's articles stand in order in a table, and by number in an index of it. A feed is looked at only when
-//! what it may have comes before what the others have, and is read a piece at a time. So the newest of many feeds
-//! cost as many looks as there are feeds among them.
+//! The articles of each feed are sorted in a table, and by number in an index. A feed is read only when its next
+//! article may precede those of the others, and in batches. Listing the newest articles of many feeds thus needs
+//! one lookup for each feed among them.
 
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -15,11 +15,11 @@ use crate::error::LibraryError;
 use crate::listing::{Keep, Listed, MOST_LISTED, Place, Selection};
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 
-/// Rows of the first piece of a feed and of the largest.
+/// Sizes of the first and of the largest batch of a feed, in rows.
 const FIRST_PIECE: usize = 16;
 const LARGEST_PIECE: usize = 1_024;
 
-/// Each asks for a feed, what is behind a bound, and how many at most.
+/// Each query has the parameters feed, exclusive bound, and maximum number of rows.
 const NEWEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
       WHERE feed = ?1 AND (shown, number) < (?2, ?3) ORDER BY shown DESC, number DESC LIMIT ?4";
 const OLDEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
@@ -29,7 +29,7 @@ const HIGHEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
 const LOWEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
       WHERE feed = ?1 AND number > ?2 ORDER BY number LIMIT ?4";
 
-/// Where the last article of a feed stands in each of the two orders.
+/// Position of the last article of a feed in each of the two orders.
 const NEWEST: &str = "SELECT newest FROM feeds WHERE number = ?1";
 const HIGHEST: &str = "SELECT max(number) FROM listed WHERE feed = ?1";
 
@@ -65,7 +65,7 @@ pub(super) fn list(
     Ok(list)
 }
 
-/// How many articles of each feed the decision keeps.
+/// Returns the number of articles of each feed that the filter accepts.
 pub(super) fn count(
     connection: &Connection,
     feeds: &[FeedNumber],
@@ -93,11 +93,12 @@ pub(super) fn count(
     Ok(counts)
 }
 
-/// A place in one of the two orders, or a bound between places: `shown` and the number, or the number alone.
+/// A position in one of the two orders, or a bound between positions: `shown` and the number, or the number
+/// alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Bound(i64, i64);
 
-/// What is between two bounds, without them, in one of the two orders, from one of its ends.
+/// The positions between two exclusive bounds in one of the two orders, from one of its ends.
 pub(super) struct Range {
     low: Bound,
     high: Bound,
@@ -105,13 +106,13 @@ pub(super) struct Range {
     oldest_first: bool,
 }
 
-/// What comes first in a list has the highest.
+/// Sort key; the first article of a list has the highest.
 pub(super) type Rank = (i64, i64);
 
 impl Range {
     pub(super) fn of(selection: &Selection) -> Self {
         let Selection { by_number, oldest_first, from, .. } = *selection;
-        // Above every place, and no sentinel of the other order.
+        // Above every position, and distinct from the sentinels of the other order.
         let highest = if by_number { i64::MAX } else { moment(Millis::MAX) + 1 };
         let (low, high) = (Bound(-1, 0), Bound(highest, 0));
         let mut range = Self { low, high, by_number, oldest_first };
@@ -150,7 +151,7 @@ impl Range {
         if self.oldest_first { (!place.0, !place.1) } else { (place.0, place.1) }
     }
 
-    /// What is to be sorted by for the order of the list.
+    /// Sort key of a position in the order of the list.
     pub(super) fn rank_of(&self, place: Place) -> Rank {
         self.rank(self.bound(place))
     }
@@ -161,7 +162,7 @@ impl Range {
     }
 }
 
-/// What comes next of a feed: a row, or nobody has looked yet.
+/// Next candidate of a feed: a row, or an upper bound while the feed was not read.
 struct Next {
     rank: Rank,
     row: Option<Listed>,
@@ -188,19 +189,19 @@ impl PartialEq for Next {
 
 impl Eq for Next {}
 
-/// The articles of one feed.
+/// Articles of one feed.
 struct Shelf {
     feed: FeedNumber,
-    /// Nothing of it has a higher one.
+    /// Upper bound of the rank of the remaining articles.
     rank: Rank,
-    /// Where the next piece begins.
+    /// Start of the next batch.
     from: Bound,
-    /// How many rows the next piece has; none if there is none.
+    /// Size of the next batch; 0 after the last one.
     piece: usize,
     rows: std::vec::IntoIter<Listed>,
 }
 
-/// Those of the feeds that may have something to list, each once.
+/// Creates the shelves of the feeds that may have articles in the range, without duplicates.
 fn shelves(
     connection: &Connection,
     feeds: &[FeedNumber],
@@ -279,7 +280,7 @@ mod tests {
     use super::super::schema;
     use super::*;
 
-    /// A list is read from one place alone, from where it begins on, and sorts nothing.
+    /// Every query seeks to its start in one index and does not sort.
     #[test]
     fn a_list_seeks() {
         let (_directory, connection) = schema::empty();

@@ -1,4 +1,4 @@
-//! What is asked of articles one by one.
+//! Queries about single articles and counts.
 
 use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
@@ -25,7 +25,7 @@ pub(super) fn count_behind(
     feed: FeedNumber,
     shown: Option<Millis>,
 ) -> Result<u64, LibraryError> {
-    // All of them are counted already.
+    // The total is stored with the feed.
     let (sql, shown) = match shown {
         None => ("SELECT articles FROM feeds WHERE number = ?1 AND ?2 = 0", 0),
         Some(shown) => {

@@ -1,9 +1,9 @@
 //! A library in one SQLite file.
 //!
-//! One thread writes and commits what is queued together; others read, each at one moment, without waiting for
-//! it. Several processes may have the same file open: its lock puts what they write in one order. A commit
-//! that gives numbers is synchronised to the disk before anybody sees it (write-ahead log, `synchronous = FULL`);
-//! all else is not waited for (`NORMAL`). The tables are drawn in `migrations/`.
+//! One thread writes, and commits queued work together. Other threads read snapshots without waiting for it.
+//! Several processes may have the file open; its lock serialises their writes. A commit that assigns numbers is
+//! synchronised to the disk before it becomes visible (write-ahead log, `synchronous = FULL`). Other commits do
+//! not wait for the disk (`NORMAL`). The tables are defined in `migrations/`.
 
 mod articles;
 mod columns;
@@ -29,20 +29,20 @@ use crate::error::LibraryError;
 use readers::Readers;
 use writer::Writer;
 
-/// The file of a library in its directory.
+/// Name of the file in the directory.
 const FILE: &str = "articles.sqlite3";
 
-/// A library in the file `articles.sqlite3` of a directory. Dropping it writes what is queued and waits for its
+/// A library in the file `articles.sqlite3` of a directory. Dropping it writes the queued work and waits for its
 /// threads.
 pub struct SqliteLibrary {
     readers: Readers,
-    /// The last to go: who closes the file alone leaves all of it in one piece.
+    /// Dropped last: the last connection to close the file checkpoints the log completely.
     writer: Writer,
 }
 
 impl SqliteLibrary {
-    /// Opens the library of a directory, or makes one; makes the directory where needed. Nobody but their owner
-    /// reads what is made.
+    /// Opens or creates the library of a directory, and creates the directory if necessary. New files are
+    /// readable by their owner only.
     pub fn open(directory: &Path) -> Result<Self, LibraryError> {
         let failed = |source| LibraryError::file(directory, source);
         owned::make_directory(directory).map_err(failed)?;
@@ -57,9 +57,8 @@ impl SqliteLibrary {
         Ok(Self { readers: Readers::start(readers?)?, writer: Writer::start(connection)? })
     }
 
-    /// Opens the library of a directory as [`SqliteLibrary::open`] does. A damaged file, or one that holds something
-    /// else, is set aside under the name that is returned, and a new library begins: feeds are fetched again. Nothing
-    /// is deleted.
+    /// Opens the library of a directory like [`SqliteLibrary::open`]. A damaged or foreign file is renamed to the
+    /// returned name, and a new library is created, for which feeds are fetched again. Nothing is deleted.
     pub fn open_or_set_aside(directory: &Path) -> Result<(Self, Option<PathBuf>), LibraryError> {
         let opened = match Self::check(directory) {
             Ok(()) => Self::open(directory),
@@ -75,7 +74,7 @@ impl SqliteLibrary {
         }
     }
 
-    /// Checks the library of a directory and changes nothing. A missing one is sound.
+    /// Checks the library of a directory without changing it. A missing library is valid.
     pub fn check(directory: &Path) -> Result<(), LibraryError> {
         let file = directory.join(FILE);
         if !file.exists() || file.metadata().is_ok_and(|found| found.is_file() && found.len() == 0)
@@ -86,7 +85,7 @@ impl SqliteLibrary {
     }
 }
 
-/// Renames the library and what SQLite keeps beside it; the new name of the library.
+/// Renames the library and the files of SQLite beside it; returns the new name.
 fn set_aside(directory: &Path) -> Result<PathBuf, LibraryError> {
     let name = |number: u64, end: &str| directory.join(format!("{FILE}.damaged-{number}{end}"));
     let is_free = |number: &u64| !name(*number, "").exists();

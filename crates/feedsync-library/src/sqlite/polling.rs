@@ -1,4 +1,4 @@
-//! Which feeds are polled next, and by whom.
+//! Claims and schedules of polling.
 
 use std::time::Duration;
 
@@ -41,12 +41,12 @@ pub(super) fn claim(
     Ok(claimed)
 }
 
-/// Makes feeds due now whose times were written while the clock was ahead: what was checked in the future, or claimed or
-/// due later than [`MAX_CLAIM`], [`MAX_HOLD`] and [`MAX_PAUSE`] allow. Feeds that somebody polls now, and feeds that are
-/// gone, are left alone.
+/// Makes feeds due now whose times were written while the clock was ahead. Such feeds were checked in the future,
+/// or are claimed or due later than [`MAX_CLAIM`], [`MAX_HOLD`] and [`MAX_PAUSE`] allow. Feeds that are being
+/// polled and feeds that are gone stay.
 fn distrust(connection: &Connection, now: Millis) -> Result<(), LibraryError> {
     let after = |pause| after(now, pause);
-    // Each finds its rows by an index, which is not that of `+due`.
+    // Each condition finds its rows by an index. The `+` excludes the other comparisons of `due` from that choice.
     let wrong = [
         ("checked > ?3", now),
         ("checked IS NULL AND due > ?3", after(MAX_HOLD)),
@@ -98,7 +98,8 @@ pub(super) fn hasten(
     Ok(())
 }
 
-/// Moment until which a host is left alone, if that is later than now, and not later than [`MAX_HOLD`] allows.
+/// Returns the time until which a host is on hold, if that is later than now, and not later than [`MAX_HOLD`]
+/// allows.
 pub(super) fn held(
     connection: &Connection,
     host: &str,
@@ -137,7 +138,7 @@ pub(super) fn remembered(
     stored.map_or(Ok(Remembered::default()), read)
 }
 
-/// What is remembered of a feed, if it is something else than before.
+/// Stores the identification state of a feed, if it changed.
 pub(super) fn remember(
     connection: &Connection,
     feed: FeedNumber,

@@ -1,4 +1,4 @@
-//! Threads that read, each with a connection of its own, so that no asynchronous thread waits.
+//! Reader threads, each with its own connection, so that asynchronous threads do not block.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,7 +12,7 @@ use crate::error::LibraryError;
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
-/// The pool. Dropping it ends the threads when all that is queued is answered.
+/// Thread pool. Dropping it ends the threads once the queue is empty.
 pub(super) struct Readers {
     queue: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
@@ -34,8 +34,8 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Runs a read in a transaction: all that it sees is of one moment, and that moment is after every commit
-    /// that was acknowledged before the call.
+    /// Runs a read in a transaction. It sees one snapshot, which includes every commit that was acknowledged
+    /// before the call.
     pub(super) async fn read<T, F>(&self, read: F) -> Result<T, LibraryError>
     where
         T: Send + 'static,
@@ -44,15 +44,15 @@ impl Readers {
         let stopped = || LibraryError::Database("a reading thread has ended".into());
         let (answer, outcome) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
-            // A decision of the caller may panic in here. The transaction is rolled back on the way, so the
-            // next job finds the connection as it was.
+            // A filter of the caller may panic. The transaction is then rolled back, so the next job finds the
+            // connection unchanged.
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let transaction = connection.unchecked_transaction()?;
                 let value = read(&transaction)?;
                 transaction.commit()?;
                 Ok(value)
             }));
-            // Who asked may have gone.
+            // The caller may have been cancelled.
             let _ = answer.send(result.unwrap_or(Err(LibraryError::Decision)));
         });
         if let Some(queue) = &self.queue {

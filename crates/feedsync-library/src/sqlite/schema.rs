@@ -8,10 +8,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::LibraryError;
 
-/// "fslb": tells a library of ours from any other database.
+/// "fslb": distinguishes a library from databases of other programs.
 const APPLICATION_ID: i64 = 0x6673_6c62;
 
-/// Each brings the schema to the next version; the newest is the last.
+/// Migrations, each to the next version of the schema; the newest is last.
 const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/001.sql"),
     include_str!("migrations/002.sql"),
@@ -19,11 +19,11 @@ const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/004.sql"),
 ];
 
-/// Who finds another process writing asks again so soon, and no more often than this: about a minute.
+/// Interval and number of attempts while another process writes, in total about a minute.
 const PAUSE: Duration = Duration::from_micros(500);
 const TRIES: i32 = 100_000;
 
-/// A connection that writes.
+/// Opens a connection for writing.
 pub(super) fn connect(file: &Path) -> Result<Connection, LibraryError> {
     let mut connection = Connection::open_with_flags(
         file,
@@ -52,29 +52,29 @@ fn ask_again(tries: i32) -> bool {
     tries < TRIES
 }
 
-/// A connection that only reads.
+/// Opens a read-only connection.
 pub(super) fn connect_reader(file: &Path) -> Result<Connection, LibraryError> {
     let connection = connect(file)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -8000;")?;
     Ok(connection)
 }
 
-/// Checks the whole file, in time that grows with it.
+/// Checks the whole file; takes time in proportion to its size.
 pub(super) fn check(connection: &Connection) -> Result<(), LibraryError> {
     let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if said == "ok" { Ok(()) } else { Err(LibraryError::Damaged(said)) }
 }
 
-/// Brings the schema up to date; refuses what is not a library of ours, or newer than this program.
+/// Migrates the schema to the current version. Refuses databases of other programs and of newer versions.
 pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), LibraryError> {
-    // Before anything is written to what may be another program's.
+    // Checked before the first write, since the file may belong to another program.
     let found = version(connection, file)?;
     write_ahead(connection, file)?;
     if found == MIGRATIONS.len() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been quicker.
+    // Another process may have migrated it meanwhile.
     let found = version(&transaction, file)?;
     if found < MIGRATIONS.len() {
         for migration in &MIGRATIONS[found..] {
@@ -86,7 +86,7 @@ pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), Li
     Ok(transaction.commit()?)
 }
 
-/// The version of the schema; 0 if there is nothing yet.
+/// Version of the schema; 0 for an empty file.
 fn version(connection: &Connection, file: &Path) -> Result<usize, LibraryError> {
     let pragma = |name| connection.query_row(name, [], |row| row.get::<_, i64>(0));
     let read: rusqlite::Result<_> = (|| {
@@ -110,7 +110,8 @@ fn version(connection: &Connection, file: &Path) -> Result<usize, LibraryError> 
     }
 }
 
-/// Readers do not wait for writers, nor writers for readers. The mode is kept in the file.
+/// Enables write-ahead logging, so that readers and writers do not block each other. The mode is stored in the
+/// file.
 fn write_ahead(connection: &Connection, file: &Path) -> Result<(), LibraryError> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
@@ -124,7 +125,7 @@ fn is_not_a_database(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
 }
 
-/// A database with nothing in it, for tests.
+/// Creates an empty database for tests.
 #[cfg(test)]
 pub(super) fn empty() -> (tempfile::TempDir, Connection) {
     let directory = tempfile::tempdir().unwrap();

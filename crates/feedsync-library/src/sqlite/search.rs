@@ -1,4 +1,4 @@
-//! Articles by their words.
+//! Full-text search.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use super::list::{self, Range};
 use crate::error::LibraryError;
 use crate::listing::{Listed, MOST_LISTED, Selection};
 
-/// So many articles that have the words are looked up one by one. Where there are more, walking through the list
-/// meets them soon.
+/// Maximum number of matches that are looked up individually. With more matches, scanning the list finds enough
+/// of them soon.
 const FEW: usize = 5_000;
 
-/// What asks the index for all of these words: each one in quotes, in which nothing but quotes means anything.
-/// Nothing if there is none.
+/// Builds an index query for all of these words. Each word is quoted, so that only quotes need escaping. Returns
+/// `None` if there are no words.
 pub(super) fn query(words: &str) -> Option<String> {
     let is_gap = |character: char| character.is_whitespace() || character.is_control();
     let words = words.split(is_gap).filter(|word| word.contains(char::is_alphanumeric));
@@ -37,7 +37,7 @@ pub(super) fn search(
     }
 }
 
-/// The numbers of all articles that have the words, ascending.
+/// Returns the numbers of all matching articles in ascending order.
 pub(super) fn matches(connection: &Connection, query: &str) -> Result<Vec<i64>, LibraryError> {
     let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
@@ -63,7 +63,7 @@ fn look_up(
     Ok(kept.take(selection.most.min(MOST_LISTED)).collect())
 }
 
-/// The numbers ascend.
+/// Scans the list; `numbers` must be in ascending order.
 fn walk(
     connection: &Connection,
     numbers: Vec<i64>,
@@ -104,9 +104,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-        /// It does not matter which of the two ways is taken.
+        /// Both strategies give the same result.
         #[test]
-        fn both_ways_lead_to_the_same(
+        fn lookups_and_scans_give_equal_results(
             told_by in prop::collection::vec(
                 prop::collection::vec((0..9_u64, prop::sample::select(vec!["a", "b", "a b"])), 0..9),
                 3,
@@ -152,9 +152,9 @@ mod tests {
             prop_assert_eq!(looked_up, walk(&connection, numbers, &selection).unwrap());
         }
 
-        /// Whatever somebody looks for is no fault, and who says just that is found.
+        /// No query causes an error, and a query with the exact text finds it.
         #[test]
-        fn what_is_said_is_found(said in "(\\PC|[ \"'*:^(){}+\0-]|\\PC[a-z]){0,30}") {
+        fn exact_text_finds_its_article(said in "(\\PC|[ \"'*:^(){}+\0-]|\\PC[a-z]){0,30}") {
             let (_directory, connection) = schema::empty();
             let sql = "INSERT INTO feeds (number, address, due) VALUES (1, 'https://example.org/', 0)";
             connection.execute_batch(&format!("BEGIN; {sql}")).unwrap();

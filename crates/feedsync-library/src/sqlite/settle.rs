@@ -1,4 +1,4 @@
-//! What came of asking a feed is written down, as far as it differs.
+//! Stores the outcome of a poll as far as it differs.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub(super) fn settle(
     tell(connection, feed, document, now)
 }
 
-/// An article that is here, as far as settling looks at it.
+/// Properties of a stored article that settling needs.
 struct Known {
     number: i64,
     digest: [u8; 16],
@@ -60,7 +60,7 @@ fn tell(
     for number in absent {
         set_present(connection, number, false)?;
     }
-    // Feeds tell what is new first, so that what they tell last gets the lowest number.
+    // Documents list new articles first, so the last one gets the lowest number.
     new.reverse();
     new.sort_by_key(|article| dated(article, now));
     let newest = feeds::newest(connection, feed)?;
@@ -76,12 +76,12 @@ fn tell(
     Ok(settled)
 }
 
-/// The earlier of when an article says it was published and when it arrived.
+/// The earlier of the date of publication and the time of arrival.
 fn dated(article: &NewArticle, now: Millis) -> Millis {
     article.published.map_or(now, |published| published.min(now))
 }
 
-/// Where a new article stands in time: where it is dated, or just above the newest of its feed, if it is
+/// Sort date of a new article: its own date, or just above the newest article of its feed if it is
 /// [late](LATE_AT_MOST).
 fn shown(dated: Millis, newest: Option<Millis>, now: Millis) -> Millis {
     let since = now.get().saturating_sub(LATE_AT_MOST.as_millis() as u64);
@@ -106,7 +106,7 @@ fn known(
     Ok(statement.query_row(params![feed.get(), article.name.as_str()], read).optional()?)
 }
 
-/// The articles that the last document told.
+/// Articles that the last document contained.
 fn present(connection: &Connection, feed: FeedNumber) -> Result<HashSet<i64>, LibraryError> {
     let sql = "SELECT number FROM articles WHERE feed = ?1 AND present = 1";
     let mut statement = connection.prepare_cached(sql)?;
@@ -150,9 +150,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-        /// Of a document that comes again nothing is written: one row changes, the feed's own.
+        /// A repeated document writes nothing except the row of the feed.
         #[test]
-        fn what_comes_again_is_not_written(
+        fn unchanged_articles_are_not_written(
             articles in prop::collection::vec((0..9_u8, prop::option::of(0..99_u64), ".{0,5}"), 0..9),
         ) {
             let (_directory, connection) = schema::empty();

@@ -1,4 +1,4 @@
-//! Who reads what.
+//! Rows of subscriptions.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -49,7 +49,7 @@ pub(super) fn set(
     Ok(())
 }
 
-/// The number of the feed at an address, given now if it has none.
+/// Number of the feed at an address; a new feed gets one.
 fn number(
     connection: &Connection,
     address: &FeedAddress,
@@ -75,7 +75,7 @@ fn subscribe(
     connection
         .prepare_cached("INSERT INTO subscriptions (reader, feed) VALUES (?1, ?2)")?
         .execute([reader, feed])?;
-    // Who polls it at this moment need not do so twice.
+    // A feed that is being polled need not be polled again.
     connection
         .prepare_cached(
             "UPDATE feeds SET due = iif(readers = 0 AND ifnull(claimed, 0) <= ?2, min(due, ?2), due),

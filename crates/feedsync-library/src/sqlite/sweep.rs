@@ -1,4 +1,4 @@
-//! What nothing keeps goes, a portion at a time.
+//! Deletes articles and feeds in batches.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use crate::error::LibraryError;
 use crate::listing::Listed;
 use crate::retention::Retention;
 
-/// The most articles that go in one transaction.
+/// Maximum number of articles that are deleted in one transaction.
 pub(super) const PORTION: usize = 500;
 
-/// Removes a portion of what is not kept of a feed; how many articles. If they are fewer than a portion, nothing
-/// is left to be removed.
+/// Deletes a batch of articles that are not retained; returns their number. If that is less than a full batch,
+/// nothing remains to be deleted.
 pub(super) fn portion(
     connection: &Connection,
     feed: FeedNumber,
@@ -49,7 +49,7 @@ pub(super) fn portion(
     remove(connection, feed, &swept)
 }
 
-/// The place behind which nothing is one of the newest; none if there are no more than those.
+/// Position of the last of the newest articles; `None` if there are not more articles than that.
 fn oldest_of_the_newest(
     connection: &Connection,
     feed: FeedNumber,
@@ -81,7 +81,7 @@ fn remove(
     Ok(all.len())
 }
 
-/// A feed that nobody has read since before a moment, and that is not spared.
+/// Returns a feed without readers since before the given time that is not spared.
 fn abandoned(
     connection: &Connection,
     before: Millis,
@@ -99,13 +99,13 @@ fn abandoned(
     Ok(None)
 }
 
-/// What one step of forgetting removed.
+/// Result of one step of deleting feeds.
 pub(super) enum Forgotten {
-    /// A feed.
+    /// A feed was deleted.
     Feed,
-    /// A portion of the articles of one.
+    /// A batch of articles of a feed was deleted.
     Articles,
-    /// Nothing: all are forgotten.
+    /// Nothing remains to be deleted.
     Nothing,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn forget(
         connection.prepare_cached(sql)?.execute([feed.get()])?;
         return Ok(Forgotten::Feed);
     }
-    // Should somebody begin to read it now, its document is not one that is known.
+    // If a reader subscribes now, the document must be fetched again, since some of its articles are deleted.
     connection
         .prepare_cached(
             "UPDATE feeds SET etag = NULL, last_modified = NULL, digest = NULL WHERE number = ?1",
@@ -151,9 +151,9 @@ mod tests {
     use crate::feed::PollState;
     use crate::poll::{Poll, PolledDocument};
 
-    /// Who begins to read a feed while it is being forgotten is given its document again.
+    /// A reader that subscribes to a feed during its deletion gets its document again.
     #[test]
-    fn what_is_half_forgotten_is_asked_anew() {
+    fn partly_deleted_feed_is_fetched_again() {
         let (_directory, connection) = schema::empty();
         let reader = "somebody".parse().unwrap();
         let address: FeedAddress = "https://example.org/feed".parse().unwrap();

@@ -1,4 +1,4 @@
-//! The one thread that writes: what is queued is committed together, each in a savepoint of its own.
+//! The writer thread. Queued work is committed together, each task in its own savepoint.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,25 +10,25 @@ use tokio::sync::oneshot;
 
 use crate::error::LibraryError;
 
-/// A commit waits for no more than this, however much is queued.
+/// Limits of the number of tasks in one commit, and of the time before it.
 const MOST_TASKS: usize = 512;
 const MOST_TIME: Duration = Duration::from_millis(50);
 
-/// What a commit outlives, once it is acknowledged or seen.
+/// Failure that a commit survives once it is acknowledged or visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outlives {
-    /// The process.
+    /// End of the process.
     Process,
-    /// The power too: numbers are given in it.
+    /// Power failure, which is required for commits that assign numbers.
     Power,
 }
 
-/// Something to write.
+/// A write in the queue.
 trait Task: Send {
     fn outlives(&self) -> Outlives;
-    /// Does it; true if it is to be committed.
+    /// Performs the write; returns whether it is to be committed.
     fn run(&mut self, connection: &Connection) -> bool;
-    /// Answers who waits: with what `run` made of it, or with why it was not committed.
+    /// Reports the result of `run`, or the reason why it was not committed.
     fn answer(self: Box<Self>, failure: Option<LibraryError>);
 }
 
@@ -60,12 +60,12 @@ where
             (Ok(_), Some(failure)) => Err(failure),
             (outcome, _) => outcome,
         };
-        // Who asked may have gone.
+        // The caller may have been cancelled.
         let _ = self.answer.send(outcome);
     }
 }
 
-/// The thread and its queue. Dropping it ends the thread when all that is queued is written.
+/// The thread and its queue. Dropping it ends the thread once the queue is empty.
 pub(super) struct Writer {
     queue: Option<Sender<Box<dyn Task>>>,
     thread: Option<JoinHandle<()>>,
@@ -81,7 +81,7 @@ impl Writer {
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Queues work; ready when it is committed.
+    /// Queues a write; completes when it is committed.
     pub(super) async fn run<T, F>(&self, outlives: Outlives, work: F) -> Result<T, LibraryError>
     where
         T: Send + 'static,
@@ -123,7 +123,7 @@ fn write(connection: &Connection, tasks: &Receiver<Box<dyn Task>>) {
         let mut done = Vec::new();
         let failure = commit(connection, &mut waiting, &mut done).err();
         if failure.is_some() && !connection.is_autocommit() {
-            // If even this fails, the next BEGIN will say so.
+            // If this fails, too, the next BEGIN reports the error.
             let _ = connection.execute_batch("ROLLBACK");
         }
         for task in done {
@@ -132,16 +132,16 @@ fn write(connection: &Connection, tasks: &Receiver<Box<dyn Task>>) {
     }
 }
 
-/// Why a whole commit failed.
+/// Reason why a whole commit failed.
 enum Failure {
-    /// Before COMMIT was asked for: nothing was written.
+    /// Failure before COMMIT: nothing was written.
     Before(rusqlite::Error),
-    /// In COMMIT: what reached the disk is not known.
+    /// Failure of COMMIT: it is unknown what reached the disk.
     Commit(rusqlite::Error),
 }
 
 impl Failure {
-    /// As each of the tasks is told.
+    /// Error for each of the tasks.
     fn error(&self) -> LibraryError {
         match self {
             Self::Before(error) => match error.sqlite_error_code() {
@@ -156,7 +156,7 @@ impl Failure {
     }
 }
 
-/// Runs those that wait, in their order, and commits them; those that it has no time for wait on.
+/// Runs waiting tasks in order and commits them; tasks beyond the limits stay in the queue.
 fn commit(
     connection: &Connection,
     waiting: &mut VecDeque<Box<dyn Task>>,
@@ -190,7 +190,8 @@ fn savepoint(connection: &Connection, task: &mut dyn Task) -> Result<(), rusqlit
     let execute = |sql| connection.prepare_cached(sql)?.execute([]).map(drop);
     execute("SAVEPOINT task")?;
     if !task.run(connection) {
-        // A full disk and the like end the whole transaction; then this fails, and so do all.
+        // A full disk and similar errors end the whole transaction. This statement then fails, and with it all
+        // tasks.
         execute("ROLLBACK TO task")?;
     }
     execute("RELEASE task")
@@ -206,9 +207,9 @@ mod tests {
         Ok(())
     }
 
-    /// What failed half-way leaves nothing, whatever it was written together with.
+    /// A failed task leaves no changes, even if it was committed together with others.
     #[test]
-    fn what_fails_is_undone_alone() {
+    fn failed_task_is_rolled_back_alone() {
         let (directory, connection) = schema::empty();
         let writer = Writer::start(connection).unwrap();
         let write = |name: &'static str, fails: bool| {

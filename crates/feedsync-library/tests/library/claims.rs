@@ -1,4 +1,4 @@
-//! Each feed is polled by one, however many processes there are.
+//! Tests that each feed is claimed by one caller, even with several processes.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier};
@@ -38,18 +38,18 @@ fn a_feed_is_claimed_once() {
 }
 
 #[test]
-fn what_is_being_polled_is_given_to_nobody() {
+fn claimed_feed_is_not_claimed_again() {
     let (_directory, library) = library();
     let feed = feeds(&library, 1)[0];
     let claim = |now| wait(library.claim(at(now), at(now + 10), 9)).unwrap().len();
     assert_eq!(claim(1), 1);
     wait(library.hasten(&[feed], at(2))).unwrap();
     assert_eq!(claim(3), 0);
-    // Somebody else begins to read it, after its only reader left.
+    // Another reader subscribes after the only one has left.
     wait(library.set_subscriptions(&reader(0), &addresses([]), at(4))).unwrap();
     wait(library.set_subscriptions(&reader(1), &addresses([0]), at(5))).unwrap();
     assert_eq!(claim(6), 0);
-    // Who had it did not come back.
+    // The claim expired.
     assert_eq!(claim(11), 1);
     wait(library.settle(feed, told([]), at(12))).unwrap();
     wait(library.hasten(&[feed], at(13))).unwrap();

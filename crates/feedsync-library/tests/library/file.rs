@@ -1,4 +1,4 @@
-//! The file of a library, and what is none.
+//! Tests of the file of a library, and of other files.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn refused(directory: &Path) -> LibraryError {
 }
 
 #[test]
-fn what_is_no_library_is_refused_and_left_alone() {
+fn foreign_files_are_refused_and_left_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("articles.sqlite3");
     fs::write(&file, "a diary, and no database at all\n".repeat(100)).unwrap();
@@ -42,9 +42,9 @@ fn a_newer_library_is_refused() {
     assert!(matches!(error, LibraryError::Newer { found: 900, .. }), "{error}");
 }
 
-/// Whichever page of the file is lost, what needs it says so, and all else goes on.
+/// For each lost page, reads that need it report the damage, and others work.
 #[test]
-fn damage_is_told() {
+fn damage_is_reported() {
     let (directory, library) = library();
     let feed = feeds(&library, 1)[0];
     let said = "x".repeat(600);
@@ -73,13 +73,13 @@ fn damage_is_told() {
             Err(error) => panic!("page {page}: {error}"),
         }
     }
-    // The others hold indexes that this reading does not use, or nothing.
+    // The remaining pages contain indexes that these reads do not use, or nothing.
     assert!(told_of * 5 > pages * 2, "{told_of} of {pages}");
 }
 
 #[cfg(unix)]
 #[test]
-fn nobody_else_reads_it() {
+fn files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("data");

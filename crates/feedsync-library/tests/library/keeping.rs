@@ -1,4 +1,4 @@
-//! What goes, what stays, and what comes back.
+//! Tests of retention, deletion and limits.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use feedsync_newsreader::ArticleNumber;
 use crate::samples::{addresses, article, at, feeds, library, reader, told};
 use crate::wait;
 
-/// Whatever is swept or forgotten, and whoever opens the file: no number is given twice.
+/// No number is assigned twice, independent of sweeps, deletions and reopening.
 #[test]
-fn numbers_never_come_again() {
+fn numbers_are_never_reused() {
     let (directory, mut library) = library();
     let feed = feeds(&library, 1)[0];
     let mut met = BTreeSet::new();
@@ -39,7 +39,7 @@ fn numbers_never_come_again() {
     assert_eq!((met.len(), feeds_met.len()), (18, 4));
 }
 
-/// More than one portion goes, in one call.
+/// One call deletes more than one batch.
 #[test]
 fn a_long_feed_is_swept_and_forgotten_whole() {
     let (_directory, library) = library();
@@ -69,9 +69,9 @@ fn a_long_feed_is_swept_and_forgotten_whole() {
     ));
 }
 
-/// Each reason to keep an article is enough.
+/// Each retention rule suffices to keep an article.
 #[test]
-fn a_sweep_takes_what_nothing_keeps() {
+fn sweep_deletes_articles_without_a_retention_rule() {
     let (_directory, library) = library();
     let feed = feeds(&library, 1)[0];
     let arrive = |name: &str, at_moment| {
@@ -98,7 +98,7 @@ fn a_sweep_takes_what_nothing_keeps() {
 }
 
 #[test]
-fn pictures_are_kept_by_site() {
+fn icons_are_stored_by_site() {
     let (directory, library) = library();
     let origin: Origin = "https://example.org/feed".parse().unwrap();
     let other: Origin = "https://example.org:8443/".parse().unwrap();
@@ -128,7 +128,7 @@ fn too_much_is_refused() {
     let words = "a".repeat(MOST_WORDS + 1);
     let refused = wait(library.search(&words, Selection::default())).unwrap_err().to_string();
     assert_eq!(refused, "what is searched for has more than 1024 bytes");
-    // As many words as there can be.
+    // The maximum number of words.
     let words: String =
         ('a'..='z').cycle().take(MOST_WORDS / 2).flat_map(|one| [one, ' ']).collect();
     assert_eq!(wait(library.search(&words, Selection::default())).unwrap(), []);
@@ -138,9 +138,9 @@ fn too_much_is_refused() {
     assert_eq!(wait(library.search(&words, Selection::default())).unwrap(), []);
 }
 
-/// Who asks for lists is told, and nobody else notices.
+/// The caller of a list gets the error, and others are not affected.
 #[test]
-fn a_decision_that_panics_harms_nobody() {
+fn panicking_filter_affects_only_its_caller() {
     let (_directory, library) = library();
     let feed = feeds(&library, 1)[0];
     wait(library.settle(feed, told([article("a", None, "")]), at(1))).unwrap();
@@ -154,7 +154,7 @@ fn a_decision_that_panics_harms_nobody() {
     assert_eq!(wait(library.list(selection)).unwrap().len(), 1);
 }
 
-/// Holds of hosts survive the process, end by themselves, and are replaced by the server's latest word.
+/// Holds of hosts survive the process, expire, and are replaced by the latest response of the server.
 #[test]
 fn a_hold_of_a_host_is_kept_until_it_ends() {
     let (directory, library) = library();

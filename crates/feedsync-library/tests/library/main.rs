@@ -1,4 +1,4 @@
-//! The contract of a library, and its one implementation held against a model of it.
+//! Tests of the interface of a library, with a comparison of its implementation to a model.
 
 mod claims;
 mod file;

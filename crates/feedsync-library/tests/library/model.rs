@@ -1,4 +1,4 @@
-//! The contract as plain code over plain values.
+//! Model of the interface: plain code over plain values.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ struct Feed {
     address: FeedAddress,
     state: PollState,
     claimed: Option<Millis>,
-    /// When nobody read it any more.
+    /// Time at which the last reader left.
     abandoned: Option<Millis>,
     head: FeedHead,
     remembered: Remembered,
@@ -72,7 +72,7 @@ fn named(article: &KeptArticle) -> NamedArticle {
     NamedArticle { name: article.name.clone(), listed: listed(article) }
 }
 
-/// The words of a text; good for ASCII.
+/// Words of an ASCII text.
 fn tokens(text: &str) -> Vec<String> {
     let words = text.split(|character: char| !character.is_ascii_alphanumeric());
     words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect()
@@ -195,7 +195,7 @@ impl Model {
         self.feeds.get(&feed).map_or_else(Remembered::default, |feed| feed.remembered.clone())
     }
 
-    /// Nothing if there is no such feed.
+    /// Returns `None` if there is no such feed.
     pub(crate) fn settle(
         &mut self,
         number: FeedNumber,
@@ -221,7 +221,7 @@ impl Model {
             }
             let same = document.articles.iter().filter(|other| other.name == first.name);
             let dates = |article: &NewArticle| (article.published, article.text.updated);
-            // Of several that are the latest, `max_by_key` would take the last.
+            // `max_by_key` returns the last of several maxima, so the order is reversed.
             let told = same.rev().max_by_key(|article| dates(article)).unwrap();
             match feed.articles.get_mut(&told.name) {
                 None => {

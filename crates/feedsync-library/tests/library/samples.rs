@@ -1,4 +1,4 @@
-//! What tests keep in a library.
+//! Sample data for the tests.
 
 use std::collections::BTreeSet;
 
@@ -35,14 +35,14 @@ pub(crate) fn addresses(numbers: impl IntoIterator<Item = u8>) -> BTreeSet<FeedA
     numbers.into_iter().map(address).collect()
 }
 
-/// Feeds with these numbers of samples, read by the first reader and due at the beginning.
+/// Stores sample feeds, which the first reader reads and which are due at the start.
 pub(crate) fn feeds(library: &impl Library, count: u8) -> Vec<FeedNumber> {
     wait(library.set_subscriptions(&reader(0), &addresses(0..count), at(0))).unwrap();
     let feed = |number| wait(library.feed_at(&address(number))).unwrap().unwrap().number;
     (0..count).map(feed).collect()
 }
 
-/// An article of this name and date that says this.
+/// An article with an identifier, a date and a text.
 pub(crate) fn article(name: &str, published: Option<u64>, said: &str) -> NewArticle {
     NewArticle {
         name: name.parse().unwrap(),
@@ -52,7 +52,7 @@ pub(crate) fn article(name: &str, published: Option<u64>, said: &str) -> NewArti
     }
 }
 
-/// A poll that found these articles, to be done again long after.
+/// A poll that found these articles, with the next one far in the future.
 pub(crate) fn told(articles: impl IntoIterator<Item = NewArticle>) -> Poll {
     let document =
         PolledDocument { articles: articles.into_iter().collect(), ..PolledDocument::default() };
@@ -62,7 +62,7 @@ pub(crate) fn told(articles: impl IntoIterator<Item = NewArticle>) -> Poll {
     }
 }
 
-/// What is remembered of entries with these names.
+/// Identification state of entries with these identifiers.
 pub(crate) fn remembered(names: &[u8]) -> Remembered {
     let entry = |name: &u8| Entry { id: Some(format!("{name}")), ..Entry::default() };
     let entries: Vec<_> = names.iter().map(entry).collect();

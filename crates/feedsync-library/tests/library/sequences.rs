@@ -1,4 +1,4 @@
-//! Whatever is done to a library, it answers as the model does.
+//! Property tests: after arbitrary operations, a library gives the same results as the model.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ enum Operation {
 }
 
 fn feed() -> impl Strategy<Value = FeedNumber> + Clone {
-    // One more than there are.
+    // Includes a number without a feed.
     (1..=i64::from(FEEDS) + 1).prop_map(FeedNumber::new)
 }
 
@@ -82,7 +82,7 @@ fn state() -> impl Strategy<Value = PollState> {
     })
 }
 
-/// A text with words in it.
+/// A text with words.
 fn said() -> impl Strategy<Value = String> {
     prop_oneof![3 => "[abAB'\0 ]{0,5}", 1 => Just("Near a, not b and title".to_owned())]
 }
@@ -102,7 +102,7 @@ fn article() -> impl Strategy<Value = NewArticle> {
             duration,
         });
     let lists = (prop::collection::vec(enclosure, 0..2), prop::collection::vec("[a\"\0]?", 0..2));
-    // Mostly the same, so that most articles come again as they were.
+    // Usually equal, so that most articles are repeated unchanged.
     let long = (text(), text(), text(), text(), kind, lists).prop_map(
         |(link, author, base, content, content_type, (enclosures, categories))| ArticleText {
             link,
@@ -142,7 +142,7 @@ fn document() -> impl Strategy<Value = PolledDocument> {
         .prop_map(|(head, articles, remembered)| PolledDocument { head, articles, remembered })
 }
 
-/// One of so many articles is kept.
+/// Filter that accepts one of `each` articles.
 fn one_of(each: i64) -> Keep {
     Arc::new(move |row| (row.number.get() + row.feed.get()) % each == 0)
 }
@@ -173,7 +173,7 @@ fn name() -> impl Strategy<Value = ArticleId> {
     (0..NAMES).prop_map(|name| format!("article {name}").parse().unwrap())
 }
 
-/// What somebody may look for: words, and what the index would take for more than words.
+/// Search queries: words, and text with the syntax of the index.
 fn words() -> impl Strategy<Value = String> {
     let marks = "[abAB'\"\0 *:^+(){}-]{0,6}";
     let syntax = ["a AND b", "a NOT b", "NEAR(a b)", "title:a", "{title}:a", "\"a b\"", "a*", "^a"];
@@ -298,7 +298,7 @@ impl Pair {
         }
     }
 
-    /// All that can be read.
+    /// Compares everything that can be read.
     fn compare(&self) {
         let (library, model) = (self.library(), &self.model);
         assert_eq!(wait(library.readers()).unwrap(), model.readers());
@@ -309,7 +309,7 @@ impl Pair {
         for address in (0..FEEDS).map(address) {
             assert_eq!(wait(library.feed_at(&address)).unwrap(), model.feed_at(&address));
         }
-        // Feeds that were forgotten come again with other numbers.
+        // Deleted feeds get new numbers when they return.
         let feeds: Vec<FeedNumber> = (1..=40).map(FeedNumber::new).collect();
         for feed in &feeds {
             assert_eq!(wait(library.feed(*feed)).unwrap(), model.feed(*feed));
@@ -334,7 +334,7 @@ impl Pair {
     }
 }
 
-/// More of them where more are asked for, as in all long tests.
+/// Number of cases; long test runs set a greater one.
 fn cases() -> u32 {
     std::env::var("FEEDSYNC_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(64)
 }
@@ -343,7 +343,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
-    fn a_library_does_what_the_model_does(
+    fn library_equals_the_model(
         operations in prop::collection::vec(operation(), 0..40),
     ) {
         let mut pair = Pair::new();

@@ -1,4 +1,4 @@
-//! What a poll brought.
+//! Tests of storing the outcome of a poll.
 
 use feedsync_library::{LATE_AT_MOST, Library, LibraryError, MOST_ARTICLES, Selection, Settled};
 use feedsync_newsreader::FeedNumber;
@@ -24,9 +24,9 @@ fn a_date_in_the_future_does_not_stand_above_everything() {
     assert_eq!(wait(library.list(selection)).unwrap()[0].published, at(11));
 }
 
-/// A feed that shows more of its past changes nothing above it.
+/// A feed that adds old articles does not change newer ones.
 #[test]
-fn what_is_dated_long_ago_stands_there() {
+fn old_articles_are_placed_at_their_dates() {
     let (_directory, library) = library();
     let feed = feeds(&library, 1)[0];
     let late = LATE_AT_MOST.as_millis() as u64;
@@ -49,9 +49,9 @@ fn what_is_dated_long_ago_stands_there() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// Whenever somebody marks all of a feed up to its newest article, what comes after that is not marked.
+    /// If a user marks a feed as read up to its newest article, later arrivals are not marked.
     #[test]
-    fn nothing_of_late_is_born_read(
+    fn late_articles_are_placed_above_marked_ones(
         polls in prop::collection::vec(
             (1..1_000_000_u64, prop::collection::vec(prop::option::of(0..LATE_AT_MOST.as_millis() as u64), 0..4)),
             1..6,
@@ -77,7 +77,7 @@ proptest! {
 }
 
 #[test]
-fn what_changes_keeps_its_number_and_its_place() {
+fn changed_article_keeps_its_number_and_place() {
     let (_directory, library) = library();
     let feed = feeds(&library, 1)[0];
     let first = wait(library.settle(feed, told([article("a", None, "one")]), at(10))).unwrap();
@@ -92,7 +92,7 @@ fn what_changes_keeps_its_number_and_its_place() {
 }
 
 #[test]
-fn what_is_too_large_changes_nothing() {
+fn oversized_poll_changes_nothing() {
     let (_directory, library) = library();
     let feed = feeds(&library, 1)[0];
     let before = wait(library.feed(feed)).unwrap();
@@ -102,9 +102,9 @@ fn what_is_too_large_changes_nothing() {
     assert_eq!(wait(library.feed(feed)).unwrap(), before);
 }
 
-/// What is written together is answered apart.
+/// Writes of one commit have separate results.
 #[test]
-fn who_is_refused_takes_nobody_along() {
+fn refused_write_does_not_affect_others_in_the_commit() {
     let (_directory, library) = library();
     let feeds = feeds(&library, 3);
     let none = FeedNumber::new(99);

@@ -1,4 +1,4 @@
-//! Who walks through a list meets each article once, whatever comes meanwhile.
+//! Property test: paging through a list returns each article once, even if articles arrive meanwhile.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
-    fn each_article_once(
+    fn paging_returns_each_article_once(
         before in prop::collection::vec((0..3_usize, 0..20_u64), 0..60),
         meanwhile in prop::collection::vec((0..3_usize, 0..20_u64), 0..20),
         step in 1..9_usize,
@@ -46,9 +46,9 @@ proptest! {
     }
 }
 
-/// A feed without dates: all that one document told is of one moment, and is read in several pieces.
+/// A feed without dates: the articles of one document have the same time and are read in several batches.
 #[test]
-fn what_is_of_one_moment_is_listed_by_number() {
+fn articles_of_one_time_are_listed_by_number() {
     let (_directory, library) = library();
     let feeds = feeds(&library, 2);
     for feed in &feeds {
