@@ -1,9 +1,9 @@
-//! What people read at a hub.
+//! Newsreading at a hub.
 //!
-//! [`FeedSchedule`] asks the feeds that anybody subscribes to, and keeps their articles in a
-//! [`Library`](feedsync_library::Library). [`Readers`] knows each person's reading: the subscriptions and marks of a log,
-//! which the person's other devices share, over the articles that are here. Whatever interface somebody uses, what they
-//! do is a record of that log, and what they see is a [`Shelf`].
+//! [`FeedSchedule`] polls the feeds that users subscribe to, and stores their articles in a
+//! [`Library`](feedsync_library::Library). [`Readers`] gives access to the reading of each user: the
+//! subscriptions and marks of a log, applied to the stored articles. The user's other devices share the log.
+//! Every interface records changes in that log, and shows a [`Shelf`].
 
 mod marks;
 mod person;
@@ -24,13 +24,13 @@ pub use select::{Selected, select, total};
 pub use shelf::{Shelf, ShelvedFeed};
 pub use upkeep::Swept;
 
-/// What a hub has of newsreading: everybody's reading, and the feeds that it asks.
+/// Newsreading of a hub: the reading of all users, and the schedule of their feeds.
 #[derive(Clone)]
 pub struct Newsreading {
-    /// Everybody's reading.
+    /// Reading of all users.
     pub readers: std::sync::Arc<Readers>,
-    /// The feeds.
+    /// Schedule of the feeds.
     pub schedule: FeedSchedule,
-    /// The feeds of addresses that people want to subscribe to.
+    /// Finds the feeds at addresses that users want to subscribe to.
     pub finder: std::sync::Arc<dyn FeedFinder>,
 }

@@ -1,8 +1,7 @@
-//! What somebody has marked in one feed, by the numbers of its articles.
+//! Marks in one feed, by article number.
 //!
-//! The reader's model knows articles by name and lists know them by number. What is marked up to a date needs neither;
-//! of the rest, each article that has marks of its own is looked up once, so that whether one of many is read is
-//! a look into a table.
+//! The reading state identifies articles by name, lists by number. Marks up to a date need neither. Each article
+//! with marks of its own is looked up once, so that the read state of an article is a table lookup afterwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,10 +10,10 @@ use feedsync_log::{Millis, Stamp, Tick};
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 use feedsync_reader::{ArticleId, FeedState, Tag};
 
-/// Marks in one feed. A mark up to a date covers what [stands](Listed::shown) there.
+/// Marks in one feed. A mark up to a date covers the articles whose [sort date](Listed::shown) is not later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedMarks {
-    /// Marks up to a date, ascending, and when each was made.
+    /// Marks up to a date in ascending order, with the times at which they were made.
     up_tos: Vec<(Millis, Millis)>,
     /// Articles with marks of their own.
     exceptions: HashMap<ArticleNumber, Exception>,
@@ -27,12 +26,12 @@ pub struct FeedMarks {
 struct Exception {
     is_read: bool,
     shown: Millis,
-    /// When the last of its marks was made.
+    /// Time of the last mark.
     changed: Millis,
 }
 
 impl FeedMarks {
-    /// Looks up what is marked in a feed.
+    /// Looks up the marks in a feed.
     pub(crate) async fn of(
         library: &dyn Library,
         feed: FeedNumber,
@@ -63,7 +62,7 @@ impl FeedMarks {
         Ok(marks)
     }
 
-    /// All that stands here or before is read, but for articles with marks of their own.
+    /// Date up to which all articles are read, except those with marks of their own.
     pub fn up_to(&self) -> Option<Millis> {
         self.up_tos.last().map(|(at, _)| *at)
     }
@@ -76,7 +75,7 @@ impl FeedMarks {
         }
     }
 
-    /// When an article was last marked; when it came, if it never was.
+    /// Time of the last mark of an article, but not before its sort date.
     pub fn changed(&self, listed: &Listed) -> Millis {
         let marked = match self.exceptions.get(&listed.number) {
             Some(exception) => Some(exception.changed),
@@ -88,7 +87,7 @@ impl FeedMarks {
         marked.unwrap_or_default().max(listed.shown)
     }
 
-    /// How many articles are unread, if so many stand behind [`FeedMarks::up_to`].
+    /// Number of unread articles, given the number of articles after [`FeedMarks::up_to`].
     pub(crate) fn unread(&self, behind: u64) -> u64 {
         let covered = |at: Millis| self.up_to().is_some_and(|up_to| at <= up_to);
         let of = |is_read, is_covered| {
@@ -109,34 +108,34 @@ impl FeedMarks {
         self.is_starred(number) || self.tags.contains_key(&number)
     }
 
-    /// All that are starred or tagged.
+    /// Articles that are starred or tagged.
     pub fn all_starred_or_tagged(&self) -> impl Iterator<Item = ArticleNumber> {
         let tagged = self.tags.keys().filter(|number| !self.starred.contains(number));
         self.starred.iter().chain(tagged).copied()
     }
 
-    /// All that are starred.
+    /// Starred articles.
     pub fn starred(&self) -> impl Iterator<Item = ArticleNumber> {
         self.starred.iter().copied()
     }
 
-    /// The tags of an article.
+    /// Tags of an article.
     pub fn tags(&self, number: ArticleNumber) -> impl Iterator<Item = &Tag> {
         self.tags.get(&number).into_iter().flatten()
     }
 
-    /// All that have any tag.
+    /// Articles with any tag.
     pub fn all_tagged(&self) -> impl Iterator<Item = ArticleNumber> {
         self.tags.keys().copied()
     }
 
-    /// All that have a tag.
+    /// Articles with a tag.
     pub fn tagged(&self, tag: &Tag) -> impl Iterator<Item = ArticleNumber> {
         let tagged = self.tags.iter().filter(move |(_, tags)| tags.contains(tag));
         tagged.map(|(number, _)| *number)
     }
 
-    /// Every tag that an article of the feed has.
+    /// Tags of the articles of the feed, with repetitions.
     pub fn all_tags(&self) -> impl Iterator<Item = &Tag> {
         self.tags.values().flatten()
     }

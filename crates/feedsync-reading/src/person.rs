@@ -1,8 +1,8 @@
-//! One person's reading at a hub.
+//! The reading of one user at a hub.
 //!
-//! It is a replica of a log in memory, brought in step before anything is shown or done: what another device appended is
-//! seen by the next request. What is done here is appended before it is acknowledged; should that fail, it goes
-//! along with the next that is done.
+//! It is a replica of a log in memory, which is synchronised before each request. Entries that another device
+//! appended are visible to the next request. A change is appended to the log before it is acknowledged. If that
+//! fails, it is appended with the next change.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -23,39 +23,39 @@ use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
 use crate::marks::FeedMarks;
 use crate::shelf::{Shelf, ShelvedFeed};
 
-/// So many folders without anything in them are remembered.
+/// Maximum number of remembered empty folders.
 const MOST_MADE: usize = 1_000;
 
-/// Why somebody's reading cannot be shown or changed.
+/// Error of showing or changing the reading of a user.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadingError {
-    /// The log.
+    /// The log failed.
     #[error(transparent)]
     Log(#[from] ReaderFileError),
-    /// The articles.
+    /// The library of articles failed.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The endpoint.
+    /// The endpoint failed.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
 }
 
-/// Number of feeds that are found at once for one person.
+/// Maximum number of concurrent searches for feeds by one user.
 pub const MAX_FINDS: usize = 2;
 
-/// What came of marking articles.
+/// Result of marking articles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Acted {
-    /// How many articles there are of those that were named.
+    /// Number of the named articles that exist.
     pub found: usize,
-    /// How many of them were not marked so before.
+    /// Number of the articles whose marks changed.
     pub changed: usize,
 }
 
-/// Somebody whose reading is known here.
+/// A user and their reading.
 pub struct Person {
     library: Arc<dyn Library>,
     store: Arc<dyn Store>,
@@ -65,18 +65,18 @@ pub struct Person {
     reader: ReaderName,
     log: StoredLog,
     held: Mutex<Held>,
-    /// Folders that were made before anything was filed in them. The log has none, so that they are known here
-    /// alone, and for as long as this process runs.
+    /// Folders that were created and are still empty. The log cannot express them, so they exist only in this
+    /// process.
     made: std::sync::Mutex<BTreeSet<Folder>>,
     finds: Semaphore,
 }
 
 struct Held {
     replica: Replica,
-    /// Where the log stood when it was read last.
+    /// Position of the log at the last read.
     place: Option<LogPlace>,
     shelf: Arc<Shelf>,
-    /// What the library was told of the subscriptions.
+    /// Subscriptions that the library knows.
     subscribed: Option<BTreeSet<FeedAddress>>,
 }
 
@@ -102,19 +102,20 @@ impl Person {
         Self { library, store, environment, bell, collection, reader, log, held, made, finds }
     }
 
-    /// A turn to find a feed, until it is dropped. A person has [`MAX_FINDS`] at once, so that slow sites which one person
-    /// names keep nobody else from subscribing.
+    /// Acquires a permit to find a feed, which is released when it is dropped. A user has [`MAX_FINDS`] permits,
+    /// so that slow sites named by one user do not block others.
     pub async fn find_turn(&self) -> Option<SemaphorePermit<'_>> {
-        // It is never closed.
+        // The semaphore is never closed.
         self.finds.acquire().await.ok()
     }
 
-    /// Folders that were made and have nothing in them yet.
+    /// Returns the created folders that are still empty.
     pub fn made(&self) -> BTreeSet<Folder> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes a folder. It is forgotten again, unless something is filed in it; of many the first in their order.
+    /// Creates a folder. It is not persisted until a feed is filed in it. Above the limit, the first folder in
+    /// sort order is dropped.
     pub fn make(&self, folder: Folder) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.insert(folder);
@@ -123,25 +124,25 @@ impl Person {
         }
     }
 
-    /// Forgets a folder that was made.
+    /// Removes a created folder.
     pub fn unmake(&self, folder: &Folder) {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
     }
 
-    /// What this person reads, as it stands now.
+    /// Returns the current subscriptions and marks.
     pub async fn shelf(&self) -> Result<Arc<Shelf>, ReadingError> {
         let mut held = self.held.lock().await;
         self.catch_up(&mut held).await?;
         self.show(&mut held).await
     }
 
-    /// Does something to feeds, or to articles of them; how much of it was news. It is in the log when this
-    /// returns. What is subscribed to is fetched from the next [`Person::shelf`] on.
+    /// Performs actions on feeds or their articles; returns the number of actions that changed something. They
+    /// are in the log when this returns. New subscriptions are fetched after the next [`Person::shelf`].
     pub async fn act(&self, actions: &[(FeedAddress, Action)]) -> Result<usize, ReadingError> {
         self.act_on(|_| actions.to_vec()).await
     }
 
-    /// Subscribes to all feeds of a list, behind what is there; how much of it was news.
+    /// Subscribes to all feeds of a list, after the existing ones; returns the number of changes.
     pub async fn subscribe(
         &self,
         list: &SubscriptionList,
@@ -150,21 +151,21 @@ impl Person {
         self.act_on(|view| list.actions(view, filing)).await
     }
 
-    /// The subscriptions as an OPML document.
+    /// Returns the subscriptions as an OPML document.
     pub async fn opml(&self, title: &str) -> Result<String, ReadingError> {
         let mut held = self.held.lock().await;
         self.catch_up(&mut held).await?;
         Ok(held.replica.state().view().opml(title))
     }
 
-    /// Everything: subscriptions, marks, stars and tags.
+    /// Returns a snapshot of the subscriptions, marks, stars and tags.
     pub async fn everything(&self) -> Result<Snapshot, ReadingError> {
         let mut held = self.held.lock().await;
         self.catch_up(&mut held).await?;
         Ok(Snapshot { covers: None, state: held.replica.state().clone() })
     }
 
-    /// Takes in what is known elsewhere; how many changes that was. Of each mark the newest counts.
+    /// Merges another state; returns the number of changes. Where marks differ, the newer one is kept.
     pub async fn take_in(&self, other: ReaderState) -> Result<usize, ReadingError> {
         let mut held = self.held.lock().await;
         self.catch_up(&mut held).await?;
@@ -176,7 +177,7 @@ impl Person {
         Ok(changes)
     }
 
-    /// Does what is decided on what there is.
+    /// Performs the actions that `decide` derives from the current state.
     async fn act_on(
         &self,
         decide: impl FnOnce(&View<'_>) -> Vec<(FeedAddress, Action)> + Send,
@@ -209,7 +210,7 @@ impl Person {
         .await
     }
 
-    /// Stars articles, or takes their stars away.
+    /// Sets or removes the stars of articles.
     pub async fn star(
         &self,
         articles: &[ArticleNumber],
@@ -222,7 +223,7 @@ impl Person {
         .await
     }
 
-    /// Gives articles a tag, or takes it away.
+    /// Adds a tag to articles, or removes it.
     pub async fn tag(
         &self,
         articles: &[ArticleNumber],
@@ -239,7 +240,8 @@ impl Person {
         .await
     }
 
-    /// Marks all that stands in feeds as read, up to a moment. It is one record a feed, however many articles it has.
+    /// Marks all articles of feeds as read, up to a date. This takes one record for each feed, independent of the
+    /// number of articles.
     pub async fn mark_all(
         &self,
         feeds: &[&ShelvedFeed],
@@ -264,7 +266,7 @@ impl Person {
         let shelf = self.shelf().await?;
         let (mut actions, mut found) = (Vec::new(), 0);
         for article in self.library.named(articles).await? {
-            // Articles of feeds that this person does not read are nobody's business here.
+            // Articles of feeds that the user is not subscribed to are not visible.
             if let Some(feed) = shelf.feed_of(article.listed.feed, article.listed.number) {
                 found += 1;
                 actions.push((feed.subscription.address.clone(), action(&article)));
@@ -273,7 +275,7 @@ impl Person {
         Ok(Acted { found, changed: self.act(&actions).await? })
     }
 
-    /// Reads what others appended.
+    /// Reads the entries that other devices appended.
     async fn catch_up(&self, held: &mut Held) -> Result<(), ReadingError> {
         let log = self.store.log(&self.collection).await?;
         let place = log.filter(|log| !log.removed).map(|log| log.place);
@@ -292,7 +294,7 @@ impl Person {
         Ok(())
     }
 
-    /// Makes the shelf anew, of what is as before without looking it up again.
+    /// Rebuilds the shelf; unchanged feeds are reused without lookups.
     async fn show(&self, held: &mut Held) -> Result<Arc<Shelf>, ReadingError> {
         let state = held.replica.state();
         let view = state.view();
@@ -315,7 +317,7 @@ impl Person {
             let same = known.get(&subscription.address).copied();
             feeds.push(self.shelved(subscription, kept, state, same).await?);
         }
-        // Starred and tagged articles of other feeds stay in reach.
+        // Starred and tagged articles of former subscriptions stay accessible.
         let others = view.feeds().filter(|(_, state)| !state.is_subscribed());
         let mut former = Vec::new();
         for (address, state) in others.filter(|(_, state)| is_starred_or_tagged(state)) {
@@ -333,7 +335,7 @@ impl Person {
         Ok(Arc::clone(&held.shelf))
     }
 
-    /// A feed with its marks. Those that are as before are not looked up again.
+    /// Builds a feed with its marks. An unchanged one is reused without lookups.
     async fn shelved(
         &self,
         subscription: Subscription,
@@ -356,12 +358,12 @@ impl Person {
     }
 }
 
-/// Whether an article of a feed is starred or tagged.
+/// Whether a feed has starred or tagged articles.
 fn is_starred_or_tagged(state: &FeedState) -> bool {
     state.starred().next().is_some() || state.tagged().next().is_some()
 }
 
-/// Which articles of a feed are here.
+/// Properties of a feed that change with its stored articles.
 fn told(feed: &KeptFeed) -> (u64, Option<Millis>, Option<Millis>) {
     (feed.articles, feed.newest, feed.state.changed)
 }

@@ -1,8 +1,9 @@
-//! The feeds of a hub are asked, each when it is due.
+//! Polls the feeds of a hub when they are due.
 //!
-//! What is due is claimed from the library, so that of several processes one asks. Of one host one feed at a time is
-//! asked. What a publisher wants is kept (`pace`), and bytes that came before are not read again. A server that answers
-//! 429 or 503 with `Retry-After` is left alone, with all feeds of its host, for at most a [day](LONGEST).
+//! Due feeds are claimed in the library, so that only one of several processes polls a feed. Each host gets one
+//! request at a time. The requested intervals of publishers are respected (`pace`), and unchanged documents are
+//! not parsed again. After a 429 or 503 with `Retry-After`, all feeds of the host are on hold for at most a
+//! [day](LONGEST).
 
 mod article;
 mod fetch;
@@ -29,44 +30,45 @@ use crate::person::ReadingError;
 pub use find::{FeedFinder, FeedKind, FindError, FoundFeed, MAX_FIND_TIME, NamedFeed, WebFinder};
 pub use pace::{LONGEST, SHORTEST};
 
-/// How long a feed is left alone by others while it is asked.
+/// Duration of a claim.
 const LEASE: Duration = Duration::from_secs(20 * 60);
 
-/// How long a server may be silent, and how long a feed may take in all: a few that are slow on purpose must not
-/// keep the others waiting.
+/// Timeouts for a silent server, and for a whole request. Servers that are slow on purpose must not delay other
+/// feeds.
 const IDLE: Duration = Duration::from_secs(20);
 const OVERALL: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether something is due that nobody told of.
+/// Interval of polling the library for due feeds without a notification.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Feeds that are asked at once.
+/// Maximum number of concurrent polls.
 const AT_ONCE: usize = 16;
 
-/// Feeds that are claimed and wait for others of their hosts: so many that one host that is slow keeps no other waiting.
+/// Maximum number of claimed feeds that wait for others of their hosts. It is large, so that one slow host does
+/// not delay other hosts.
 const CLAIMED: usize = 4_096;
 
-/// Asks the feeds of a library.
+/// Polls the feeds of a library.
 #[derive(Clone)]
 pub struct FeedSchedule {
     library: Arc<dyn Library>,
     endpoint: Endpoint,
     fetcher: Fetcher,
-    /// Told when something may be due.
+    /// Notified when something may be due.
     bell: Arc<Notify>,
 }
 
-/// Feeds that were claimed, by host.
+/// Claimed feeds by host.
 #[derive(Default)]
 struct Waiting {
-    /// A host that is there is asked something now.
+    /// Waiting feeds of hosts that are being polled.
     hosts: BTreeMap<String, VecDeque<Claimed>>,
-    /// Hosts that may be asked.
+    /// Feeds whose hosts are idle.
     free: VecDeque<Claimed>,
     count: usize,
 }
 
-/// A feed that is asked before that moment, or left to whoever is given it next.
+/// A feed that must be polled before `until`, after which the claim may pass to another process.
 struct Claimed {
     feed: DueFeed,
     until: Millis,
@@ -86,7 +88,7 @@ impl Waiting {
         }
     }
 
-    /// A feed whose host is not asked anything now.
+    /// Returns the next feed whose host is idle.
     fn take(&mut self, now: Millis) -> Option<DueFeed> {
         loop {
             let Claimed { feed, until } = self.free.pop_front()?;
@@ -98,7 +100,7 @@ impl Waiting {
         }
     }
 
-    /// A host has answered.
+    /// Marks a host as idle; its next feed becomes available.
     fn free(&mut self, host: &str) {
         match self.hosts.get_mut(host).and_then(VecDeque::pop_front) {
             Some(next) => self.free.push_back(next),
@@ -108,8 +110,8 @@ impl Waiting {
 }
 
 impl FeedSchedule {
-    /// The schedule of a hub's library. The bell is rung when something may be due. Private addresses are asked, and
-    /// logins used, for as long as the hub has no users, and is of use to its own machine alone.
+    /// Creates the schedule of a hub's library. `bell` is notified when something may be due. Private addresses
+    /// and credentials are used only as long as the hub has no users, and so serves its own machine alone.
     pub fn new(
         library: Arc<dyn Library>,
         endpoint: Endpoint,
@@ -121,21 +123,21 @@ impl FeedSchedule {
         Self { library, endpoint, fetcher, bell }
     }
 
-    /// Asks what is due, for as long as it is polled. Dropped at any moment, it leaves what was settled so far.
+    /// Polls due feeds for as long as the future is polled. It may be dropped at any time; settled results stay.
     pub async fn run(self) {
         let (mut waiting, mut polls) = (Waiting::default(), JoinSet::new());
         loop {
             let room = CLAIMED.saturating_sub(waiting.count + polls.len());
             match self.claim(room).await {
                 Ok(due) => {
-                    // So that asking ends before somebody else is given it.
+                    // Polling must end before the claim can pass to another process.
                     let until = self.now().after(pace::millis(LEASE / 2));
                     due.into_iter().for_each(|feed| waiting.add(feed, until));
                 }
                 Err(error) => tracing::warn!(%error, "feeds cannot be looked up"),
             }
             self.begin(&mut waiting, &mut polls);
-            // Those that are done are followed by others at once; the library is asked again when few wait.
+            // Finished polls are replaced at once; the library is only queried again when few feeds wait.
             loop {
                 tokio::select! {
                     () = sleep(LOOK) => break,
@@ -166,7 +168,7 @@ impl FeedSchedule {
         }
     }
 
-    /// Feeds that are due, which nobody else asks for a while.
+    /// Claims due feeds.
     pub async fn claim(&self, most: usize) -> Result<Vec<DueFeed>, LibraryError> {
         if most == 0 {
             return Ok(Vec::new());
@@ -176,7 +178,7 @@ impl FeedSchedule {
         self.library.claim(now, until, most).await
     }
 
-    /// Asks a feed that was claimed, and keeps what it says.
+    /// Polls a claimed feed and stores the result.
     pub async fn poll(&self, feed: DueFeed) -> Result<Settled, ReadingError> {
         let (number, address) = (feed.number, feed.address.clone());
         let (now, chance) = (self.now(), self.endpoint.environment().random());
@@ -197,7 +199,7 @@ impl FeedSchedule {
         Ok(settled)
     }
 
-    /// Has feeds asked as soon as that can be.
+    /// Makes feeds due now.
     pub async fn hasten(&self, feeds: &[FeedNumber]) -> Result<(), LibraryError> {
         self.library.hasten(feeds, self.now()).await?;
         self.bell.notify_one();
@@ -221,7 +223,7 @@ impl FeedSchedule {
     }
 }
 
-/// Host and port of the server that is asked for a feed.
+/// Host and port of the server that a poll of the feed contacts.
 fn host(feed: &DueFeed) -> String {
     host_of(feed.state.led_to.as_ref().unwrap_or(&feed.address).as_str())
 }
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_host_one_feed_is_asked_at_a_time() {
+    fn each_host_gets_one_request_at_a_time() {
         let mut waiting = Waiting::default();
         for feed in [
             due(1, "http://u:p@a.example/1", None),
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_too_long_is_not_asked() {
+    fn feeds_with_expired_claims_are_not_polled() {
         let mut waiting = Waiting::default();
         for (number, until) in [(1, 5), (2, 5), (3, 9)] {
             waiting.add(due(number, "http://a.example/", None), Millis::new(until));

@@ -1,6 +1,7 @@
-//! Everybody who reads at a hub.
+//! Users who read at a hub.
 //!
-//! The log of a user's reading collection ([`reading_of`](Endpoint::reading_of)) says what the user reads.
+//! The log of a user's reading collection ([`reading_of`](Endpoint::reading_of)) contains the subscriptions and
+//! marks of the user.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,33 +13,33 @@ use tokio::sync::Notify;
 
 use crate::person::{Person, ReadingError};
 
-/// So many are held in memory; who was not asked for longest goes first.
+/// Maximum number of users in memory; the least recently used one is evicted.
 const HELD: usize = 1_000;
 
-/// The reading of all people of a hub.
+/// Reading of all users of a hub.
 pub struct Readers {
     library: Arc<dyn Library>,
     bell: Arc<Notify>,
-    /// The most bytes that a log may have.
+    /// Maximum size of a log, in bytes.
     most: u64,
     held: Mutex<BTreeMap<CollectionName, Held>>,
 }
 
 struct Held {
     person: Arc<Person>,
-    /// The higher, the later it was asked for.
+    /// Sequence number of the last use; higher numbers are later.
     used: u64,
-    /// Feed id of the collection, which no other collection has.
+    /// Feed id of the collection, which is unique.
     feed_id: String,
 }
 
 impl Readers {
-    /// Nobody yet. The bell is told when somebody subscribes.
+    /// Creates an empty registry. `bell` is notified when a user subscribes.
     pub fn new(library: Arc<dyn Library>, bell: Arc<Notify>, most: u64) -> Self {
         Self { library, bell, most, held: Mutex::default() }
     }
 
-    /// The articles.
+    /// Library of the articles.
     pub fn library(&self) -> &Arc<dyn Library> {
         &self.library
     }
@@ -53,11 +54,11 @@ impl Readers {
         Ok((self.held(endpoint, &collection), is_changed))
     }
 
-    /// The reading in the log of a collection.
+    /// Returns the reading in the log of a collection.
     pub(crate) fn held(&self, endpoint: &Endpoint, collection: &Collection) -> Arc<Person> {
         let Collection { name: collection, feed_id, .. } = collection;
         let mut held = self.lock();
-        // Another collection of that name knows nothing of what was read in the one before.
+        // A new collection of the same name must not use the state of the deleted one.
         held.retain(|name, held| name != collection || held.feed_id == *feed_id);
         let last = held.values().map(|held| held.used).max().unwrap_or(0);
         if !held.contains_key(collection) && held.len() >= HELD {

@@ -1,8 +1,8 @@
-//! What a newsreader asks for, as a list of articles.
+//! Lists the articles that a newsreader requests.
 //!
-//! Lists are ordered by where articles stand: at the earlier of when they were published and when they came. That is
-//! the order of [`Order::Received`] and [`Order::Published`] alike. By number, too, they are read as far as is asked.
-//! Of the other orders, what is asked for is listed as a whole and then ordered.
+//! Lists are ordered by sort date: the earlier of publication and arrival. [`Order::Received`] and
+//! [`Order::Published`] are both this order. In this order and by number, only the requested page is read. For
+//! other orders, the whole selection is listed and then sorted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,25 +19,26 @@ use feedsync_reader::Tag;
 
 use crate::shelf::{Shelf, ShelvedFeed};
 
-/// What is called fresh came in the last day.
+/// Age up to which an article counts as fresh, in milliseconds.
 const FRESH: u64 = 24 * 3_600 * 1_000;
 
-/// So many articles are ordered by what they say; of more, those that stand first.
+/// Maximum number of articles that are sorted by other properties; of more, the first in the regular order are
+/// used.
 const MOST_COMPARED: usize = 10_000;
 
-/// So many articles are found by words.
+/// Maximum number of search results.
 const MOST_FOUND: usize = 10_000;
 
-/// A list, and where it goes on.
+/// A page of a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selected {
     /// Articles in order.
     pub listed: Vec<Listed>,
-    /// Behind which place there is more.
+    /// Cursor of the next page, if there is one.
     pub next: Option<Continuation>,
 }
 
-/// Lists what is asked for of what is on a shelf.
+/// Lists the requested articles of a shelf.
 pub async fn select(
     library: &dyn Library,
     shelf: &Arc<Shelf>,
@@ -66,7 +67,7 @@ pub async fn select(
     Ok(Selected { listed, next })
 }
 
-/// How many articles there are of what is asked for, those included that are left out for their place in the list.
+/// Number of articles in the selection, including those before the requested page.
 pub async fn total(
     library: &dyn Library,
     shelf: &Arc<Shelf>,
@@ -84,21 +85,21 @@ pub async fn total(
     }
 }
 
-/// What is to be listed, put in terms of the library.
+/// Selection in terms of the library.
 struct Wanted {
     feeds: Vec<FeedNumber>,
     above: Option<ArticleNumber>,
     below: Option<ArticleNumber>,
-    /// Whether they are to be read, where nothing else is to be so of them.
+    /// Required read states, if the selection has no other conditions on marks.
     read: Option<Vec<bool>>,
-    /// What stands earlier is not wanted.
+    /// Lower bound of the sort date.
     since: Option<Millis>,
-    /// These alone, as far as they are wanted otherwise.
+    /// If present, only these articles are candidates.
     only: Option<BTreeSet<ArticleNumber>>,
     keep: Arc<dyn Fn(&Listed) -> bool + Send + Sync>,
 }
 
-/// Something that is so of an article, or is not.
+/// A condition on an article.
 enum Condition {
     Read(bool),
     Starred,
@@ -118,7 +119,7 @@ impl Condition {
         }
     }
 
-    /// Those of a feed of which it is so, if they are known by their numbers.
+    /// Returns the articles of a feed that satisfy the condition, if it can enumerate them.
     fn numbers(&self, feed: &ShelvedFeed) -> Option<BTreeSet<ArticleNumber>> {
         Some(match self {
             Self::Starred => feed.marks.starred().collect(),
@@ -140,7 +141,7 @@ struct Streams<'a> {
 }
 
 impl Streams<'_> {
-    /// Only what is in a stream; `false` if that is nothing.
+    /// Restricts the selection to a stream; returns `false` if nothing remains.
     fn within(&mut self, stream: &Stream) -> bool {
         match stream {
             Stream::All => true,
@@ -180,7 +181,7 @@ impl Streams<'_> {
         true
     }
 
-    /// Nothing that is in a stream; `false` if that is everything.
+    /// Excludes a stream; returns `false` if nothing remains.
     fn without(&mut self, stream: &Stream) -> bool {
         let not = match stream {
             Stream::All => return false,
@@ -213,7 +214,7 @@ impl Streams<'_> {
         Tags::new(self.shelf.tags()).numbered_as(number).cloned()
     }
 
-    /// The feeds of a stream that is made of feeds.
+    /// Feeds of a stream that consists of feeds.
     fn inside(&self, stream: &Stream) -> BTreeSet<FeedNumber> {
         let is_in = |feed: &&ShelvedFeed| match stream {
             Stream::Feed(FeedName::Number(number)) => feed.number() == *number,
@@ -230,7 +231,7 @@ impl Streams<'_> {
 }
 
 impl Wanted {
-    /// `None` if nothing can be wanted.
+    /// Returns `None` if the selection is empty.
     async fn of(
         library: &dyn Library,
         shelf: &Arc<Shelf>,
@@ -238,7 +239,7 @@ impl Wanted {
         asked: &Selection,
         now: Millis,
     ) -> Result<Option<Self>, LibraryError> {
-        // Of feeds that are subscribed to no more, starred and tagged articles are there.
+        // Starred and tagged articles of former subscriptions can be selected, too.
         let mut asked_for = std::iter::once(&asked.stream).chain(&asked.include);
         let has_former = asked_for.any(|stream| holds_starred_or_tagged_alone(stream, folders));
         let former = shelf.former().filter(|_| has_former);
@@ -273,7 +274,7 @@ impl Wanted {
             let found = found.iter().map(|listed| listed.number).collect();
             only = Some(both(only, found));
         }
-        // Numbers are given in the order of arrival.
+        // Article numbers ascend in the order of arrival.
         let above = match asked.received.from {
             Some(from) => library.before(from).await?.max(asked.above),
             None => asked.above,
@@ -286,7 +287,7 @@ impl Wanted {
             }
             None => asked.below,
         };
-        // What came since then is new to who asks, wherever it stands.
+        // Articles that arrived since then count as changed, independent of their sort date.
         let arrived = match asked.changed.from {
             Some(from) => library.before(from).await?,
             None => None,
@@ -322,7 +323,7 @@ impl Wanted {
         Ok(Some(Self { feeds, above, below, read, since, only, keep }))
     }
 
-    /// How many they are, where the shelf knows it.
+    /// Number of articles, if the shelf has it.
     fn known_total(&self, shelf: &Shelf, asked: &Selection) -> Option<u64> {
         let is_bounded = self.above.is_some() || self.below.is_some() || self.only.is_some();
         let read = self.read.as_ref()?;
@@ -340,7 +341,7 @@ impl Wanted {
         })
     }
 
-    /// Those that stand first, at most so many.
+    /// Lists the first articles, up to `most`.
     async fn list(
         &self,
         library: &dyn Library,
@@ -394,7 +395,7 @@ impl Wanted {
     }
 }
 
-/// Whether all that a stream has is starred or tagged.
+/// Whether all articles of a stream are starred or tagged.
 fn holds_starred_or_tagged_alone(stream: &Stream, folders: &Folders) -> bool {
     match stream {
         Stream::Starred | Stream::Tag(_) | Stream::NumberedTag(_) | Stream::Tagged => true,
@@ -403,7 +404,7 @@ fn holds_starred_or_tagged_alone(stream: &Stream, folders: &Folders) -> bool {
     }
 }
 
-/// Those that are in both, where there are others at all.
+/// Intersects two sets; a missing one does not restrict.
 fn both(
     known: Option<BTreeSet<ArticleNumber>>,
     more: BTreeSet<ArticleNumber>,
@@ -418,7 +419,7 @@ fn within(span: Span, at: Millis) -> bool {
     span.from.is_none_or(|from| at >= from) && span.to.is_none_or(|to| at <= to)
 }
 
-/// Orders what stands in its place by something else; what is alike goes on standing so.
+/// Sorts articles by another property; equal ones keep their order.
 async fn order(
     library: &dyn Library,
     shelf: &Shelf,

@@ -1,4 +1,4 @@
-//! What somebody reads, as it stands: subscriptions in their order, each with its feed and its marks.
+//! View of a user's subscriptions in order, each with its feed and its marks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::poll::icon;
 
 use crate::marks::FeedMarks;
 
-/// Subscriptions with what is here of them. It is of one moment and never changes.
+/// Immutable snapshot of subscriptions with their feeds and marks.
 #[derive(Debug, Clone, Default)]
 pub struct Shelf {
     feeds: Vec<ShelvedFeed>,
@@ -19,35 +19,35 @@ pub struct Shelf {
     former: BTreeMap<FeedNumber, ShelvedFeed>,
 }
 
-/// A feed that somebody reads.
+/// A feed of a user.
 #[derive(Debug, Clone)]
 pub struct ShelvedFeed {
-    /// How it is filed.
+    /// Subscription with title, folder and position.
     pub subscription: Subscription,
-    /// What is known of it.
+    /// Stored feed.
     pub kept: KeptFeed,
-    /// What is marked in it.
+    /// Marks of the user in the feed.
     pub marks: Arc<FeedMarks>,
-    /// How many of its articles are unread.
+    /// Number of unread articles.
     pub unread: u64,
-    /// What its marks were made from.
+    /// State from which the marks were built.
     pub(crate) state: Arc<FeedState>,
 }
 
 impl ShelvedFeed {
-    /// Its number.
+    /// Number of the feed.
     pub fn number(&self) -> FeedNumber {
         self.kept.number
     }
 
-    /// What its reader calls it, else what it calls itself, else its address.
+    /// Title that the user chose, or else the feed's own, or else its address.
     pub fn title(&self) -> &str {
         let own = self.subscription.title.as_ref().map(feedsync_reader::Title::as_str);
         let title = own.or(self.kept.head.title.as_deref()).filter(|title| !title.is_empty());
         title.unwrap_or(self.subscription.address.as_str())
     }
 
-    /// The site whose picture stands for it.
+    /// Site whose icon represents the feed.
     pub fn site(&self) -> Origin {
         icon::site(&self.kept.address, &self.kept.head)
     }
@@ -61,7 +61,7 @@ impl ShelvedFeed {
         marked.map(|marked| marked.article).filter(move |name| is_starred_or_tagged(name))
     }
 
-    /// The folders that it is filed in, from the outermost, in one line; `None` at the top.
+    /// Path of the folder in one line, from the outermost; `None` at the top.
     pub fn folder(&self) -> Option<String> {
         let names: Vec<_> =
             self.subscription.folder.names().iter().map(|name| name.as_str()).collect();
@@ -76,32 +76,32 @@ impl Shelf {
         Self { feeds, places, former }
     }
 
-    /// The feeds as they are filed.
+    /// Feeds in the order of the subscriptions.
     pub fn feeds(&self) -> &[ShelvedFeed] {
         &self.feeds
     }
 
-    /// A feed, if it is subscribed to.
+    /// Returns a feed, if it is subscribed to.
     pub fn feed(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
         self.feeds.get(*self.places.get(&number)?)
     }
 
-    /// Feeds whose subscriptions have ended, of which articles are starred or tagged. They are in no folder.
+    /// Former subscriptions with starred or tagged articles. They are in no folder.
     pub fn former(&self) -> impl Iterator<Item = &ShelvedFeed> {
         self.former.values()
     }
 
-    /// A feed whose subscription has ended, if articles of it are starred or tagged.
+    /// Returns a former subscription, if it has starred or tagged articles.
     pub fn former_feed(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
         self.former.get(&number)
     }
 
-    /// A feed that is subscribed to, or one whose subscription has ended.
+    /// Returns a current or former subscription.
     pub(crate) fn any(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
         self.feed(number).or_else(|| self.former_feed(number))
     }
 
-    /// The feed of an article that its reader may see: of a feed that is subscribed to, or starred or tagged.
+    /// Returns the feed of an article that the user may see: one of a subscription, or a starred or tagged one.
     pub fn feed_of(&self, feed: FeedNumber, article: ArticleNumber) -> Option<&ShelvedFeed> {
         let former = || {
             let feed = self.former_feed(feed);
@@ -110,24 +110,24 @@ impl Shelf {
         self.feed(feed).or_else(former)
     }
 
-    /// The feed at an address, if it is subscribed to.
+    /// Returns the feed at an address, if it is subscribed to.
     pub fn feed_at(&self, address: &FeedAddress) -> Option<&ShelvedFeed> {
         self.feeds.iter().find(|feed| feed.subscription.address == *address)
     }
 
-    /// The folders in which feeds are, each in one line, in the order of their first feeds.
+    /// Paths of the folders with feeds, each in one line, in the order of their first feeds.
     pub fn folders(&self) -> Vec<String> {
         let mut known = BTreeSet::new();
         let folders = self.feeds.iter().filter_map(ShelvedFeed::folder);
         folders.filter(|folder| known.insert(folder.clone())).collect()
     }
 
-    /// The feeds of a folder.
+    /// Feeds in a folder.
     pub fn inside<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a ShelvedFeed> {
         self.feeds.iter().filter(move |feed| feed.folder().as_deref() == Some(folder))
     }
 
-    /// All tags that articles have.
+    /// Tags of all articles.
     pub fn tags(&self) -> BTreeSet<&Tag> {
         let feeds = self.feeds.iter().chain(self.former());
         feeds.flat_map(|feed| feed.marks.all_tags()).collect()
@@ -138,7 +138,7 @@ impl Shelf {
         self.any(listed.feed).is_some_and(|feed| feed.marks.is_read(listed))
     }
 
-    /// What was known of each feed, to be taken over where nothing changed.
+    /// Feeds by address, to be reused where nothing has changed.
     pub(crate) fn known(&self) -> BTreeMap<&FeedAddress, &ShelvedFeed> {
         let feeds = self.feeds.iter().chain(self.former());
         feeds.map(|feed| (&feed.subscription.address, feed)).collect()

@@ -1,5 +1,5 @@
-//! What a hub does for its readers without being asked: feeds are asked when they are due, what other devices subscribed
-//! to is found, and articles that are kept no longer go.
+//! Background work for the users of a hub: polling due feeds, detecting subscriptions by other devices, and
+//! deleting articles past their retention time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,29 +15,30 @@ use tokio::time::interval;
 use crate::Newsreading;
 use crate::person::ReadingError;
 
-/// How often it is looked what devices subscribed to.
+/// Interval of polling for subscriptions by other devices.
 const LOOK: Duration = Duration::from_secs(10 * 60);
 
-/// So many looks are between two sweeps: a day.
+/// Number of these polls between two sweeps: one day.
 const LOOKS: u64 = 24 * 6;
 
-/// So many articles of a feed stay, however old they are.
+/// Number of newest articles of a feed that are kept at any age.
 const NEWEST: usize = 100;
 
-/// How long a feed stays that nobody subscribes to any more.
+/// Time after which a feed without subscriptions is deleted.
 const ABANDONED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// What a sweep removed.
+/// Result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Articles that are kept no longer.
+    /// Number of articles past their retention time that were deleted.
     pub articles: u64,
-    /// Feeds that nobody has subscribed to for a month, with all that was kept of them.
+    /// Number of deleted feeds, which nobody was subscribed to for a month, with all their data.
     pub feeds: u64,
 }
 
 impl Newsreading {
-    /// Does all of it, for as long as it is polled. Articles are kept so long after they came, or for ever.
+    /// Runs all background work for as long as the future is polled. `kept` is the retention time of articles
+    /// after their arrival; without it they are kept indefinitely.
     pub async fn run(self, endpoint: Endpoint, kept: Option<Duration>) {
         tokio::join!(self.schedule.clone().run(), self.keep_up(&endpoint, kept));
     }
@@ -65,8 +66,8 @@ impl Newsreading {
         }
     }
 
-    /// Takes in what devices subscribed to since. Who is gone subscribes to nothing. A reading that cannot be had does
-    /// not keep the others waiting.
+    /// Applies subscriptions that devices added. A deleted user has no subscriptions. A reading that cannot be
+    /// loaded does not delay the others.
     pub async fn look(&self, endpoint: &Endpoint) -> Result<(), ReadingError> {
         for reader in self.library().readers().await? {
             if let Err(error) = self.look_at(endpoint, &reader).await {
@@ -93,9 +94,10 @@ impl Newsreading {
         Ok(())
     }
 
-    /// Removes articles that came longer ago than they are kept, and feeds that nobody reads. What its feed still has,
-    /// the newest hundred of a feed, and what anybody starred or tagged stays, also of a feed that nobody subscribes to
-    /// any more. If somebody's reading cannot be had, nothing goes, since it is not known what they starred.
+    /// Deletes articles past their retention time, and feeds without subscriptions. Articles that the last
+    /// document of their feed contains, the newest hundred of each feed, and starred or tagged ones stay. This
+    /// also applies to feeds without subscriptions. If the reading of a user cannot be loaded, nothing is
+    /// deleted, since its stars are unknown.
     pub async fn sweep(
         &self,
         endpoint: &Endpoint,
@@ -119,7 +121,8 @@ impl Newsreading {
         Ok(swept)
     }
 
-    /// All feeds that anybody subscribes to, or of which anybody starred or tagged articles, with those articles.
+    /// Returns all feeds that users are subscribed to or in which they starred or tagged articles, with those
+    /// articles.
     async fn starred_or_tagged(
         &self,
         endpoint: &Endpoint,
@@ -138,7 +141,7 @@ impl Newsreading {
         Ok(starred_or_tagged)
     }
 
-    /// Collections of everybody's reading, those included whose readers subscribe to nothing any more.
+    /// Reading collections of all users, including users without subscriptions.
     async fn reading_collections(
         &self,
         endpoint: &Endpoint,

@@ -1,15 +1,15 @@
-//! Entries of a feed, as the library keeps them.
+//! Converts entries of a feed to articles of the library.
 
 use feedsync_formats::{ContentType, Entry, Link, Person};
 use feedsync_library::{ArticleText, Enclosure, MOST_ARTICLE, MOST_TEXT, NewArticle};
 use feedsync_log::Millis;
 use feedsync_reader::ArticleId;
 
-/// An entry under the name that it has in its feed. What is too long is cut off: a newsreader shows the beginning.
+/// Converts an entry with its identifier. Long parts are truncated, since newsreaders only show the start.
 pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
     let plain = entry.plain_content().or_else(|| entry.summary.clone()).unwrap_or_default();
     let (published, updated) = (millis(entry.published), millis(entry.updated));
-    // An address that is cut off is another one.
+    // A truncated address would be a different one.
     let link = entry.link().filter(|link| link.len() <= MOST_ADDRESS).map(str::to_owned);
     let is_media = |link: &&Link| link.rel == "enclosure" && link.href.len() <= MOST_ADDRESS;
     let enclosures = entry.links.iter().filter(is_media).take(MOST_PARTS).map(|link| Enclosure {
@@ -21,7 +21,7 @@ pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
     let enclosures: Vec<_> = enclosures.collect();
     let categories = entry.categories.into_iter().take(MOST_PARTS);
     let categories = categories.map(|category| category.label.unwrap_or(category.term));
-    // What is neither text nor markup is nothing that a newsreader shows.
+    // Newsreaders cannot show content that is neither text nor markup.
     let is_shown = match &entry.content_type {
         ContentType::Other(media_type) => media_type.starts_with("text/"),
         _ => true,
@@ -44,10 +44,10 @@ pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
     NewArticle { name, published: published.or(updated), text, plain: cut(plain, MOST_CONTENT) }
 }
 
-/// Characters of a title that is made of the text.
+/// Maximum length of a title that is derived from the text, in characters.
 const LONGEST_TITLE: usize = 100;
 
-/// A title for an article without one: the beginning of its text, as Miniflux and FreshRSS make it.
+/// Title for an article without one: the start of its text, as Miniflux and FreshRSS derive it.
 fn placeholder(plain: &str) -> Option<String> {
     let mut title = String::new();
     let mut count = 0;
@@ -68,12 +68,13 @@ fn placeholder(plain: &str) -> Option<String> {
     (!title.is_empty()).then_some(title)
 }
 
-/// Bytes of an address, and of a category or media type; enclosures, and categories.
+/// Maximum lengths of an address, and of a category or media type, in bytes; maximum number of enclosures, and of
+/// categories.
 const MOST_ADDRESS: usize = 2 << 10;
 const MOST_NAME: usize = 256;
 const MOST_PARTS: usize = 100;
 
-/// What is left for the content when all else is as long as it may be.
+/// Maximum length of the content, in bytes. The remainder suffices for all other parts at their maximum lengths.
 const MOST_CONTENT: usize = MOST_ARTICLE / 2;
 const _: () = assert!(
     MOST_CONTENT + 3 * MOST_TEXT + MOST_ADDRESS + MOST_PARTS * (MOST_ADDRESS + 2 * MOST_NAME)
@@ -89,7 +90,7 @@ fn millis(moment: Option<feedsync::Timestamp>) -> Option<Millis> {
     Some(Millis::new(seconds.saturating_mul(1_000)))
 }
 
-/// At most so many bytes of a text.
+/// Truncates a text to a number of bytes.
 fn cut(mut text: String, most: usize) -> String {
     text.truncate(text.floor_char_boundary(most));
     text
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_title_is_made_of_the_text() {
+    fn missing_title_is_derived_from_the_text() {
         let words = "word ".repeat(30);
         for (text, title) in [
             ("Just a\n microblog  post", Some("Just a microblog post".to_owned())),

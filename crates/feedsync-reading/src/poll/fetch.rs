@@ -1,4 +1,4 @@
-//! A feed is asked once, and what comes is read.
+//! Fetches a feed and parses the document.
 
 use std::time::{Duration, SystemTime};
 
@@ -22,19 +22,19 @@ use super::host_of;
 use super::pace::{DOUBTED, Heard, LONGEST, Wanted, millis, paced};
 use super::page::WebPage;
 
-/// Bytes of a feed.
+/// Maximum size of a document, in bytes.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Bytes of the reason of a failure.
+/// Maximum length of the reason of a failure, in bytes.
 const MOST_REASON: usize = 1_000;
 
 const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/feed+json, \
      application/rdf+xml;q=0.9, application/json;q=0.9, application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1";
 
-/// What a server answered.
+/// Response of a server.
 pub(super) enum Answer {
     Unchanged,
-    /// The same bytes as before.
+    /// The document has the same bytes as before.
     Same {
         validators: Validators,
         told: Told,
@@ -47,7 +47,7 @@ pub(super) enum Answer {
     },
 }
 
-/// What the head of an answer tells.
+/// Information from the head of a response.
 pub(super) struct Told {
     url: Url,
     moved_to: Option<FeedAddress>,
@@ -55,25 +55,25 @@ pub(super) struct Told {
     fresh: Duration,
 }
 
-/// Why a document is no feed.
+/// Reason why a document is not a feed.
 pub(super) struct Unread {
     pub(super) reason: String,
-    /// Feeds that it names, the best first; `None` if it is no web page either.
+    /// Feeds that the page names, the best first; `None` if the document is not a web page either.
     pub(super) named: Option<Vec<NamedFeed>>,
 }
 
-/// What of a document is to be kept.
+/// Parsed document.
 pub(super) struct Document {
     pub(super) feed: PublishedFeed,
-    /// Number of entries that were left out, since there are too many.
+    /// Number of entries beyond the maximum, which were omitted.
     surplus: usize,
     names: Vec<feedsync_reader::ArticleId>,
     remembered: Remembered,
 }
 
-/// Polls a feed. If a web page is there that never was a feed, the first feed of those that it names which can be read is
-/// polled from now on, as if the page had moved there for good. If none can be read, the page is fetched again the next
-/// time. A feed in whose place a page is shown may be back the next time, and is doubted first.
+/// Polls a feed. A web page at an address that never was a feed leads to the first readable feed that it names.
+/// That feed is polled from now on, as after a permanent redirect. If none is readable, the page is fetched again
+/// the next time. A page in place of a known feed counts as a failure at first, since the feed may return.
 pub(super) async fn poll(
     fetcher: &Fetcher,
     library: &dyn Library,
@@ -104,7 +104,7 @@ pub(super) async fn poll(
     Ok(page)
 }
 
-/// Fetches a feed from where it is thought to be. Returns the outcome, and the feeds that a page there names.
+/// Fetches a feed from its current address. Returns the outcome, and the feeds that a page there names.
 async fn once(
     fetcher: &Fetcher,
     library: &dyn Library,
@@ -165,7 +165,7 @@ pub(super) async fn ask(
     let url = state.led_to.as_ref().map_or(Ok(given.clone()), |to| address(to.as_str()))?;
     let known = Validators { etag: state.etag.clone(), last_modified: state.last_modified.clone() };
     let request = Request::read(url).accept(ACCEPT).within(MOST_BYTES).unless(&known);
-    // Wherever it was led, by a redirect or by a page, is learnt from what its reader gave.
+    // A redirect or a page may lead to the current address; permissions depend on the address that the user gave.
     let response = match fetcher.given(given).fetch(request).await? {
         Fetched::NotModified => return Ok(Answer::Unchanged),
         Fetched::Answer(response) => *response,
@@ -179,7 +179,7 @@ pub(super) async fn ask(
     })
 }
 
-/// Host whose server asks to be left alone, and until when: for at most a day.
+/// Host whose server requests a pause, and the end of the pause, which lasts at most a day.
 pub(super) fn held(error: &FetchError, now: Millis) -> Option<(String, Millis)> {
     let FetchError::Status { url, status, retry_after, .. } = error else { return None };
     let is_busy =
@@ -213,7 +213,7 @@ pub(super) fn fault(error: &FetchError) -> String {
     }
 }
 
-/// Reads a document, away from the threads that must not wait.
+/// Parses a document on a thread for blocking work.
 pub(super) async fn read(
     bytes: Vec<u8>,
     told: &Told,
@@ -244,7 +244,7 @@ pub(super) async fn read(
     }
 }
 
-/// The fault of a document of which entries were left out: those without content, and those beyond [`MOST_ARTICLES`].
+/// Fault of a document with omitted entries: those without content, and those beyond [`MOST_ARTICLES`].
 fn incomplete(blank: usize, surplus: usize) -> Option<String> {
     let blank = match blank {
         0 => None,
@@ -265,7 +265,7 @@ fn incomplete(blank: usize, surplus: usize) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What is kept of a document, and the dates of its articles.
+/// Converts a document for the library; also returns the dates of its articles.
 fn polled(document: Document) -> (PolledDocument, Vec<Millis>) {
     let Document { feed, names, remembered, .. } = document;
     let entries = names.into_iter().zip(feed.entries);
@@ -291,7 +291,7 @@ impl Told {
         Self { url: response.url().clone(), moved_to, charset, fresh }
     }
 
-    /// What is known of the feed after this answer. Validators are those of where it was found.
+    /// State after this response. The validators belong to the address of the response.
     fn kept(self, state: PollState, validators: Validators) -> PollState {
         let Validators { etag, last_modified } = validators;
         let led_to = self.moved_to.or(state.led_to);
@@ -299,7 +299,7 @@ impl Told {
     }
 }
 
-/// `max-age` of `Cache-Control` (RFC 9111 5.2.2.1).
+/// Parses `max-age` of `Cache-Control` (RFC 9111 5.2.2.1).
 fn fresh(control: &str) -> Duration {
     let directives = control.split(',').map(|directive| directive.trim().to_ascii_lowercase());
     let seconds = directives

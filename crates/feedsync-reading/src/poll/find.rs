@@ -1,7 +1,7 @@
-//! Feeds at an address that somebody wants to subscribe to.
+//! Finds the feeds at an address that a user wants to subscribe to.
 //!
-//! The address is fetched under the policy and bounds of polling, and in [`MAX_FIND_TIME`] at most: a person waits for
-//! the answer. To subscribe to a feed that the hub polls with success, no request is needed.
+//! The address is fetched under the policy and limits of polling, and within [`MAX_FIND_TIME`], because a person
+//! waits for the result. No request is needed for a feed that the hub polls successfully.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,19 +20,19 @@ use tokio::time::timeout;
 use super::fetch::{self, Answer, Unread};
 use super::host_of;
 
-/// Longest time that finding a feed takes, waiting for other requests included.
+/// Time limit for finding a feed, including the wait for other requests.
 pub const MAX_FIND_TIME: Duration = Duration::from_secs(20);
 
-/// Longest time that a server may be silent.
+/// Timeout for a silent server.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Number of addresses that are fetched at once.
+/// Maximum number of addresses that are fetched concurrently.
 const AT_ONCE: usize = 8;
 
-/// Time for which a feed that was polled with success needs no request.
+/// Time after a successful poll during which a feed needs no request, in milliseconds.
 const FRESH: u64 = 24 * 3_600 * 1_000;
 
-/// A feed that can be read.
+/// A readable feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFeed {
     /// Address to subscribe to.
@@ -48,11 +48,11 @@ pub struct NamedFeed {
     pub address: FeedAddress,
     /// Title of the feed or of the link to it, if there is one.
     pub title: Option<String>,
-    /// Format of the feed, or the one that the link says.
+    /// Format of the feed, or the one that the link declares.
     pub kind: FeedKind,
 }
 
-/// Format of a feed, as newsreaders tell formats apart.
+/// Format of a feed, as far as newsreaders distinguish formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedKind {
     /// RSS, in all its versions.
@@ -63,19 +63,19 @@ pub enum FeedKind {
     Json,
 }
 
-/// Reason for which no feed was found.
+/// Reason why no feed was found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// The address cannot be fetched.
     #[error("{0}")]
     Fetch(String),
-    /// The server asked to be left alone.
+    /// The server requested a pause.
     #[error("the server asked not to be contacted for another {} s", .0.as_secs())]
     Held(Duration),
-    /// The answer did not come in time.
+    /// The response did not arrive in time.
     #[error("no answer within {} s", MAX_FIND_TIME.as_secs())]
     Timeout,
-    /// A web page that names no feed.
+    /// The document is a web page that names no feed.
     #[error("it is a web page that names no feed")]
     NoFeed,
     /// The document is neither a feed nor a web page.
@@ -92,17 +92,17 @@ pub enum FindError {
 /// Finds the feeds of addresses.
 #[async_trait]
 pub trait FeedFinder: Send + Sync + 'static {
-    /// The feed at an address, or the feeds that a web page there names, the best first; never none. Feeds that a page
-    /// names are not fetched.
+    /// Returns the feed at an address, or the feeds that a web page there names, the best first. The result is
+    /// never empty. Feeds that a page names are not fetched.
     async fn all(&self, address: &FeedAddress) -> Result<Vec<NamedFeed>, FindError>;
 
-    /// The feed at an address, or the first feed that a web page there names which can be read; under the address to
-    /// subscribe to.
+    /// Returns the feed at an address, or the first readable feed that a web page there names, with the address
+    /// to subscribe to.
     async fn first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError>;
 }
 
-/// Finds feeds by fetching addresses, as [`FeedSchedule`](super::FeedSchedule) fetches feeds: for as long as the hub has
-/// users, only what strangers may reach.
+/// Finds feeds by fetching addresses like [`FeedSchedule`](super::FeedSchedule). If the hub has users, only
+/// addresses that strangers may reach are fetched.
 #[derive(Clone)]
 pub struct WebFinder {
     library: Arc<dyn Library>,
@@ -118,21 +118,21 @@ enum Found {
 }
 
 impl WebFinder {
-    /// A finder that uses the policy of this fetcher.
+    /// Creates a finder with the policy of a fetcher.
     pub fn new(library: Arc<dyn Library>, endpoint: Endpoint, fetcher: Fetcher) -> Self {
         let policy = fetcher.policy();
         let fetcher = fetcher.within(IDLE.min(policy.idle), MAX_FIND_TIME.min(policy.overall));
         Self { library, endpoint, fetcher, permits: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// The fetcher to use now: one for strangers if the hub has users. Called with a permit, since users may be added while
-    /// a request waits for one.
+    /// Returns the fetcher to use now: one for strangers if the hub has users. It must be called with a permit,
+    /// since users may be added while a request waits for one.
     async fn fetcher(&self) -> Result<Fetcher, FindError> {
         let has_strangers = !self.endpoint.store().users().await?.is_empty();
         Ok(if has_strangers { self.fetcher.for_stranger() } else { self.fetcher.clone() })
     }
 
-    /// The feed at an address, if it was polled with success lately.
+    /// Returns the feed at an address, if it was polled successfully within the last day.
     async fn known(&self, address: &FeedAddress) -> Result<Option<FoundFeed>, FindError> {
         let since = self.now().before(FRESH);
         let kept = self.library.feed_at(address).await?.filter(|kept| {
@@ -143,7 +143,7 @@ impl WebFinder {
         Ok(kept.map(|kept| FoundFeed { address: kept.address, title: kept.head.title }))
     }
 
-    /// Fetches an address that somebody gave, or one that a page at the given address names.
+    /// Fetches the address that a user gave, or one that a page at that address names.
     async fn fetch(
         &self,
         fetcher: &Fetcher,
@@ -223,8 +223,9 @@ impl WebFinder {
     }
 }
 
-/// The feed of a page, with the address to subscribe to. Where private addresses may be reached, the author of a page
-/// does not decide which: a feed of another server is subscribed to at the address of the page, which a person gave.
+/// Feed of a page, with the address to subscribe to. If private addresses are reachable, the author of a page
+/// must not choose one. A feed on another server is then subscribed to at the address of the page, which the user
+/// gave.
 fn settled(fetcher: &Fetcher, page: &FeedAddress, feed: NamedFeed) -> FoundFeed {
     let NamedFeed { address, title, .. } = feed;
     let is_elsewhere = host_of(page.as_str()) != host_of(address.as_str());

@@ -1,4 +1,4 @@
-//! The small picture of a feed's site, asked for when the feed says something new, and at most once a month.
+//! Fetches the icon of a feed's site when the feed has changed, at most once a month.
 
 use feedsync_client::fetch::{Fetched, Fetcher, Request, address};
 use feedsync_library::{FeedHead, Icon, Library, LibraryError, MOST_ICON, Origin};
@@ -7,13 +7,14 @@ use feedsync_reader::FeedAddress;
 
 const MONTH: u64 = 30 * 24 * 60 * 60 * 1_000;
 
-/// The site of a feed: where it says that its pages are, else where it is.
+/// Site of a feed: that of its declared web page, or else of its own address.
 pub(crate) fn site(feed: &FeedAddress, head: &FeedHead) -> Origin {
     let said = head.site.as_deref().and_then(|site| site.parse().ok());
     said.unwrap_or_else(|| Origin::from(feed))
 }
 
-/// Asks a site for its picture, unless that was done within a month. Where it has none, that of the feed will do.
+/// Fetches the icon of a site, unless that was done within a month. The icon of the feed is used if the site has
+/// none.
 pub(super) async fn look(
     fetcher: &Fetcher,
     library: &dyn Library,
@@ -23,11 +24,11 @@ pub(super) async fn look(
 ) -> Result<(), LibraryError> {
     let origin = site(feed, head);
     let known = library.icon(&origin).await?;
-    // A clock that was ahead may have written a moment in the future.
+    // A time in the future was written while the clock was ahead.
     if known.is_some_and(|known| known.checked <= now && now < known.checked.after(MONTH)) {
         return Ok(());
     }
-    // Which site it is, and where its picture, the feed says: that is learnt from where the feed is.
+    // The feed names the site and the icon, so permissions depend on the address of the feed.
     let Ok(given) = address(feed.as_str()) else { return Ok(()) };
     let fetcher = fetcher.given(given);
     let own = format!("{origin}/favicon.ico");
@@ -41,7 +42,7 @@ pub(super) async fn look(
     library.set_icon(&origin, icon, now).await
 }
 
-/// A picture at an address, if there is one.
+/// Fetches an icon, if there is one at the address.
 async fn picture(fetcher: &Fetcher, text: &str) -> Option<Icon> {
     let request = Request::read(address(text).ok()?).accept("image/*").within(MOST_ICON as u64);
     let Ok(Fetched::Answer(answer)) = fetcher.fetch(request).await else { return None };
@@ -50,7 +51,8 @@ async fn picture(fetcher: &Fetcher, text: &str) -> Option<Icon> {
     Some(Icon { media_type, bytes })
 }
 
-/// What kind of picture this is, whatever its server calls it. Those that may hold scripts are none.
+/// Detects the type of an image from its bytes, independent of the declared type. Types that may contain scripts
+/// are rejected.
 fn media_type(bytes: &[u8]) -> Option<&'static str> {
     Some(match bytes {
         [0x89, b'P', b'N', b'G', ..] => "image/png",

@@ -1,10 +1,9 @@
-//! How long a feed is left alone.
+//! Polling intervals.
 //!
-//! A feed is asked about four times as often as it says something new, within a quarter of an hour and a day, and
-//! never more often than its publisher wishes: `ttl`, `updatePeriod` and `max-age` are kept, hours and days
-//! that it skips are slept through, and so is what `Retry-After` says. One that did not change is left alone a little
-//! longer each time. After failures the pauses double, up to a day. One that is gone (410) is not asked again
-//! unless a person wants it.
+//! A feed is polled about four times as often as it publishes, with an interval between a quarter of an hour and
+//! a day. The intervals that its publisher requests are respected: `ttl`, `updatePeriod`, `max-age`, skipped
+//! hours and days, and `Retry-After`. The interval grows slightly after each poll without changes. It doubles
+//! after failures, up to a day. A feed that is gone (410) is not polled again unless a user requests it.
 
 use std::time::Duration;
 
@@ -12,50 +11,50 @@ use feedsync_formats::Wishes;
 use feedsync_library::PollState;
 use feedsync_log::Millis;
 
-/// No feed is asked more often than that.
+/// Minimum polling interval.
 pub const SHORTEST: Duration = Duration::from_secs(15 * 60);
 
-/// Nor less often, but by its own wish.
+/// Maximum polling interval, unless the publisher requests a longer one.
 pub const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 
-/// The longest wish that is believed.
+/// Maximum interval that a publisher may request.
 const LONGEST_WISH: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// Where a feed tells no dates.
+/// Interval for a feed without dates.
 const USUAL: Duration = Duration::from_secs(3_600);
 
-/// So many of its last articles tell how often it says something.
+/// Number of recent articles from which the publication rate is computed.
 const RECENT: usize = 20;
 
-/// After so many failures in a row it is believed no longer that the feed moved.
+/// Number of consecutive failures after which a permanent redirect is discarded.
 pub(super) const DOUBTED: u32 = 3;
 
-/// What came of asking a feed.
+/// Outcome of a poll, as far as it affects the interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard<'a> {
-    /// It says what it said.
+    /// The feed is unchanged.
     Unchanged,
-    /// It says something else. Dates of its articles, in whatever order.
+    /// The feed has changed. The value has the dates of its articles, in any order.
     Changed(&'a [Millis]),
-    /// It is gone for good (410).
+    /// The feed is permanently gone (410).
     Gone,
-    /// It could not be had.
+    /// The feed could not be fetched or parsed.
     Failed,
 }
 
-/// What a publisher wants.
+/// Requests of the publisher.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// What the feed said of itself last.
+    /// Intervals that the last document requested.
     pub(super) wishes: Wishes,
-    /// How long what was sent is fresh, as its server says.
+    /// Freshness lifetime that the server declared.
     pub(super) fresh: Duration,
-    /// How long its server wants to be left alone.
+    /// Pause that the server requested.
     pub(super) retry_after: Duration,
 }
 
-/// When to ask again. `chance` is any number, other for each feed: those that were asked at once are not asked at
-/// once again.
+/// Computes the next poll. `chance` is a random number that spreads the polls of feeds that were polled at the
+/// same time.
 pub(super) fn paced(
     state: PollState,
     heard: Heard<'_>,
@@ -63,7 +62,7 @@ pub(super) fn paced(
     now: Millis,
     chance: u64,
 ) -> PollState {
-    // A feed that is gone from where it was led may still be where it was.
+    // A feed that is gone at the target of its redirect may still exist at its own address.
     let is_led = state.led_to.is_some();
     let heard = if is_led && heard == Heard::Gone { Heard::Failed } else { heard };
     let every = match heard {
@@ -77,7 +76,7 @@ pub(super) fn paced(
         _ => every.max(wanted.wishes.every.unwrap_or_default()).max(wanted.fresh),
     };
     let every = every.max(wanted.retry_after).min(LONGEST_WISH);
-    // Up to an eighth more.
+    // Adds up to an eighth.
     let more = every.mul_f64((chance % 1_000) as f64 / 8_000.0);
     let due = now.after(millis(every + more));
     let failures = match heard {
@@ -85,17 +84,17 @@ pub(super) fn paced(
         _ => 0,
     };
     let state = match is_led && failures >= DOUBTED {
-        // What is known of the document there says nothing of the one here.
+        // Validators of the document at the target do not apply to the one at the original address.
         true => PollState { led_to: None, etag: None, last_modified: None, digest: None, ..state },
         false => state,
     };
     match heard {
         Heard::Gone => PollState { every, due: Millis::MAX, failures, gone: true, ..state },
-        // How often it says something is not known from failures.
+        // Failures give no information about the publication rate.
         Heard::Failed => PollState { due, failures, gone: false, ..state },
         _ => {
             let due = awake(due, wanted.wishes);
-            // A document that did not change has the faults that it had.
+            // An unchanged document has the same faults.
             let is_same = heard == Heard::Unchanged && state.failures == 0;
             let fault = state.fault.filter(|_| is_same);
             PollState { every, due, failures, gone: false, fault, ..state }
@@ -103,7 +102,7 @@ pub(super) fn paced(
     }
 }
 
-/// A quarter of the time between two articles.
+/// A quarter of the mean time between articles.
 fn usual(dates: &[Millis], now: Millis) -> Duration {
     let mut dates: Vec<u64> =
         dates.iter().map(|date| date.get()).filter(|at| *at <= now.get()).collect();
@@ -118,12 +117,12 @@ fn usual(dates: &[Millis], now: Millis) -> Duration {
     }
 }
 
-/// The first full hour after the ones that a feed skips, or that moment.
+/// The given time, or the first full hour after the skipped ones.
 fn awake(due: Millis, wishes: Wishes) -> Millis {
     const HOUR: u64 = 3_600_000;
     let is_idle = |at: u64| {
         let hours = at / HOUR;
-        // The first of January 1970 was a Thursday.
+        // 1 January 1970 was a Thursday.
         wishes.is_idle((hours / 24 + 3) as u32 % 7, (hours % 24) as u32)
     };
     let first = due.get();
@@ -141,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Sunday, the 22nd of November 2026, at 12 o'clock.
+    /// Sunday, 22 November 2026, 12:00.
     const NOW: Millis = Millis::new(1_795_348_800_000);
     const MINUTE: u64 = 60_000;
     const HOUR: u64 = 60 * MINUTE;
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_is_asked_as_often_as_it_says_something_and_left_alone_as_it_wishes() {
+    fn interval_follows_the_publication_rate_and_the_requested_pauses() {
         let ago = |hours: u64| NOW.before(hours * HOUR);
         let changed = |dates: &[Millis], wanted| due(every(0), Heard::Changed(dates), wanted);
         let none = Wanted::default();
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn hours_and_days_that_a_feed_skips_are_slept_through() {
+    fn skipped_hours_and_days_are_respected() {
         let skips = |idle_hours, idle_days| {
             due(every(0), Heard::Unchanged, wishing(Wishes { idle_hours, idle_days, every: None }))
         };
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_where_a_feed_was_led_goes_with_it() {
+    fn validators_are_discarded_with_the_redirect() {
         let led = PollState {
             led_to: Some("http://b/".parse().unwrap()),
             etag: Some("\"b\"".to_owned()),
@@ -197,7 +196,7 @@ mod tests {
             digest: Some([1; 32]),
             ..every(60)
         };
-        // Also where it is gone from there.
+        // The same holds if the target is gone.
         for heard in [Heard::Failed, Heard::Gone] {
             let mut state = led.clone();
             for _ in 1..DOUBTED {
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_after_failures_grow_and_what_is_gone_is_left_alone() {
+    fn intervals_grow_after_failures_and_gone_feeds_are_not_polled() {
         let mut state = PollState { led_to: Some("http://b/".parse().unwrap()), ..every(60) };
         let mut pauses = Vec::new();
         for failures in 1..=9 {
@@ -234,14 +233,14 @@ mod tests {
         assert_eq!(state.failures, 0);
         let gone = paced(state, Heard::Gone, Wanted::default(), NOW, 0);
         assert!(gone.gone && gone.due == Millis::MAX);
-        // Whoever has it asked again takes it for one that may come back.
+        // A feed that a user requests again is assumed to be able to return.
         assert!(!paced(gone, Heard::Failed, Wanted::default(), NOW, 0).gone);
     }
 
     proptest! {
-        /// Nobody is asked more often than a quarter of an hour allows, whatever they say.
+        /// For all inputs, the interval is at least a quarter of an hour.
         #[test]
-        fn nobody_is_asked_too_often(
+        fn intervals_are_never_below_the_minimum(
             dates in prop::collection::vec(0_u64..3_000_000_000_000, 0..9),
             minutes in 0_u64..100_000, failures in 0_u32..99, idle_hours: u32, idle_days: u8, chance: u64,
             kind in 0..3_usize,

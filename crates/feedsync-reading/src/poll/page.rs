@@ -1,8 +1,8 @@
-//! The feed of a web page: people subscribe to the address that they see.
+//! Feeds of a web page, because users subscribe to the address that they see.
 //!
-//! A page names its feeds by `<link rel="alternate">` with the media type of a feed. Feeds of articles come before feeds
-//! of comments, media types of feeds before XML of any kind, and otherwise the order of the page counts: sites name the
-//! feed of all that they publish before those of sections.
+//! A page names its feeds by `<link rel="alternate">` with the media type of a feed. Feeds of articles precede
+//! feeds of comments, and media types of feeds precede generic XML. Otherwise the order of the page counts, since
+//! sites name their main feed before those of sections.
 
 use std::cell::RefCell;
 
@@ -16,11 +16,11 @@ use html5ever::tokenizer::{
 
 use super::find::{FeedKind, NamedFeed};
 
-/// Bytes of a page that are looked at: feeds are named at its beginning, and each attribute of an element is compared
-/// with those before it.
+/// Maximum number of bytes of a page that are parsed. Feeds are named at the start, and the tokenizer compares
+/// each attribute of an element with the previous ones.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Bytes that are looked at, at once.
+/// Number of bytes that are passed to the tokenizer at once.
 const PIECE: usize = 16 << 10;
 
 const FEEDS: [&str; 4] =
@@ -29,36 +29,36 @@ const FEEDS: [&str; 4] =
 /// Media types of XML that may be a feed.
 const XML: [&str; 2] = ["application/xml", "text/xml"];
 
-/// Number of feeds of a page that are tried.
+/// Maximum number of feeds of a page that are tried.
 const MAX_FEEDS: usize = 5;
 
-/// Characters of the title of a feed that a page names.
+/// Maximum length of the title of a named feed, in characters.
 const MAX_TITLE: usize = 200;
 
-/// Number of links of a page that are looked at.
+/// Maximum number of links of a page that are examined.
 const MAX_LINKS: usize = 64;
 
-/// Beginnings of words for comments, in titles and paths of feeds.
+/// Word stems for comments, in titles and paths of feeds.
 const COMMENTS: [&str; 6] =
     ["comment", "kommentar", "comentari", "comentári", "commenti", "reacties"];
 
 /// A document that is a web page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WebPage {
-    /// Feeds that it names, the best first.
+    /// Feeds that the page names, the best first.
     pub(super) feeds: Vec<NamedFeed>,
 }
 
 impl WebPage {
-    /// Looks at a document that is no feed, and is at this address; `None` if it is no page, either.
+    /// Parses a document at an address; returns `None` if it is not a web page.
     pub(super) fn read(document: &[u8], at: &Url) -> Option<Self> {
         let document = &document[..document.len().min(MOST_BYTES)];
         let tokenizer = Tokenizer::new(Seen::at(at), TokenizerOpts::default());
         let input = BufferQueue::default();
         for piece in document.chunks(PIECE) {
-            // Addresses are of ASCII in every encoding of pages but UTF-16, which hardly any has.
+            // Addresses are in ASCII in all encodings of pages except UTF-16, which is hardly used.
             input.push_back(StrTendril::from(&*String::from_utf8_lossy(piece)));
-            // It stops after what a program may have to act on; nothing here has to.
+            // The tokenizer stops at points where a browser might act, such as scripts; here it just continues.
             while !input.is_empty() {
                 let _ = tokenizer.feed(&input);
             }
@@ -77,7 +77,7 @@ impl WebPage {
     }
 }
 
-/// What was seen of a page.
+/// Token sink that collects the links of a page.
 struct Seen<'a> {
     at: &'a Url,
     found: RefCell<Found>,
@@ -86,7 +86,7 @@ struct Seen<'a> {
 #[derive(Default)]
 struct Found {
     is_page: bool,
-    /// From where relative addresses count, if the page says so.
+    /// Base of relative addresses, if the page declares one.
     base: Option<Url>,
     /// Feeds with their ranks, in the order of the page.
     links: Vec<(u8, NamedFeed)>,
@@ -108,7 +108,7 @@ impl<'a> Seen<'a> {
                 let Some(rank) = rank(tag) else { return };
                 let to = attribute(tag, "href").unwrap_or_default();
                 let url = found.base.as_ref().unwrap_or(self.at).join(to.trim());
-                // As of redirects: nothing that was asked for in secret is asked for in the open.
+                // As with redirects, a secure address must not lead to an insecure one.
                 let is_other = |url: &Url| {
                     url.as_str() != self.at.as_str()
                         && (self.at.scheme() != "https" || url.scheme() == "https")
@@ -136,7 +136,7 @@ fn kind(tag: &Tag) -> FeedKind {
     }
 }
 
-/// Rank of the feed that a link names, the best lowest; `None` if it names none.
+/// Rank of the feed that a link names; the best is lowest. Returns `None` if the link names no feed.
 fn rank(tag: &Tag) -> Option<u8> {
     let relations = attribute(tag, "rel").unwrap_or_default();
     let media_type = attribute(tag, "type").unwrap_or_default();
@@ -176,7 +176,7 @@ impl TokenSink for Seen<'_> {
             return TokenSinkResult::Continue;
         }
         self.see(&tag);
-        // What looks like elements in there is none.
+        // Text inside of these elements is not parsed as markup.
         match &*tag.name {
             "script" => TokenSinkResult::RawData(RawKind::ScriptData),
             "style" | "iframe" | "noembed" | "noframes" | "xmp" => {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_link_is_none() {
+    fn text_that_resembles_a_link_is_ignored() {
         let link = "<link rel=alternate type='application/rss+xml' href=/feed>";
         for page in [
             "<html><link rel=stylesheet type='application/rss+xml' href=/feed>".to_owned(),
@@ -316,9 +316,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-        /// Wherever a page is cut into pieces, and whatever else is in it, it is read to its end.
+        /// Every page is read to its end, for all contents and positions of the cuts between pieces.
         #[test]
-        fn whatever_a_page_says_it_is_read(
+        fn pages_with_arbitrary_contents_are_read(
             before in "(\\PC|<|>|<!--|--|]]>|<title|</script|<plaintext>|&#|\0|\r){0,200}",
             length in PIECE - 200..PIECE + 200,
         ) {

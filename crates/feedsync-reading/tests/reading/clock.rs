@@ -1,4 +1,4 @@
-//! Feeds are polled on time after the clock was ahead for a while and is back.
+//! Tests that feeds are polled on time after the clock was temporarily ahead.
 
 use feedsync_library::PollState;
 
@@ -52,7 +52,7 @@ async fn a_claim_that_was_made_in_the_future_does_not_count() {
     assert_eq!(claimed.len(), 1);
     scene.turn_back(10 * YEAR);
     assert_eq!(scene.poll().await, 1);
-    // A claim of now is kept.
+    // A current claim is respected.
     scene.wait(48 * HOUR);
     assert_eq!(scene.schedule.claim(9).await.unwrap().len(), 1);
     assert_eq!(scene.poll().await, 0);
@@ -87,7 +87,7 @@ async fn a_host_held_in_the_future_is_asked() {
     assert_eq!(states(&scene).await[0].failures, 0);
 }
 
-/// A feed of a host that is held until later today is not asked again and again.
+/// A feed of a host on hold until later today is not polled repeatedly.
 #[tokio::test]
 async fn a_feed_of_a_held_host_rests_after_the_clock_was_ahead() {
     let scene = scene_after(10 * YEAR, &["/feed"]).await;

@@ -1,4 +1,4 @@
-//! Feeds of addresses that somebody wants to subscribe to.
+//! Tests of finding feeds at addresses.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ async fn finder_returns_a_feed_or_the_feeds_that_a_page_names() {
             named(at("/feed"), None, FeedKind::Rss),
         ]
     );
-    // One that cannot be read is passed over.
+    // A named feed that is not readable is skipped.
     let first = finder.first(&at("/page")).await.unwrap();
     assert_eq!(first, found(at("/atom"), "Posts"));
 

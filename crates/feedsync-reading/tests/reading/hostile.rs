@@ -1,5 +1,5 @@
-//! Feeds that mean no good: each is asked at some cost that is bounded, is told of by its reason, and keeps nobody from
-//! reading the others.
+//! Tests of hostile feeds: the cost of each poll is bounded, the reason of a failure is reported, and other feeds
+//! are not affected.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::scene::{BEGIN, Scene};
 
 const AT: u64 = BEGIN / 1_000 - 86_400;
 
-/// A server of such feeds; its base.
+/// Starts a server of hostile feeds; returns its base address.
 async fn attacker() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -48,7 +48,7 @@ fn moved(to: &'static str) -> Response {
     (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, to)]).into_response()
 }
 
-/// Small on its way: 32 MiB of spaces.
+/// 32 MiB of spaces, compressed to little data.
 fn bomb() -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     for _ in 0..32 {
@@ -61,7 +61,7 @@ fn spaces() -> Result<Vec<u8>, std::io::Error> {
     Ok(vec![b' '; 1 << 16])
 }
 
-/// A byte now and then, so that it is never silent for long.
+/// Sends a byte now and then, so that the server is never silent for long.
 fn drops() -> impl futures_util::Stream<Item = Result<Vec<u8>, std::io::Error>> {
     stream::unfold((), |()| async {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -69,12 +69,12 @@ fn drops() -> impl futures_util::Stream<Item = Result<Vec<u8>, std::io::Error>> 
     })
 }
 
-/// Each of these leads to another one.
+/// Redirects to another address each time.
 async fn on(Path(number): Path<u64>) -> Redirect {
     Redirect::permanent(&format!("/on/{}", number + 1))
 }
 
-/// Ten entities, each ten times the one before it.
+/// Ten entities, each of which expands to ten times the previous one.
 fn laughs() -> String {
     let entity = |number: u32| {
         format!("<!ENTITY e{} \"{}\">", number + 1, format!("&e{number};").repeat(10))
@@ -93,7 +93,7 @@ fn many(count: usize) -> String {
     format!("<rss version=\"2.0\"><channel><title>Many</title>{items}</channel></rss>")
 }
 
-/// One article with eight megabytes of everything.
+/// One article with parts of megabytes.
 fn long() -> String {
     let text = "word ".repeat(400_000);
     format!(
@@ -103,8 +103,7 @@ fn long() -> String {
     )
 }
 
-/// A scene with little patience, in which somebody subscribes to feeds and all of them are asked; what is known of
-/// them, by their paths.
+/// Subscribes to feeds with short timeouts and polls all of them; returns the feeds in the order of the paths.
 async fn asked(paths: &[&str]) -> Vec<KeptFeed> {
     let policy = Policy {
         idle: Duration::from_millis(500),
@@ -133,7 +132,7 @@ async fn asked(paths: &[&str]) -> Vec<KeptFeed> {
 }
 
 #[tokio::test]
-async fn what_costs_too_much_is_told_of_and_nothing_of_it_is_kept() {
+async fn oversized_feeds_are_reported_and_not_stored() {
     let reasons = [
         ("/packed", "bytes"),
         ("/endless", "bytes"),
@@ -157,14 +156,14 @@ async fn what_costs_too_much_is_told_of_and_nothing_of_it_is_kept() {
 }
 
 #[tokio::test]
-async fn what_is_much_is_cut() {
+async fn long_contents_are_truncated() {
     let feeds = asked(&["/many", "/long", "/laughs"]).await;
     let [many, long, laughs] = &*feeds else { panic!("three feeds") };
     assert_eq!((many.articles, many.state.failures), (MOST_ARTICLES as u64, 0));
     assert!(many.state.fault.as_ref().unwrap().contains(" left out: "), "{:?}", many.state.fault);
     assert_eq!((long.articles, &long.state.fault), (1, &None));
     assert!(long.head.title.as_ref().unwrap().len() < 1 << 20);
-    // What a document declares itself is not put in.
+    // Entities that a document declares are not expanded.
     assert_eq!((laughs.articles, &laughs.state.fault), (1, &None));
     assert!(laughs.head.title.as_ref().is_none_or(|title| title.len() < 10));
 }

@@ -1,4 +1,4 @@
-//! Feeds are fetched, and people read them.
+//! Tests of fetching feeds and of reading.
 
 mod clock;
 mod finding;

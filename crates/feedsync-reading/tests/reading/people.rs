@@ -1,4 +1,4 @@
-//! What somebody does is in their log, and what others append there is seen.
+//! Tests that changes are recorded in the log, and that entries of other devices are visible.
 
 use feedsync_client::{StoredLog, synchronise_reader};
 use feedsync_log::{Device, Millis};
@@ -9,7 +9,7 @@ use crate::scene::{BEGIN, Scene, unread};
 
 const AT: u64 = BEGIN / 1_000 - 86_400;
 
-/// What the log says, to another device.
+/// State of the log, as another device reads it.
 async fn told(scene: &Scene) -> ReaderState {
     let name = feedsync_endpoint::reading_collection(None);
     let log = StoredLog::new(scene.endpoint.store().clone(), name, 1 << 30);
@@ -39,7 +39,7 @@ async fn marks_are_records_and_all_of_a_feed_is_one() {
     assert_eq!(person.mark_all(&feeds, None).await.unwrap(), 1);
     assert!(length(&scene).await - before < 300, "one record");
     assert_eq!(unread(&person.shelf().await.unwrap()), [0]);
-    // What comes later is unread, and what a moment bounds is read up to there.
+    // Later articles are unread, and a mark up to a date ends there.
     let later: Vec<_> = [("x", AT + 1_000), ("y", AT + 2_000)].into();
     scene.web.feed("/feed", &later);
     scene.wait(48 * 3_600_000);
@@ -52,7 +52,7 @@ async fn marks_are_records_and_all_of_a_feed_is_one() {
 }
 
 #[tokio::test]
-async fn what_another_device_appends_is_seen_at_once_and_the_other_way_round() {
+async fn changes_are_visible_to_other_devices_at_once() {
     let scene = Scene::new().await;
     let (one, other) = (scene.somebody().await, scene.somebody().await);
     scene.web.feed("/feed", &[("a", AT), ("b", AT + 1)]);
@@ -68,9 +68,9 @@ async fn what_another_device_appends_is_seen_at_once_and_the_other_way_round() {
     assert!(feed.is_read(&"a".parse().unwrap(), at) && feed.is_subscribed());
 }
 
-/// Articles of feeds that somebody does not subscribe to are not theirs to mark.
+/// Articles of feeds that the user is not subscribed to cannot be marked.
 #[tokio::test]
-async fn what_is_not_subscribed_to_is_not_marked() {
+async fn articles_of_other_feeds_cannot_be_marked() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
     scene.web.feed("/feed", &[("a", AT)]);
@@ -86,10 +86,10 @@ async fn what_is_not_subscribed_to_is_not_marked() {
     assert!(person.shelf().await.unwrap().feeds().is_empty());
 }
 
-/// Everything goes from one hub to another, and is in the log there. The newest of each mark counts, and the same
-/// again is no news.
+/// A complete state is transferred from one hub to another and recorded in its log. Where marks differ, the newer
+/// one is kept, and a repetition changes nothing.
 #[tokio::test]
-async fn everything_is_taken_in_and_recorded() {
+async fn merged_state_is_recorded_in_the_log() {
     let (here, there) = (Scene::new().await, Scene::new().await);
     let (one, other) = (here.somebody().await, there.somebody().await);
     here.web.feed("/feed", &[("a", AT), ("b", AT + 1)]);
@@ -135,9 +135,9 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
-    /// Two hubs over one log show the same, and both what the model says, article by article.
+    /// Two hubs over one log show the same articles, and both equal the model.
     #[test]
-    fn a_shelf_shows_what_the_model_says(deeds in deeds()) {
+    fn shelves_equal_the_model(deeds in deeds()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(run(deeds));
     }
@@ -169,7 +169,7 @@ async fn run(deeds: Vec<Deed>) {
             Deed::Publish(more) => {
                 published += u64::from(more);
                 let names: Vec<_> = (0..published).map(|number| format!("n{number}")).collect();
-                // Dates go up and down.
+                // The dates are not in order.
                 let at = |number: u64| AT + (number * 7) % 20;
                 let items: Vec<_> =
                     names.iter().zip(0..).map(|(name, n)| (&**name, at(n))).collect();

@@ -1,4 +1,4 @@
-//! Feeds are asked politely, and what they say is kept.
+//! Tests of polling feeds and of storing their articles.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ async fn only(scene: &Scene) -> KeptFeed {
 }
 
 #[tokio::test]
-async fn a_feed_is_asked_when_it_is_due_and_read_when_it_changed() {
+async fn feeds_are_polled_when_due_and_parsed_when_changed() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
     let tagged = |tag: &str, items: &[(&str, u64)]| Page {
@@ -54,7 +54,7 @@ async fn a_feed_is_asked_when_it_is_due_and_read_when_it_changed() {
 }
 
 #[tokio::test]
-async fn where_a_feed_moved_for_good_is_remembered_and_doubted_when_nobody_is_there() {
+async fn permanent_redirects_are_stored_and_discarded_after_failures() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
     let moved =
@@ -79,7 +79,7 @@ async fn where_a_feed_moved_for_good_is_remembered_and_doubted_when_nobody_is_th
     assert_eq!(feed.articles, 1, "what was told stays");
 }
 
-/// Whoever subscribes to the address of a site reads its feed.
+/// A subscription to the address of a site reads its feed.
 #[tokio::test]
 async fn the_feed_that_a_web_page_names_is_asked_in_its_place() {
     let scene = Scene::new().await;
@@ -101,7 +101,7 @@ async fn the_feed_that_a_web_page_names_is_asked_in_its_place() {
         asked.filter(|path| path != "/favicon.ico").collect()
     };
     assert_eq!(asked(), ["/", "/feed"]);
-    // From then on the page is not asked, until the feed is gone from where it was.
+    // Afterwards the page is not fetched until the feed disappears from its address.
     scene.web.put("/feed", Page { status: 404, ..Page::default() });
     scene.web.put("/", page("/new"));
     scene.web.feed("/new", &[("a", AT), ("b", AT + 1)]);
@@ -116,7 +116,7 @@ async fn the_feed_that_a_web_page_names_is_asked_in_its_place() {
     assert_eq!(only(&scene).await.articles, 2);
 }
 
-/// A page in the place of a feed, such as that of a host that is being repaired, does not lead to another feed at once.
+/// A page in place of a feed, for example during maintenance of a host, does not lead to another feed at once.
 #[tokio::test]
 async fn a_feed_in_whose_place_a_page_is_shown_is_doubted_first() {
     let scene = Scene::new().await;
@@ -139,7 +139,7 @@ async fn a_feed_in_whose_place_a_page_is_shown_is_doubted_first() {
     assert_eq!(only(&scene).await.articles, 3);
 }
 
-/// The first readable feed of those that a page names is read; until there is one, the page is fetched again.
+/// The first readable feed that a page names is used; until there is one, the page is fetched again.
 #[tokio::test]
 async fn feeds_that_a_web_page_names_are_tried_until_one_is_readable() {
     let scene = Scene::new().await;
@@ -167,8 +167,8 @@ async fn feeds_that_a_web_page_names_are_tried_until_one_is_readable() {
     assert_eq!((feed.articles, feed.state.fault), (1, None));
 }
 
-/// A server that asks to be left alone is left alone with all its feeds: those that are due, those that a person wants
-/// refreshed, and those that are new; also by another process.
+/// A pause that a server requests applies to all its feeds: due ones, those that a user wants refreshed, and new
+/// ones. It also applies to other processes.
 #[tokio::test]
 async fn retry_after_holds_for_the_whole_host() {
     for (status, retry_after, hours) in [
@@ -210,7 +210,7 @@ async fn retry_after_holds_for_the_whole_host() {
     }
 }
 
-/// A refusal without `Retry-After`, or another one, concerns its feed alone.
+/// An error without `Retry-After`, or with another status, concerns its feed alone.
 #[tokio::test]
 async fn other_refusals_do_not_hold_a_host() {
     for (status, headers) in [
@@ -232,7 +232,7 @@ async fn other_refusals_do_not_hold_a_host() {
     }
 }
 
-/// A page that names a page names no feed, and is not followed any further.
+/// A page that names another page as its feed is treated as a page without a feed.
 #[tokio::test]
 async fn a_web_page_without_a_feed_is_said_to_be_one() {
     let scene = Scene::new().await;
@@ -260,7 +260,7 @@ async fn a_web_page_without_a_feed_is_said_to_be_one() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_asked_no_more_and_what_cannot_be_read_says_why() {
+async fn gone_feeds_are_not_polled_and_unreadable_ones_report_the_reason() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
     scene.web.put("/gone", Page { status: 410, ..Page::default() });
@@ -269,7 +269,7 @@ async fn what_is_gone_is_asked_no_more_and_what_cannot_be_read_says_why() {
     assert!(only(&scene).await.state.gone);
     scene.wait(4_000 * HOUR);
     assert_eq!(scene.poll().await, 0);
-    // Unless somebody wants it.
+    // A user requests it again.
     let number = only(&scene).await.number;
     scene.schedule.hasten(&[number]).await.unwrap();
     scene
@@ -286,7 +286,7 @@ async fn what_is_gone_is_asked_no_more_and_what_cannot_be_read_says_why() {
     assert_eq!((feed.state.fault, feed.state.failures, feed.articles), (None, 0, 1));
 }
 
-/// An article keeps its number and place whatever becomes of its feed's names and text.
+/// An article keeps its number and place when the identifiers or texts of its feed change.
 #[tokio::test]
 async fn an_article_that_is_edited_stays_the_same() {
     let scene = Scene::new().await;
@@ -307,7 +307,7 @@ async fn an_article_that_is_edited_stays_the_same() {
     assert_eq!(articles[0].changed, Some(scene.now()));
 }
 
-/// However much an article says, it is kept, as far as a newsreader shows it.
+/// An article of any length is stored, as far as newsreaders show it.
 #[tokio::test]
 async fn an_article_that_says_too_much_is_cut_and_kept() {
     let scene = Scene::new().await;
@@ -334,9 +334,9 @@ async fn an_article_that_says_too_much_is_cut_and_kept() {
     assert_eq!(text.content.unwrap().len(), 512 << 10);
 }
 
-/// As soon as there are users, nobody has this machine's own network asked.
+/// Once there are users, the hub does not access private addresses for them.
 #[tokio::test]
-async fn private_addresses_are_not_asked_for_strangers() {
+async fn private_addresses_are_not_reached_for_users() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
     scene.web.feed("/feed", &[("a", AT)]);
@@ -349,7 +349,7 @@ async fn private_addresses_are_not_asked_for_strangers() {
     assert!(scene.web.asked().is_empty());
     assert!(only(&scene).await.state.fault.unwrap().contains("not a public address"));
 
-    // But where whoever runs the hub lets them.
+    // An operator can allow private networks.
     let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
     for (network, articles) in [("127.0.0.2/32", 0), ("127.0.0.1/32", 1)] {
         let fetcher = fetcher.clone().reaching(&[network.parse().unwrap()]).unwrap();
@@ -363,9 +363,9 @@ async fn private_addresses_are_not_asked_for_strangers() {
     }
 }
 
-/// The picture of a site is asked for once, whatever its feeds say; what may hold scripts is none.
+/// The icon of a site is fetched once for all its feeds; types that may contain scripts are rejected.
 #[tokio::test]
-async fn the_picture_of_a_site_is_kept_and_asked_for_once_a_month() {
+async fn icon_of_a_site_is_stored_and_fetched_once_a_month() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
     let picture = |body: &str| Page { status: 200, headers: Vec::new(), body: body.to_owned() };
@@ -445,7 +445,7 @@ async fn an_article_that_says_nothing_is_left_out_and_reported() {
         fault.as_deref(),
         Some("1 article was left out: it has neither title, link nor text")
     );
-    // The fault stays for as long as the document does.
+    // The fault stays as long as the document does.
     scene.wait(48 * HOUR);
     assert_eq!(scene.poll().await, 1);
     let state = only(&scene).await.state;
@@ -456,7 +456,7 @@ async fn an_article_that_says_nothing_is_left_out_and_reported() {
     assert_eq!(only(&scene).await.state.fault, None);
 }
 
-/// A feed with too many entries is cut, and its readers are told.
+/// A feed with too many entries is truncated, and its fault says so.
 #[tokio::test]
 async fn a_feed_that_is_cut_reports_it() {
     let scene = Scene::new().await;

@@ -1,4 +1,4 @@
-//! A hub that keeps articles, and a web server with feeds.
+//! A hub with a library, and a web server with feeds.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,10 +17,10 @@ use feedsync_store::{EndpointName, Environment, MemoryStore, Moment};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
-/// When a test begins: the 22nd of November 2026, at 12 o'clock.
+/// Start of the test clock: 22 November 2026, 12:00.
 pub(crate) const BEGIN: u64 = 1_795_348_800_000;
 
-/// A clock that a test turns.
+/// A clock that the test sets.
 pub(crate) struct Clock {
     millis: AtomicU64,
     random: AtomicU64,
@@ -52,7 +52,7 @@ impl Scene {
         Self::with(Policy::new(Private::Allowed)).await
     }
 
-    /// One that fetches within these bounds.
+    /// Creates a scene with a fetch policy.
     pub(crate) async fn with(policy: Policy) -> Self {
         let directory = TempDir::new().unwrap();
         let clock = Arc::new(Clock { millis: AtomicU64::new(BEGIN), random: AtomicU64::new(1) });
@@ -68,13 +68,13 @@ impl Scene {
         Self { clock, endpoint, library, schedule, web, fetcher, _directory: directory }
     }
 
-    /// Finds feeds under the policy of the scene.
+    /// Creates a finder with the policy of the scene.
     pub(crate) fn finder(&self) -> WebFinder {
         let (library, endpoint) = (Arc::clone(&self.library), self.endpoint.clone());
         WebFinder::new(library, endpoint, self.fetcher.clone())
     }
 
-    /// Somebody's reading, in a process of its own: another hub on the same store.
+    /// Reading of a user in a separate process, that is, another hub on the same store.
     pub(crate) async fn somebody(&self) -> Arc<Person> {
         let library = Arc::clone(&self.library);
         let readers = Readers::new(library, Arc::new(Notify::new()), 1 << 30);
@@ -96,7 +96,7 @@ impl Scene {
         Millis::new(self.clock.now().micros() / 1_000)
     }
 
-    /// Asks all that is due; how many feeds those were.
+    /// Polls everything that is due; returns the number of feeds.
     pub(crate) async fn poll(&self) -> usize {
         let due = self.schedule.claim(1_000).await.unwrap();
         let count = due.len();
@@ -120,7 +120,7 @@ impl Scene {
     }
 }
 
-/// What a web server answers at one path.
+/// Response of the web server at one path.
 #[derive(Clone, Default)]
 pub(crate) struct Page {
     pub(crate) status: u16,
@@ -128,7 +128,7 @@ pub(crate) struct Page {
     pub(crate) body: String,
 }
 
-/// A web server whose pages a test changes.
+/// A web server with configurable responses.
 pub(crate) struct Web {
     base: String,
     pages: Arc<Mutex<BTreeMap<String, Page>>>,
@@ -160,12 +160,12 @@ impl Web {
         self.pages.lock().unwrap().insert(path.to_owned(), page);
     }
 
-    /// A feed with items, each a name and seconds since 1970.
+    /// Sets a feed with items, each given by its name and its date in seconds since 1970.
     pub(crate) fn feed(&self, path: &str, items: &[(&str, u64)]) {
         self.put(path, Page { status: 200, headers: Vec::new(), body: rss(items) });
     }
 
-    /// What was asked since the last time: paths and heads.
+    /// Requests since the last call: paths and headers.
     pub(crate) fn asked(&self) -> Vec<(String, HeaderMap)> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
@@ -185,7 +185,7 @@ pub(crate) fn rss(items: &[(&str, u64)]) -> String {
 }
 
 impl Page {
-    /// As a server that knows entity tags answers.
+    /// Response of a server that supports entity tags.
     fn answer(self, headers: &HeaderMap) -> Response {
         let tag = self.headers.iter().find(|(name, _)| *name == "etag").map(|(_, tag)| tag.clone());
         let known = headers.get("if-none-match").and_then(|value| value.to_str().ok());
@@ -203,7 +203,7 @@ fn answer(status: u16, body: String) -> Response {
     (StatusCode::from_u16(status).unwrap(), body).into_response()
 }
 
-/// What is unread on a shelf, feed by feed.
+/// Numbers of unread articles of the feeds of a shelf.
 pub(crate) fn unread(shelf: &Shelf) -> Vec<u64> {
     shelf.feeds().iter().map(|feed| feed.unread).collect()
 }

@@ -1,4 +1,4 @@
-//! What newsreaders ask for, as lists.
+//! Tests of the lists that newsreaders request.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::scene::{BEGIN, Scene};
 
 const AT: u64 = BEGIN / 1_000 - 86_400;
 
-/// Two feeds, one of them in a folder; articles 1 to 6, the odd ones in the first feed.
+/// Two feeds, one of them in a folder, with the articles 1 to 6; the odd ones are in the first feed.
 async fn scene() -> (Scene, Arc<Person>) {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
@@ -36,7 +36,7 @@ async fn listed(scene: &Scene, shelf: &Arc<Shelf>, asked: &Selection) -> Selecte
     select(library, shelf, &folders, asked, now).await.unwrap()
 }
 
-/// The names of what is listed, by their dates.
+/// Names of the listed articles, derived from their dates.
 fn names(selected: &Selected) -> String {
     let name = |listed: &Listed| {
         let place = listed.shown.get() / 1_000 - AT - 1;
@@ -121,7 +121,7 @@ async fn moments_numbers_words_and_orders_bound_and_arrange() {
     scene.poll().await;
     let shelf = person.shelf().await.unwrap();
     let asked = || Selection::newest(Stream::All, 99);
-    // It came last and stands first in time.
+    // The article arrived last, but has the earliest sort date.
     let mut came = asked();
     came.received.from = Some(before);
     assert_eq!(listed(&scene, &shelf, &came).await.listed.len(), 1);
@@ -147,9 +147,9 @@ async fn moments_numbers_words_and_orders_bound_and_arrange() {
     assert_eq!(names(&listed(&scene, &shelf, &by_title).await), "abc");
 }
 
-/// What came since is told to who asks for what changed, also where it stands before that.
+/// Articles that arrived since a time count as changed, independent of their sort date.
 #[tokio::test]
-async fn what_came_since_has_changed_wherever_it_stands() {
+async fn late_articles_count_as_changed() {
     let (scene, person) = scene().await;
     let since = scene.now();
     scene.wait(48 * 3_600_000);

@@ -1,4 +1,4 @@
-//! What a hub does for its readers without being asked.
+//! Tests of the background work of a hub.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn newsreading(scene: &Scene) -> Newsreading {
 }
 
 #[tokio::test]
-async fn what_is_kept_no_longer_goes_and_what_somebody_starred_stays() {
+async fn old_articles_are_deleted_and_starred_ones_stay() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
     let names: Vec<String> = (0..200).map(|number| format!("n{number}")).collect();
@@ -32,7 +32,7 @@ async fn what_is_kept_no_longer_goes_and_what_somebody_starred_stays() {
     scene.poll().await;
     let first = feedsync_newsreader::ArticleNumber::new(1);
     assert_eq!(person.star(&[first], true).await.unwrap().found, 1);
-    // The feed goes on, with the second article still in it.
+    // The feed continues, and still contains the second article.
     scene.wait(5 * DAY);
     scene.web.feed("/feed", &[("n1", AT + 1), ("new", AT + 400_000)]);
     scene.poll().await;
@@ -43,7 +43,7 @@ async fn what_is_kept_no_longer_goes_and_what_somebody_starred_stays() {
     };
     assert_eq!(sweep(None).await, 0, "for ever");
     assert_eq!(sweep(Some(6)).await, 0, "they came five days ago");
-    // 201 less the newest hundred, the one with a star, and the one that the feed has.
+    // 201 articles without the newest hundred, the starred one, and the one in the current document.
     assert_eq!(sweep(Some(4)).await, 99);
     assert_eq!(sweep(Some(4)).await, 0);
     let shelf = person.shelf().await.unwrap();
@@ -51,14 +51,14 @@ async fn what_is_kept_no_longer_goes_and_what_somebody_starred_stays() {
 }
 
 #[tokio::test]
-async fn feeds_that_nobody_reads_any_more_go_after_a_month() {
+async fn feeds_without_subscriptions_are_deleted_after_a_month() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
     scene.web.feed("/feed", &[("a", AT)]);
     scene.subscribe(&person, &["/feed"]).await;
     scene.poll().await;
     let newsreading = newsreading(&scene);
-    // Whose log is no more reads nothing.
+    // A user whose log was deleted has no subscriptions.
     let collection = reading_collection(None);
     scene.endpoint.drop_collection(&collection).await.unwrap();
     newsreading.look(&scene.endpoint).await.unwrap();
@@ -100,9 +100,9 @@ async fn feeds_with_starred_articles_stay_after_their_subscriptions_ended() {
 }
 
 #[tokio::test]
-async fn what_a_device_subscribes_to_is_found_and_fetched() {
+async fn subscriptions_of_other_devices_are_found_and_fetched() {
     let scene = Scene::new().await;
-    // Somebody has read here before.
+    // The user has read on this hub before.
     scene.web.feed("/first", &[("a", AT)]);
     scene.subscribe(&*scene.somebody().await, &["/first"]).await;
     assert_eq!(scene.poll().await, 1);
