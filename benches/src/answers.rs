@@ -1,9 +1,9 @@
-//! What an answer costs the hub in processor time, against nginx with a static file: nothing new since
-//! (304), and a listing of fifty entries, whose bytes nginx has in a file.
+//! Processor time of hub responses, compared to nginx with a static file. The responses are 304 for unchanged
+//! documents, and a listing of fifty entries, which nginx serves from a file.
 //!
-//! Both are processes of their own, without a log of requests; the same clients, over connections that stay
-//! open, ask one after the other in turn. What is measured is the processor time of the server's process
-//! (of nginx its one worker), read from `/proc` to the hundredth of a second, over [`REQUESTS`] requests.
+//! Both servers are separate processes without a request log. The same clients send sequential requests over
+//! persistent connections, in turn to each server. The processor time of the server process (for nginx, of its
+//! one worker) over [`REQUESTS`] requests is read from `/proc`. Its resolution is a hundredth of a second.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use crate::memory::first_line;
 use crate::process::{child, processor_time_of};
 use crate::sample;
 
-/// Requests of one round of one candidate.
+/// Number of requests in one round of one candidate.
 pub(crate) const REQUESTS: usize = 19_200;
 
 const CONNECTIONS: usize = 64;
 
 const ITEMS: usize = 1_000;
 
-/// What is asked of whom.
+/// A server and the request that is sent to it.
 pub(crate) struct Candidate {
     pub(crate) name: &'static str,
     pub(crate) process: u32,
@@ -117,7 +117,7 @@ fn print(candidates: &[Candidate], bytes: usize) {
 }
 
 impl Candidate {
-    /// Asks [`REQUESTS`] times; the processor time that the server took.
+    /// Sends [`REQUESTS`] requests; returns the processor time of the server.
     pub(crate) async fn round(&self) -> Duration {
         let before = processor_time_of(self.process);
         let mut clients = JoinSet::new();
@@ -148,8 +148,8 @@ async fn get(address: &str, path: &str, tag: Option<&str>) -> crate::keepalive::
     answer
 }
 
-/// Answers everything with 304 and does nothing else, until its standard input ends: the least that an
-/// answer costs with what the hub is built on.
+/// Answers every request with 304 until its standard input ends. This is the minimal cost of a response with the
+/// HTTP library of the hub.
 pub(crate) fn serve_bare() {
     sample::runtime().block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -163,12 +163,12 @@ pub(crate) fn serve_bare() {
     });
 }
 
-/// The program, where distributions put it.
+/// Path of nginx in the usual directories.
 pub(crate) fn nginx() -> Option<PathBuf> {
     program("nginx")
 }
 
-/// A program, where distributions put it.
+/// Path of a program in the usual directories.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
@@ -185,14 +185,14 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// One with a file, `/listing.atom`.
+    /// Starts nginx with a file, `/listing.atom`.
     pub(crate) fn start(program: &Path, file: &[u8]) -> Self {
         let directory = TempDir::new().expect("a directory");
         fs::write(directory.path().join("listing.atom"), file).expect("a file");
         Self::with(program, directory, "", "")
     }
 
-    /// One with more in the parts of its configuration for all servers, and for its server.
+    /// Starts nginx with additional configuration for all servers, and for its own server.
     pub(crate) fn with(program: &Path, directory: TempDir, all: &str, server: &str) -> Self {
         let place = directory.path();
         let port = free_port();
@@ -222,8 +222,8 @@ impl Nginx {
         let address = format!("127.0.0.1:{port}");
         let children = format!("/proc/{0}/task/{0}/children", master.id());
         let began = Instant::now();
-        // Its port is open before it has a worker. Of those that keep a cache, some look after it; the worker
-        // is the first.
+        // The port is open before the worker exists. With a cache there are also cache processes; the worker is
+        // the first.
         let worker = loop {
             let workers = fs::read_to_string(&children).expect("a Linux system");
             if let Some(worker) = workers.split_whitespace().next()
@@ -242,7 +242,7 @@ impl Nginx {
 impl Drop for Nginx {
     fn drop(&mut self) {
         let process = rustix::process::Pid::from_child(&self.master);
-        // A master that has ended is what is wanted.
+        // The master may have ended already.
         let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
         let _ = self.master.wait();
     }

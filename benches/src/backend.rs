@@ -1,4 +1,4 @@
-//! The stores whose costs are compared: a file, and a database of a PostgreSQL server of our own.
+//! The compared stores: an SQLite file, and a database of a dedicated PostgreSQL server.
 
 use std::path::Path;
 use std::process::Child;
@@ -14,14 +14,14 @@ use crate::memory::first_line;
 use crate::process::child;
 use crate::sample;
 
-/// Where a store is.
+/// Location of a store.
 pub(crate) enum Backend {
     Sqlite(TempDir),
     Postgres(String),
 }
 
 impl Backend {
-    /// A place for one store of each kind. The server ends with this process.
+    /// Creates a location for one store of each kind. The server ends with this process.
     pub(crate) fn each() -> [Self; 2] {
         let directory = TempDir::new().expect("a directory");
         [Self::Sqlite(directory), Self::Postgres(Cluster::shared().database())]
@@ -34,7 +34,7 @@ impl Backend {
         }
     }
 
-    /// Makes a store with one collection of so many items; their ids.
+    /// Creates a store with one collection of `count` items; returns their ids.
     pub(crate) async fn fill(&self, count: usize) -> Vec<ItemId> {
         let endpoint = match self {
             Self::Sqlite(directory) => sample::create(directory.path(), "hub").await,
@@ -52,7 +52,7 @@ impl Backend {
         ids
     }
 
-    /// A hub over the store, in a process of its own, and its address.
+    /// Starts a hub for the store in a separate process; returns its address.
     pub(crate) fn serve(&self) -> (Child, String) {
         let arguments = match self {
             Self::Sqlite(directory) => ["hub", directory.path().to_str().expect("UTF-8")],
@@ -64,7 +64,7 @@ impl Backend {
     }
 }
 
-/// The endpoint of an existing store in a directory or a database.
+/// Opens the endpoint of an existing store in a directory or a database.
 pub(crate) async fn open(place: Place<'_>) -> Endpoint {
     match place {
         Place::Directory(directory) => sample::open(directory),
@@ -76,7 +76,7 @@ pub(crate) async fn open(place: Place<'_>) -> Endpoint {
     }
 }
 
-/// What a process is told of a store.
+/// Location of a store, as a child process gets it.
 pub(crate) enum Place<'a> {
     Directory(&'a Path),
     Database(&'a str),

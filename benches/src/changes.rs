@@ -1,7 +1,7 @@
-//! A hundred changes out of a small collection and out of a large one: work follows the change.
+//! Reading a hundred changes from a small and from a large collection: the cost depends on the changes.
 //!
-//! In each round a hundred random items of each collection are edited, one transaction each, and the
-//! store is closed. Then a new process opens it and reads what changed.
+//! In each round, a hundred random items of each collection are edited, one transaction each, and the store is
+//! closed. A new process then opens the store and reads the changes.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -25,10 +25,10 @@ use crate::sample::{self, Random, name, payload};
 const SMALL: usize = 1_000;
 const CHANGES: usize = 100;
 
-/// Reads of which one process takes the median, after its first.
+/// Number of reads after the first one in a process, of which the median is taken.
 const READS: usize = 51;
 
-/// Bytes of a database page.
+/// Size of a database page, in bytes.
 const PAGE: u64 = 4_096;
 
 struct Store {
@@ -38,7 +38,7 @@ struct Store {
     figures: Vec<Figures>,
 }
 
-/// What one process found.
+/// Measurements of one process.
 struct Figures {
     pages: u64,
     first: Duration,
@@ -145,7 +145,7 @@ impl Store {
         });
     }
 
-    /// Edits a hundred different items, in no order; the place before that.
+    /// Edits a hundred different items in random order; returns the cursor before the edits.
     async fn edit(&mut self) -> String {
         let endpoint = sample::open(self.directory.path());
         let collection = endpoint.collection(&name()).await.expect("a collection");
@@ -160,7 +160,7 @@ impl Store {
     }
 }
 
-/// Reads what changed, first for the pages, then again and over HTTP for the time.
+/// Reads the changes: first to count the pages, then again, also over HTTP, to measure the time.
 pub(crate) fn read_changes(directory: &Path, since: &str) {
     sample::runtime().block_on(async {
         let endpoint = sample::open(directory);
@@ -199,7 +199,7 @@ async fn changes(endpoint: &Endpoint, since: &str) -> ChangePage {
     endpoint.page(&publication, after, PageLimit::items(1_000)).await.expect("a page")
 }
 
-/// Bytes of the hub's answer.
+/// Size of the response of the hub, in bytes.
 async fn answer(endpoint: &Endpoint, since: &str, coding: &str) -> usize {
     let request = Request::get(format!("/collections/notes/changes.atom?since={since}"))
         .header("Host", "localhost:4287")
@@ -212,7 +212,7 @@ async fn answer(endpoint: &Endpoint, since: &str, coding: &str) -> usize {
     response.into_body().collect().await.expect("a body").to_bytes().len()
 }
 
-/// Bytes of the items as a feed has them.
+/// Size of the items as a feed, in bytes.
 fn written(page: &ChangePage) -> usize {
     let mut writer = FeedWriter::new(Format::Atom);
     let mut out = String::new();

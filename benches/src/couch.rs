@@ -1,7 +1,7 @@
-//! Databases: what the hub does for those that speak CouchDB's replication protocol, against `pouchdb-server`.
+//! Databases: the hub as a server of CouchDB's replication protocol, compared to `pouchdb-server`.
 //!
-//! The hub has its documents in a store on the disk, and answers when they are there; `pouchdb-server` has them in
-//! memory. Both are processes of their own, and are asked in turn over connections that stay open.
+//! The hub stores its documents on the disk before it responds; `pouchdb-server` stores them in memory. Both are
+//! separate processes, and get requests in turn over persistent connections.
 
 mod crowds;
 mod link;
@@ -14,7 +14,7 @@ mod server;
 use crate::sample;
 use server::Server;
 
-/// Documents of one request.
+/// Number of documents in one request.
 const BATCH: usize = 1_000;
 
 pub(crate) fn run() {

@@ -1,9 +1,9 @@
-//! How fast edits leave that waited in the gateway while there was no network, against one client that sends the
-//! same to the same hub.
+//! Rate at which the gateway delivers edits that were queued offline, compared to one client that sends the same
+//! edits to the same hub.
 //!
-//! Edits of one collection leave in the order in which they came, one after the other over one connection, and
-//! so the client sends them; those of several collections leave side by side. Hub, gateway and clients share the
-//! processors and the disk, and each edit is on the disk when it is answered, here and there.
+//! Edits of one collection are delivered in order of their arrival, sequentially over one connection; the client
+//! sends them in the same way. Edits of several collections are delivered concurrently. Hub, gateway and clients
+//! share the processors and the disk. In both cases, an edit is on the disk when it is acknowledged.
 
 use std::time::{Duration, Instant};
 
@@ -19,19 +19,19 @@ use crate::memory::first_line;
 use crate::process::child;
 use crate::sample::{self, Random, payload};
 
-/// Edits that wait.
+/// Number of queued edits.
 const EDITS: usize = 10_000;
 
-/// Applications that write while there is no network.
+/// Number of applications that write offline.
 const WRITERS: usize = 16;
 
-/// In how many collections they write.
+/// Numbers of collections that they write to.
 const COLLECTIONS: [usize; 2] = [1, 4];
 
-/// Between two looks at what has arrived.
+/// Interval of polling for the delivered edits.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How the edits get to the hub.
+/// Names of the compared ways to the hub.
 const WAYS: [&str; 2] = ["sent", "queued"];
 
 pub(crate) fn run() {
@@ -75,7 +75,7 @@ pub(crate) fn run() {
     println!();
 }
 
-/// A hub and a gateway before it.
+/// A hub and a gateway in front of it.
 struct Drain {
     count: usize,
     address: String,
@@ -84,7 +84,7 @@ struct Drain {
 }
 
 impl Drain {
-    /// The edits of one collection, as they are posted there.
+    /// Returns the requests that post the edits of one collection.
     fn edits(&self, host: &str, path: &str, seed: u64, count: usize) -> Vec<Vec<u8>> {
         let mut random = Random(seed);
         let edit = |_| {
@@ -100,7 +100,7 @@ impl Drain {
         (0..count).map(edit).collect()
     }
 
-    /// One client sends all edits to the hub, over one connection for each collection.
+    /// Sends all edits with one client, over one connection for each collection.
     async fn sent(&self, names: &[CollectionName]) -> Duration {
         let mut clients = JoinSet::new();
         let mut all = Vec::new();
@@ -120,7 +120,7 @@ impl Drain {
         began.elapsed()
     }
 
-    /// All edits wait in the gateway; how long it takes until all have left.
+    /// Queues all edits in the gateway; returns the time until all are delivered.
     async fn queued(&self, names: &[CollectionName]) -> Duration {
         for name in names {
             let feed = format!("http://{}/collections/{}", self.address, name.as_str());
@@ -151,7 +151,7 @@ impl Drain {
         took
     }
 
-    /// How many items the hub has in collections.
+    /// Number of items in the collections of the hub.
     async fn arrived(&self, names: &[CollectionName]) -> usize {
         let request = format!(
             "GET /collections HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\r\n",
@@ -160,7 +160,7 @@ impl Drain {
         let answer = Connection::open(&self.address).await.exchange(request.as_bytes()).await;
         let text = String::from_utf8(answer.body).expect("JSON");
         let has = |name: &CollectionName| -> usize {
-            // The fields of an object stand in the order of their names.
+            // The members of an object are sorted by name.
             let rest = text.split("{").find(|one| one.contains(&format!("\"{}\"", name.as_str())));
             let rest = rest.and_then(|rest| rest.split_once("\"items\":")).expect("a collection").1;
             let end = rest.find([',', '}']).expect("an end");
@@ -170,7 +170,7 @@ impl Drain {
     }
 }
 
-/// Sends requests one after the other, each of which makes something.
+/// Sends sequential requests, each of which creates something.
 async fn send(mut connection: Connection, requests: Vec<Vec<u8>>) {
     for request in requests {
         let answer = connection.exchange(&request).await;
@@ -178,13 +178,13 @@ async fn send(mut connection: Connection, requests: Vec<Vec<u8>>) {
     }
 }
 
-/// The collections of a round that are written to in one way.
+/// Collections of a round and one way.
 fn names(round: usize, collections: usize, way: &str) -> Vec<CollectionName> {
     let name = |number| CollectionName::new(&format!("{way}{round}-{collections}-{number}"));
     (0..collections).map(|number| name(number).expect("a valid name")).collect()
 }
 
-/// Makes a hub with a user and all collections; what the user signs in with.
+/// Creates a hub with a user and all collections; returns the user's `Authorization`.
 async fn furnish(directory: &TempDir) -> String {
     let endpoint = sample::create(directory.path(), "hub").await;
     for round in 0..=ROUNDS {

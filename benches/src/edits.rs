@@ -1,8 +1,7 @@
-//! Durable edits of one collection over HTTP: one writer against many at once, on each backend.
+//! Durable edits of one collection over HTTP: one writer compared to many concurrent ones, on each backend.
 //!
-//! An edit is a `PUT` of a whole entry, answered when it is on the disk. The many share commits, so that
-//! together they are as many times as fast as they would be alone. Hub, database and writers have the same
-//! processors.
+//! An edit is a `PUT` of a complete entry, which is acknowledged when it is on the disk. Concurrent writers share
+//! commits, which raises their combined rate. Hub, database and writers use the same processors.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +17,7 @@ use crate::sample::{self, Random, change};
 const ITEMS: usize = 1_000;
 const WRITERS: usize = 64;
 
-/// Edits of one round by one writer alone, and by all of the many together.
+/// Numbers of edits in one round: by one writer, and by all concurrent writers together.
 const ALONE: usize = 200;
 const TOGETHER: usize = 25 * WRITERS;
 
@@ -26,7 +25,7 @@ struct Candidate {
     backend: Backend,
     address: String,
     ids: Arc<Vec<ItemId>>,
-    /// What one edit took, of one writer and of the many.
+    /// Duration of an edit by one writer, and by concurrent writers.
     times: [Vec<Duration>; 2],
 }
 
@@ -76,7 +75,7 @@ pub(crate) fn run() {
 }
 
 impl Candidate {
-    /// So many edits by so many writers, each over a connection of its own; how long all took.
+    /// Makes edits with several writers, each over its own connection; returns the total time.
     async fn edit(&self, writers: usize, edits: usize, round: usize) -> Duration {
         let mut connections = Vec::new();
         for _ in 0..writers {

@@ -1,9 +1,9 @@
-//! Many idle followers of one collection over loopback sockets: what each costs the hub in memory, and
-//! how soon a change reaches them.
+//! Many idle followers of one collection over loopback sockets: the memory of the hub for each, and the latency
+//! of a change.
 //!
-//! The hub is a process of its own. A change is one new item, offered over HTTP; its time begins before
-//! the offer is sent, and ends at each follower when the whole event is there. All followers live in
-//! this process, on the same processors as the hub.
+//! The hub is a separate process. A change is one new item, offered over HTTP. Its latency is measured from
+//! before the request to the complete event at each follower. All followers are in this process, on the same
+//! processors as the hub.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ use crate::sample::{self, Random, item};
 
 const FOLLOWERS: usize = 2_000;
 
-/// What nobody waits for longer.
+/// Timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn run() {
@@ -39,7 +39,7 @@ pub(crate) fn run() {
             let id = endpoint.new_id();
             document(&item(id, &mut random))
         };
-        // What the hub needs once, it has now.
+        // Initial allocations of the hub happen before the measurement.
         send(&address, offer()).await;
         let before = held_memory(hub);
         let (arrived, mut arrivals) = mpsc::unbounded_channel();
@@ -92,7 +92,7 @@ fn print(before: u64, idle: u64, after: u64, mut latencies: Vec<Duration>) {
     println!("| all of them | {:.1?} |\n", at(100));
 }
 
-/// Opens a stream of events; ready once its first lines are there.
+/// Opens an event stream; completes once its first lines have arrived.
 pub(crate) async fn follow(address: &str, path: &str, authorization: Option<&str>) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.expect("a hub");
     let signed = authorization.map(|value| format!("Authorization: {value}\r\n"));
@@ -109,7 +109,7 @@ pub(crate) async fn follow(address: &str, path: &str, authorization: Option<&str
     stream
 }
 
-/// Tells when each event is there.
+/// Reports the arrival time of each event.
 pub(crate) async fn listen(mut stream: TcpStream, arrived: mpsc::UnboundedSender<Instant>) {
     let (mut held, mut part) = (Vec::new(), [0; 512]);
     while let Ok(count @ 1..) = stream.read(&mut part).await {
@@ -134,7 +134,7 @@ async fn send(address: &str, body: String) {
     assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
 }
 
-/// A feed of one item.
+/// A feed with one item.
 fn document(item: &feedsync::Item<feedsync::Payload>) -> String {
     let mut writer = FeedWriter::new(Format::Atom);
     let mut out = String::new();

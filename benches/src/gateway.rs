@@ -1,8 +1,8 @@
-//! What the gateway costs: a stored feed against the caches of nginx and squid, in processor time; what it adds
-//! to a request that passes through; and how much memory it holds with many stored resources.
+//! Costs of the gateway: processor time of a cached feed compared to the caches of nginx and squid, and the delay
+//! of a forwarded request. Memory is measured with many stored resources.
 //!
-//! The origin is nginx with a file of fifty entries. All caches are filled before, and none asks the origin
-//! again while it is measured.
+//! The origin is nginx with a file of fifty entries. All caches are filled before the measurement, and none
+//! contacts the origin during it.
 
 use std::fs;
 use std::path::Path;
@@ -19,10 +19,10 @@ use crate::memory::first_line;
 use crate::process::{child, held_memory, peak_memory};
 use crate::sample;
 
-/// Requests that pass through each way, one every hundredth of a second.
+/// Number of forwarded requests for each way, one every hundredth of a second.
 const PASSING: usize = 1_000;
 
-/// Resources that a feed leads to.
+/// Number of resources that a feed links to.
 const LINKS: usize = 100_000;
 
 pub(crate) fn run() {
@@ -75,7 +75,7 @@ pub(crate) fn run() {
         "location / { proxy_pass http://origin; proxy_http_version 1.1; \
          proxy_set_header Connection \"\"; }",
     );
-    // Nobody subscribed to this one.
+    // This address is not subscribed to.
     let other = format!("/http/{}/listing.atom?other", origin.address);
     let ways = [
         ("the origin itself", origin.address.clone(), "/listing.atom?other".to_owned()),
@@ -142,7 +142,7 @@ fn candidate(name: &'static str, process: u32, address: &str, path: &str) -> Can
     }
 }
 
-/// A feed of so many entries.
+/// A feed with a number of entries.
 fn listing(entries: usize) -> String {
     let content = "What a person writes down takes about as much room as this. ".repeat(14);
     let entry = |number: usize| {
@@ -174,7 +174,7 @@ fn cache_of(program: &Path, origin: &str) -> Nginx {
     Nginx::with(program, directory, &all, server)
 }
 
-/// Serves a feed that leads to so many resources, and those.
+/// Serves a feed that links to a number of resources, and the resources.
 pub(crate) fn serve_links(count: usize) {
     sample::runtime().block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -198,7 +198,7 @@ pub(crate) fn serve_links(count: usize) {
     });
 }
 
-/// A running squid with what it needs in memory.
+/// A running squid with a cache in memory.
 struct Squid {
     master: Child,
     worker: u32,
@@ -238,7 +238,7 @@ impl Squid {
 
 impl Drop for Squid {
     fn drop(&mut self) {
-        // One that has ended is as good.
+        // The process may have ended already.
         let _ = self.master.kill();
         let _ = self.master.wait();
     }

@@ -1,4 +1,4 @@
-//! A gateway in a process of its own, and what it is told over its control port.
+//! A gateway in a separate process, and requests to its control port.
 
 use std::fs;
 use std::io::Read as _;
@@ -13,17 +13,17 @@ use crate::memory::first_line;
 use crate::process::child;
 use crate::sample;
 
-/// A gateway in a process of its own.
+/// A gateway in a separate process.
 pub(crate) struct Gateway {
     pub(crate) child: Child,
-    /// Where applications speak to it.
+    /// Address of the proxy.
     pub(crate) face: String,
     control: String,
     token: String,
 }
 
 impl Gateway {
-    /// One that may reach an origin.
+    /// Starts a gateway that may reach an origin.
     pub(crate) fn start(directory: &Path, origin: &str) -> Self {
         let directory = directory.to_str().expect("UTF-8");
         let mut child = child(&["gateway", directory, origin]).spawn().expect("a child");
@@ -34,8 +34,7 @@ impl Gateway {
         Self { child, face: face.to_owned(), control: control.to_owned(), token }
     }
 
-    /// Subscribes to a feed and what it calls related, as whoever has these credentials, and waits until all
-    /// is stored.
+    /// Subscribes to a feed and its related resources with these credentials, and waits until all are stored.
     pub(crate) async fn subscribe(&self, feed: &str, authorization: Option<&str>) {
         let headers = authorization.map(|value| {
             format!(",\"headers\":[{{\"name\":\"Authorization\",\"value\":\"{value}\"}}]")
@@ -63,7 +62,7 @@ impl Gateway {
         }
     }
 
-    /// Asks the control port.
+    /// Sends a request to the control port.
     pub(crate) async fn ask(&self, method: &str, path: &str, body: &str) -> String {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
@@ -79,13 +78,13 @@ impl Gateway {
     }
 
     pub(crate) fn end(mut self) {
-        // The end of its input tells it to stop.
+        // The gateway stops at the end of its standard input.
         drop(self.child.stdin.take());
         self.child.wait().expect("a gateway that ends");
     }
 }
 
-/// Runs a gateway until the standard input ends; prints where it is reached and controlled.
+/// Runs a gateway until the standard input ends; prints the addresses of its proxy and its control port.
 pub(crate) fn serve(directory: &Path, origin: &str) {
     sample::runtime().block_on(async {
         let config = Config {
@@ -100,9 +99,9 @@ pub(crate) fn serve(directory: &Path, origin: &str) {
     });
 }
 
-/// Ready once the standard input ends.
+/// Completes when the standard input ends.
 pub(crate) async fn input_ends() {
     let end = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
-    // However it ends, nobody is there any more.
+    // An error also means that the parent process is gone.
     let _ = end.await;
 }

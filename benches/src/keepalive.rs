@@ -1,23 +1,23 @@
-//! One connection to a hub or a peer, kept open: requests as they are on the wire, one after the other.
+//! A persistent connection for sequential requests, which are given as raw bytes.
 //!
-//! It does the least that a client can do, so that what is measured is the server.
+//! It does the minimum of a client's work, so that the measurement reflects the server.
 
 use std::ops::Range;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// A connection.
+/// A persistent connection.
 pub(crate) struct Connection {
     stream: TcpStream,
     held: Vec<u8>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// The entity tag, as the header has it.
+    /// Value of `ETag`.
     pub(crate) tag: Option<String>,
     pub(crate) body: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl Connection {
         Self { stream, held: Vec::with_capacity(64 << 10) }
     }
 
-    /// Sends a request and waits for its whole answer.
+    /// Sends a request and reads the complete response.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Answer {
         self.stream.write_all(request).await.expect("a server that listens");
         self.held.clear();
@@ -56,7 +56,7 @@ impl Connection {
         Answer { status, tag, body }
     }
 
-    /// The rest of an answer that is sent in chunks (RFC 9112 7.1).
+    /// Reads the rest of a chunked body (RFC 9112 7.1).
     async fn chunks(&mut self, mut at: usize) -> Vec<u8> {
         let mut body = Vec::new();
         loop {
@@ -90,7 +90,7 @@ impl Connection {
     }
 }
 
-/// Where the value of a header field stands.
+/// Range of the value of a header field.
 fn field(head: &str, name: &str) -> Option<Range<usize>> {
     let mut begin = 0;
     for line in head.split_inclusive("\r\n") {

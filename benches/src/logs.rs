@@ -1,8 +1,8 @@
-//! Logs: what reading and appending cost the hub, and how soon readers on several devices are in step.
+//! Logs: costs of reading and appending for the hub, and the time until readers on several devices are
+//! synchronised.
 //!
-//! The hub is a process of its own. Devices are those of `feedsync_client`: readers in files of their own, each with
-//! its own connections, signed in by a token. What is counted on the wire is counted by a relay between them and
-//! the hub.
+//! The hub is a separate process. The devices use `feedsync_client`: each has its own reader file and
+//! connections, and signs in with a token. A relay between them and the hub counts the bytes.
 
 mod appends;
 mod marks;
@@ -22,7 +22,7 @@ use crate::memory::first_line;
 use crate::process::child;
 use crate::sample;
 
-/// Subscriptions of somebody who reads much.
+/// Number of subscriptions of an intensive reader.
 const FEEDS: usize = 500;
 
 pub(crate) fn run() {
@@ -35,7 +35,7 @@ pub(crate) fn run() {
     hub.end();
 }
 
-/// A hub with a user, in a process of its own.
+/// A hub with a user, in a separate process.
 struct Hub {
     child: Child,
     address: String,
@@ -61,7 +61,7 @@ impl Hub {
         self.child.wait().expect("a hub that ends");
     }
 
-    /// The way to a log of the hub, over the address of the hub or of a relay before it.
+    /// Access to a log of the hub, at the address of the hub or of a relay in front of it.
     fn way(&self, address: &str, log: &str) -> Way {
         let url = url(&format!("http://{address}/logs/{log}"));
         let mut logins = Logins::default();
@@ -73,14 +73,14 @@ impl Hub {
     }
 }
 
-/// A way to a log.
+/// Access to a log.
 struct Way {
     log: RemoteLog,
-    /// What counts the requests.
+    /// HTTP client, which counts the requests.
     fetcher: Fetcher,
 }
 
-/// A device on which somebody reads.
+/// A device of a reader.
 struct Device {
     way: Way,
     reader: StoredReader,
@@ -95,7 +95,7 @@ impl Device {
         Self { way, reader, _directory: directory }
     }
 
-    /// Does something now.
+    /// Performs an action now.
     fn act(&mut self, feed: &FeedAddress, action: &Action) {
         let now = SystemEnvironment.now().micros() / 1_000;
         assert!(self.reader.replica.act(feed, action, Millis::new(now)), "{action:?}: no news");
@@ -114,7 +114,7 @@ impl Device {
         self.reader.synchronise(&self.way.log, false).await.expect("in step");
     }
 
-    /// How many articles are marked here.
+    /// Number of marked articles.
     fn marked(&self) -> usize {
         self.reader.replica.state().feeds().map(|(_, feed)| feed.marked()).sum()
     }
@@ -128,19 +128,19 @@ fn random() -> u64 {
     SystemEnvironment.random()
 }
 
-/// The addresses of feeds.
+/// Addresses of feeds.
 fn feeds(count: usize) -> Vec<FeedAddress> {
     let feed = |number| format!("https://news-{number}.example/feeds/all.atom.xml");
     (0..count).map(|number| feed(number).parse().expect("a feed")).collect()
 }
 
-/// The id of an article, as long as they usually are.
+/// Identifier of an article, with a typical length.
 fn article(feed: usize, number: usize) -> ArticleId {
     let id = format!("https://news-{feed}.example/2026/11/22/article-number-{number}");
     id.parse().expect("an id")
 }
 
-/// When an article was published: one an hour.
+/// Publication date of an article: one per hour.
 fn published(number: usize) -> Millis {
     Millis::new(1_795_000_000_000 + number as u64 * 3_600_000)
 }

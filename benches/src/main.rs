@@ -1,7 +1,7 @@
 //! Benchmarks: `cargo run --release -p feedsync-benches [-- NAME...]`.
 //!
-//! Each prints what it measured as a table; none fails. Ratios are taken in one run, interleaved, and
-//! medians are shown with their spread. `FEEDSYNC_BENCH_ITEMS` makes the largest collection smaller.
+//! Each prints its measurements as a table; none fails. Ratios are measured in one interleaved run, and medians
+//! are shown with their spread. `FEEDSYNC_BENCH_ITEMS` reduces the largest collection.
 
 mod answers;
 mod backend;
@@ -25,7 +25,7 @@ mod relay;
 mod sample;
 mod since;
 
-/// That of the program.
+/// Same allocator as in the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,22 +1,22 @@
-//! Interleaved rounds, and what they came to.
+//! Interleaved rounds and their statistics.
 
 use std::fmt;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Rounds of a comparison of long work: each runs every candidate once, in turn.
+/// Number of rounds for long work; each round runs every candidate once, in turn.
 pub(crate) const ROUNDS: usize = 9;
 
-/// Rounds of a comparison of short work.
+/// Number of rounds for short work.
 pub(crate) const SHORT_ROUNDS: usize = 51;
 
-/// Times of one candidate, sorted.
+/// Sorted times of one candidate.
 #[derive(Debug, Clone)]
 pub(crate) struct Times(Vec<Duration>);
 
 impl Times {
-    /// At least one.
+    /// Creates statistics of at least one time.
     pub(crate) fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
@@ -30,7 +30,7 @@ impl Times {
         (self.0[0], self.0[self.0.len() - 1])
     }
 
-    /// How many a second at the median.
+    /// Median rate per second of `count` operations.
     pub(crate) fn rate(&self, count: usize) -> f64 {
         count as f64 / self.median().as_secs_f64()
     }
@@ -43,12 +43,12 @@ impl fmt::Display for Times {
     }
 }
 
-/// Amounts of one candidate, sorted: bytes, pages.
+/// Sorted amounts of one candidate, in bytes or pages.
 #[derive(Debug, Clone)]
 pub(crate) struct Amounts(Vec<u64>);
 
 impl Amounts {
-    /// At least one.
+    /// Creates statistics of at least one amount.
     pub(crate) fn new(mut amounts: Vec<u64>) -> Self {
         amounts.sort_unstable();
         Self(amounts)
@@ -65,12 +65,12 @@ impl fmt::Display for Amounts {
     }
 }
 
-/// What is compared: what prepares it, and what is measured.
+/// A candidate: a function that prepares the input, and the measured function.
 pub(crate) type Candidate<'a, T> = (&'a mut dyn FnMut() -> T, &'a mut dyn FnMut(T));
 
-/// Runs the candidates in turn, [`SHORT_ROUNDS`] times after one that does not count. Each is given
-/// what `prepare` makes, outside the time that is measured, which is this thread's processor time:
-/// that others use the machine shows in it least.
+/// Runs the candidates in turn, [`SHORT_ROUNDS`] times after a warm-up round. `prepare` runs outside of the
+/// measured time. The processor time of this thread is measured, since other load on the machine affects it
+/// least.
 pub(crate) fn interleaved<T>(candidates: &mut [Candidate<'_, T>]) -> Vec<Times> {
     let mut times = vec![Vec::with_capacity(SHORT_ROUNDS); candidates.len()];
     for round in 0..=SHORT_ROUNDS {
@@ -93,7 +93,7 @@ fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The median of one candidate over that of another.
+/// Ratio of the medians of two candidates.
 pub(crate) fn ratio(this: &Times, that: &Times) -> f64 {
     this.median().as_secs_f64() / that.median().as_secs_f64()
 }

@@ -1,7 +1,7 @@
-//! The most memory that the hub and a subscriber ever hold while a large collection travels.
+//! Peak memory of the hub and of a subscriber while a large collection is transferred.
 //!
-//! Each is a process of its own; the hub's store is filled by another one. A peak is no time: it is
-//! measured once.
+//! Each is a separate process; another process fills the hub's store. The peak hardly varies, so it is measured
+//! once.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -39,7 +39,7 @@ pub(crate) fn run() {
     let streamed_bytes = read_whole(&address);
     let streaming = began.elapsed();
     let streamed = peak_memory(serving.id());
-    // The end of its input tells the hub to stop.
+    // The hub stops at the end of its standard input.
     drop(serving.stdin.take());
     serving.wait().expect("a hub that ends");
     assert_eq!(pulled[0], count as u64);
@@ -68,7 +68,7 @@ pub(crate) fn first_line(child: &mut Child) -> String {
     line.trim().to_owned()
 }
 
-/// Asks for all changes in one document and forgets them as they come; how many bytes came.
+/// Requests all changes in one document and discards them; returns the number of bytes.
 fn read_whole(address: &str) -> u64 {
     let mut stream = TcpStream::connect(address).expect("a hub");
     let request = format!(
@@ -89,7 +89,7 @@ fn read_whole(address: &str) -> u64 {
     bytes
 }
 
-/// Fills a new store.
+/// Creates and fills a store.
 pub(crate) fn fill(directory: &Path, count: usize) {
     sample::runtime().block_on(async {
         let endpoint = sample::create(directory, "hub").await;
@@ -99,20 +99,20 @@ pub(crate) fn fill(directory: &Path, count: usize) {
     });
 }
 
-/// Serves a store until the standard input ends; prints where.
+/// Serves a store until the standard input ends; prints the address.
 pub(crate) fn serve(place: Place<'_>) {
     sample::runtime().block_on(async {
         let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
         let stop = async {
             let end = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
-            // However it ends, nobody is there any more.
+            // An error also means that the parent process is gone.
             let _ = end.await;
         };
         let endpoint = open(place).await;
         let limits = Limits {
             followers: 4_096,
             connections: 8_192,
-            // A user may ask as fast as nobody is.
+            // Users have no rate limit, just like requests without a user.
             client_requests: 0,
             ..config.limits
         };
@@ -123,7 +123,7 @@ pub(crate) fn serve(place: Place<'_>) {
     });
 }
 
-/// Pulls a collection for the first time; prints how many items came, and the most memory held.
+/// Pulls a collection for the first time; prints the number of items, and the peak memory.
 pub(crate) fn pull(directory: &Path, url: &str) {
     let pulled = sample::runtime().block_on(async {
         let session = subscriber(directory).await;
@@ -134,13 +134,13 @@ pub(crate) fn pull(directory: &Path, url: &str) {
     println!("{pulled} {}", peak_memory(std::process::id()));
 }
 
-/// A new endpoint, ready to read a hub.
+/// Creates an endpoint that can read from a hub.
 pub(crate) async fn subscriber(directory: &Path) -> Session {
     let endpoint = sample::create(directory, "desk").await;
     Session::new(endpoint, Fetcher::new(Policy::new(Private::Allowed)).expect("a client"))
 }
 
-/// Pulls a collection for the first time; how many items came.
+/// Pulls a collection for the first time; returns the number of items.
 pub(crate) async fn pull_once(session: &Session, url: &str) -> u64 {
     let store = Arc::clone(session.endpoint().store());
     let new = NewRemote { collection: name(), name: None, url: url.to_owned(), subscription: None };

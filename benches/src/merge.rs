@@ -8,10 +8,11 @@ use crate::measure::{Times, interleaved};
 
 const ITEMS: usize = 2_000;
 
-/// Small items a second that the best peer merges on one core, as the project's owners measured it.
+/// Rate of the fastest other implementation on one core, in small items per second, as measured by the project's
+/// owners.
 const PEER: f64 = 410_000.0;
 
-/// A small item and a later state of it, as two endpoints would hold them.
+/// A small item and a later state of it, as two endpoints have them.
 fn pair(index: usize, edited_by: &[&str]) -> (Item<Payload>, Item<Payload>) {
     let when = Timestamp::from_unix_seconds(1_700_000_000 + index as i64).expect("a date");
     let stamp = |by: &str| Stamp::new(when, By::new(by).expect("a valid by"));
@@ -48,7 +49,7 @@ pub(crate) fn run() {
             black_box(outcome);
         }
     };
-    // Identifiers and payloads are shared with what is kept, as those of a store's items are.
+    // Identifiers and payloads are shared with the stored items, as in a store.
     let newer = pairs(&[], &["ann"]);
     let older = pairs(&["ann"], &[]);
     let concurrent = pairs(&["ann"], &["carol"]);

@@ -1,4 +1,4 @@
-//! Newsreading: what polling many feeds costs the hub, and what newsreaders wait for where there are many articles.
+//! Newsreading: the cost of polling many feeds, and response times with many articles.
 
 mod lists;
 mod polling;
@@ -23,7 +23,7 @@ pub(crate) fn run() {
     lists::run();
 }
 
-/// A hub without users that keeps articles.
+/// A hub without users, with a library of articles.
 struct Hub {
     endpoint: Endpoint,
     library: Arc<dyn Library>,
@@ -48,7 +48,7 @@ impl Hub {
         self.newsreading.readers.person(&self.endpoint, None).await.expect("a reading").0
     }
 
-    /// Subscribes to feeds; their numbers, in the order of the addresses.
+    /// Subscribes to feeds; returns their numbers in the order of the addresses.
     async fn subscribe(&self, addresses: &[String]) -> Vec<FeedNumber> {
         let person = self.somebody().await;
         let feeds = addresses.iter().map(|address| feedsync_reader::ListedFeed {
@@ -67,7 +67,7 @@ impl Hub {
         addresses.iter().map(number).collect()
     }
 
-    /// A feed comes to have so many articles, a minute between each two of them.
+    /// Adds articles to a feed, at intervals of a minute.
     async fn publish(&self, feed: FeedNumber, count: usize) {
         let now = feedsync_store::Environment::now(&feedsync_store::SystemEnvironment);
         let now = now.micros() / 1_000;

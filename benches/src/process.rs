@@ -1,4 +1,4 @@
-//! Parts of benchmarks that need a process of their own: this program, called with [`CHILD`].
+//! Parts of benchmarks that run in separate processes: this program, called with [`CHILD`].
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::backend::Place;
 use crate::{answers, changes, gateway, gateways, memory, newsreaders};
 
-/// The first argument of a child.
+/// First argument of a child process.
 pub(crate) const CHILD: &str = "child";
 
-/// Plays the part that a child was started for.
+/// Runs the part that the arguments name.
 pub(crate) fn play(arguments: &[String]) {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match *arguments {
@@ -31,14 +31,14 @@ pub(crate) fn play(arguments: &[String]) {
     }
 }
 
-/// This program as a child; its standard output is read by us.
+/// Command that runs this program as a child process; its standard output is captured.
 pub(crate) fn child(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("our own path"));
     command.arg(CHILD).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
 
-/// Runs a child to its end; the numbers that it printed.
+/// Runs a child process to its end; returns the numbers that it printed.
 pub(crate) fn numbers(arguments: &[&str]) -> Vec<u64> {
     let output = child(arguments).stderr(Stdio::inherit()).output().expect("a child");
     assert!(output.status.success(), "{arguments:?}: {}", output.status);
@@ -46,12 +46,12 @@ pub(crate) fn numbers(arguments: &[&str]) -> Vec<u64> {
     text.split_whitespace().map(|number| number.parse().expect("a number")).collect()
 }
 
-/// The most memory a process has ever held, in kibibytes (`VmHWM`).
+/// Peak memory of a process, in KiB (`VmHWM`).
 pub(crate) fn peak_memory(process: u32) -> u64 {
     status(process, "VmHWM:")
 }
 
-/// The memory that a process holds now, in kibibytes (`VmRSS`).
+/// Current memory of a process, in KiB (`VmRSS`).
 pub(crate) fn held_memory(process: u32) -> u64 {
     status(process, "VmRSS:")
 }
@@ -62,23 +62,23 @@ fn status(process: u32, name: &str) -> u64 {
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// Bytes that this process has asked its files for, wherever they came from.
+/// Number of bytes that this process has read from files, including cached ones.
 pub(crate) fn bytes_read() -> u64 {
     let io = read("/proc/self/io");
     let line = io.lines().find_map(|line| line.strip_prefix("rchar:")).expect("rchar");
     line.trim().parse().expect("a number")
 }
 
-/// Processor time of all threads of this process, to the hundredth of a second.
+/// Processor time of all threads of this process, with a resolution of a hundredth of a second.
 pub(crate) fn processor_time() -> Duration {
     processor_time_of(std::process::id())
 }
 
-/// Processor time of all threads of a process, to the hundredth of a second.
+/// Processor time of all threads of a process, with a resolution of a hundredth of a second.
 pub(crate) fn processor_time_of(process: u32) -> Duration {
     let stat = read(&format!("/proc/{process}/stat"));
     let fields = stat.rsplit_once(") ").expect("a name in parentheses").1;
-    // utime and stime are the fields 14 and 15; the first two are cut off.
+    // utime and stime are fields 14 and 15; the first two fields are already cut off.
     let ticks: u64 = fields
         .split(' ')
         .skip(11)

@@ -1,4 +1,4 @@
-//! A first pull, durable at both ends, against a bare insert of the same rows.
+//! A first pull, durable on both sides, compared to a plain insertion of the same rows.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use crate::memory::{pull_once, subscriber};
 use crate::process::processor_time;
 use crate::sample;
 
-/// Items, unless `FEEDSYNC_BENCH_ITEMS` allows fewer.
+/// Number of items, unless `FEEDSYNC_BENCH_ITEMS` is lower.
 const ITEMS: usize = 100_000;
 
-/// Rows of one transaction, as the pull has them.
+/// Number of rows in one transaction, as in the pull.
 const BATCH: usize = 1_000;
 
 const COLUMNS: usize = 15;
@@ -31,7 +31,7 @@ pub(crate) fn run() {
         sample::fill(&endpoint, &sample::ids(&endpoint, count)).await;
         let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
         let stop = async {
-            // An end without a word is an end too.
+            // An error also means that the sender is gone.
             let _ = stopped.await;
         };
         feedsync_server::serve(endpoint, config, stop).await.expect("a port")
@@ -83,7 +83,7 @@ pub(crate) fn run() {
 
 struct Timed<T> {
     outcome: T,
-    /// Elapsed, and processor time of the whole process.
+    /// Elapsed time, and processor time of the whole process.
     times: [Duration; 2],
 }
 
@@ -93,7 +93,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> Timed<T> {
     Timed { outcome, times: [began.elapsed(), processor_time() - before] }
 }
 
-/// All rows that a pull leaves in `items`, in their order; conflicts and blobs it has none.
+/// Reads all rows that a pull has stored in `items`, in order; there are no conflicts and blobs.
 fn read_rows(directory: &Path) -> Vec<[Value; COLUMNS]> {
     let connection = connect(directory);
     let sql = "SELECT change_key, collection, id, edited, created_here, origin, conflicts, blobs,
@@ -108,7 +108,7 @@ fn read_rows(directory: &Path) -> Vec<[Value; COLUMNS]> {
     rows
 }
 
-/// With the settings of a store that writes.
+/// Opens a connection with the settings of a store's writer.
 fn connect(directory: &Path) -> Connection {
     let connection = Connection::open(directory.join("feedsync.db")).expect("a database");
     let settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;

@@ -1,4 +1,4 @@
-//! Reading a feed, against a pass that only looks and against a peer that parses the same bytes.
+//! Parsing a feed, compared to a pass over its XML events and to another parser of the same bytes.
 
 use std::hint::black_box;
 
@@ -53,7 +53,7 @@ pub(crate) fn run() {
     println!();
 }
 
-/// What nobody can do without who wants to see everything.
+/// The minimum work of a reader that visits everything.
 fn event_pass(text: &str) {
     let mut reader = NsReader::from_str(text);
     loop {

@@ -1,7 +1,7 @@
-//! A TCP relay before a server: it counts what passes, and holds it up as a long way does.
+//! A TCP relay in front of a server, which counts the bytes and delays them like a long distance.
 //!
-//! What is held up keeps its order and its pace: a byte arrives as long after it was sent as the way takes, however
-//! many are under way. A new connection costs a way there and back before anything passes, as its handshake would.
+//! The delay preserves the order and the rate: each byte arrives a fixed time after it was sent, independent of
+//! the amount in transit. A new connection costs one round trip, like its handshake.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,24 +14,24 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// A relay; it ends when it is dropped, connections that are open then go on.
+/// A relay. It stops accepting when it is dropped; open connections continue.
 pub(crate) struct Relay {
     pub(crate) address: String,
     passed: Arc<Passed>,
     accepting: JoinHandle<()>,
 }
 
-/// Bytes that passed.
+/// Numbers of forwarded bytes.
 #[derive(Default)]
 struct Passed {
-    /// To the server.
+    /// Bytes to the server.
     there: AtomicU64,
-    /// From it.
+    /// Bytes from the server.
     back: AtomicU64,
 }
 
 impl Relay {
-    /// Leads to a server, which is so far away.
+    /// Starts a relay to a server with a delay in each direction.
     pub(crate) async fn start(server: &str, way: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -45,7 +45,7 @@ impl Relay {
         Self { address, passed, accepting }
     }
 
-    /// How many bytes passed to the server and back, since this was asked last.
+    /// Returns the numbers of bytes to and from the server since the last call.
     pub(crate) fn passed(&self) -> (u64, u64) {
         let taken = |count: &AtomicU64| count.swap(0, Ordering::Relaxed);
         (taken(&self.passed.there), taken(&self.passed.back))
@@ -72,7 +72,7 @@ async fn lead(client: TcpStream, server: String, way: Duration, passed: Arc<Pass
     );
 }
 
-/// Passes on what one side sends, until it sends no more or the other takes no more.
+/// Forwards one direction until either side closes it.
 async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, way: Duration, passed: &AtomicU64) {
     let (under_way, mut arriving) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
     let reading = async move {

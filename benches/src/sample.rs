@@ -1,4 +1,4 @@
-//! Collections as people have them: small entries with random ids, in a store on the disk.
+//! Realistic collections: small entries with random ids, in a store on the disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use feedsync_store::{
     UserName,
 };
 
-/// About so many bytes has an entry's element.
+/// Approximate size of the element of an entry, in bytes.
 pub(crate) const PAYLOAD_BYTES: usize = 500;
 
-/// Items of one transaction while a collection is filled.
+/// Number of items in one transaction while a collection is filled.
 const BATCH: usize = 5_000;
 
-/// Items of the largest collection: a million, or fewer by `FEEDSYNC_BENCH_ITEMS`.
+/// Number of items in the largest collection: a million, or fewer by `FEEDSYNC_BENCH_ITEMS`.
 pub(crate) fn most_items() -> usize {
     let asked = std::env::var("FEEDSYNC_BENCH_ITEMS").ok();
     asked.and_then(|text| text.parse().ok()).unwrap_or(1_000_000)
 }
 
-/// Numbers that look random and are the same in every run (splitmix64).
+/// Pseudorandom numbers that are the same in every run (splitmix64).
 #[derive(Debug, Clone)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -35,13 +35,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below a bound.
+    /// Returns a number below a bound.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 }
 
-/// An Atom entry of [`PAYLOAD_BYTES`], give or take a word.
+/// An Atom entry of about [`PAYLOAD_BYTES`].
 pub(crate) fn payload(random: &mut Random) -> Payload {
     const WORDS: [&str; 16] = [
         "bread",
@@ -79,7 +79,7 @@ pub(crate) fn payload(random: &mut Random) -> Payload {
     compose(Format::Atom, &entry(content.trim_end(), random))
 }
 
-/// What an entry is changed to: without its id, which the hub keeps.
+/// New content of an entry, without its id, which the hub keeps.
 pub(crate) fn change(random: &mut Random) -> String {
     let text = payload(random).text;
     let (before, rest) = text.split_once("<id>").expect("an entry with an id");
@@ -87,7 +87,7 @@ pub(crate) fn change(random: &mut Random) -> String {
     format!("{before}{after}")
 }
 
-/// An item that somebody else made.
+/// An item that another endpoint created.
 pub(crate) fn item(id: ItemId, random: &mut Random) -> Item<Payload> {
     let when = Timestamp::from_unix_seconds(1_700_000_000 + random.below(10_000_000) as i64);
     let by = By::new("phone.a1b2c3d4e5f60718").expect("a valid by");
@@ -95,19 +95,19 @@ pub(crate) fn item(id: ItemId, random: &mut Random) -> Item<Payload> {
     Item::create(id, Creation::default(), &stamp, payload(random)).expect("a first edit")
 }
 
-/// The collection of every benchmark.
+/// Name of the collection in every benchmark.
 pub(crate) fn name() -> CollectionName {
     CollectionName::new("notes").expect("a valid name")
 }
 
-/// The endpoint of an existing store.
+/// Opens the endpoint of an existing store.
 pub(crate) fn open(directory: &Path) -> Endpoint {
     let environment = Arc::new(SystemEnvironment);
     let store = SqliteStore::open(directory, environment.clone()).expect("a store");
     Endpoint::new(Arc::new(store), environment)
 }
 
-/// A new endpoint with one empty collection.
+/// Creates an endpoint with one empty collection.
 pub(crate) async fn create(directory: &Path, endpoint: &str) -> Endpoint {
     let environment = Arc::new(SystemEnvironment);
     let endpoint = EndpointName::new(endpoint).expect("a valid name");
@@ -115,7 +115,7 @@ pub(crate) async fn create(directory: &Path, endpoint: &str) -> Endpoint {
     furnish(Endpoint::new(Arc::new(store), environment)).await
 }
 
-/// Makes the collection of every benchmark.
+/// Creates the collection of every benchmark.
 pub(crate) async fn furnish(endpoint: Endpoint) -> Endpoint {
     let new = NewCollection {
         name: name(),
@@ -127,7 +127,7 @@ pub(crate) async fn furnish(endpoint: Endpoint) -> Endpoint {
     endpoint
 }
 
-/// Makes a user who may do everything; the token that they sign in with.
+/// Creates an administrator; returns a token.
 pub(crate) async fn token(endpoint: &Endpoint) -> String {
     let user = UserName::new("anna").expect("a valid name");
     let new = NewUser { name: user.clone(), password: None, administrator: true };
@@ -143,13 +143,13 @@ pub(crate) async fn token(endpoint: &Endpoint) -> String {
     secret.as_str().to_owned()
 }
 
-/// So many random ids, as [`Endpoint::new_id`] makes them.
+/// Creates random ids with [`Endpoint::new_id`].
 pub(crate) fn ids(endpoint: &Endpoint, count: usize) -> Vec<ItemId> {
     (0..count).map(|_| endpoint.new_id()).collect()
 }
 
-/// Fills the collection with items of others. Ascending ids fill a large one much faster, since its
-/// index of ids then grows at its end.
+/// Fills the collection with items of another endpoint. Ascending ids make this much faster for a large
+/// collection, since the index of ids then grows at its end.
 pub(crate) async fn fill(endpoint: &Endpoint, ids: &[ItemId]) {
     let mut random = Random(ids.len() as u64);
     for batch in ids.chunks(BATCH) {
@@ -159,7 +159,7 @@ pub(crate) async fn fill(endpoint: &Endpoint, ids: &[ItemId]) {
     }
 }
 
-/// A runtime as the hub and the command line have it.
+/// Runtime with the configuration of the hub and the command line.
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads")
 }

@@ -1,5 +1,5 @@
-//! Ten changes out of a small collection and out of a large one, asked of a hub with `?since=`, on each
-//! backend: work follows the change, not the collection.
+//! Reading ten changes from a small and from a large collection of a hub with `?since=`, on each backend. The
+//! cost depends on the changes, not on the collection.
 
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::sample::{self, Random, change};
 const SMALL: usize = 1_000;
 const CHANGES: usize = 10;
 
-/// Requests of which one round takes the median, after one that does not count.
+/// Number of requests in one round after a warm-up request, of which the median is taken.
 const REQUESTS: usize = 51;
 
 struct Candidate {
@@ -68,7 +68,7 @@ impl Candidate {
         Self { backend, hub, connection, address, ids, random, times: Vec::new() }
     }
 
-    /// Edits ten items, then asks what has changed since; how long an answer takes.
+    /// Edits ten items, then requests the changes since; returns the response time.
     async fn round(&mut self) -> Duration {
         let since = self.until().await;
         for place in 0..CHANGES {
@@ -99,9 +99,9 @@ impl Candidate {
         Times::new(times).median()
     }
 
-    /// Up to where the collection has changed.
+    /// Cursor of the last change of the collection.
     async fn until(&mut self) -> String {
-        // A place that is ahead of all changes is answered with the last.
+        // A cursor that is ahead of all changes is answered with the last one.
         let ahead = "z";
         let path = format!("/collections/notes/changes.atom?since={ahead}");
         let text = String::from_utf8(self.get(&path).await.body).expect("UTF-8");

@@ -1,5 +1,5 @@
-//! Many databases in one hub: how long it takes to make them, what they cost in memory, and how soon one answers that
-//! nobody has asked since the hub was started.
+//! Many databases in one hub: the time to create them, their memory, and the time to a first response. The latter
+//! is of a database that was not accessed since the hub started.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,17 +13,17 @@ use crate::sample::{self, Random};
 
 const DATABASES: usize = 100_000;
 
-/// Clients at once.
+/// Number of concurrent clients.
 const CLIENTS: usize = 64;
 
-/// Documents of each database that is asked for what it has.
+/// Number of documents in each accessed database.
 const DOCUMENTS: usize = 10;
 
 pub(super) async fn run(mut hub: Server) {
     let databases = DATABASES.min(sample::most_items());
     let mut random = Random(23);
     let asked: Vec<usize> = (0..SHORT_ROUNDS).map(|_| random.below(databases)).collect();
-    // What the hub needs once, it has now.
+    // Initial allocations of the hub happen before the measurement.
     each(&hub, CLIENTS, |number| ("PUT", format!("before-{number}")), 201).await;
     let before = held_memory(hub.process());
     let making = each(&hub, databases, |number| ("PUT", name(number)), 201).await;
@@ -77,7 +77,7 @@ fn name(number: usize) -> String {
     format!("database-{number:06}")
 }
 
-/// Asks for each number once, by as many as there are at once; how long all took.
+/// Sends a request for each number with concurrent clients; returns the total time.
 async fn each(
     hub: &Server,
     count: usize,

@@ -1,4 +1,4 @@
-//! `feedsync replicate` over a long way, in either direction, and PouchDB over the same.
+//! `feedsync replicate` over a slow link in both directions, and PouchDB over the same link.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use crate::relay::Relay;
 
 const DOCUMENTS: usize = 10_000;
 
-/// One way between an endpoint and the hub: half of a link of 50 ms.
+/// Delay between an endpoint and the hub in one direction: half of a round trip of 50 ms.
 const WAY: Duration = Duration::from_millis(25);
 
-/// PouchDB takes long, so that it is asked less often.
+/// Number of rounds of PouchDB, which is slow.
 const FEW: usize = 3;
 
 pub(super) async fn run(hub: Server) {
@@ -66,7 +66,7 @@ pub(super) async fn run(hub: Server) {
     println!();
 }
 
-/// A database with documents, made without the way.
+/// Creates a database with documents, without the delay.
 async fn fill(hub: &Server) {
     hub.ask("PUT", "filled", "", 201).await;
     for batch in 0..DOCUMENTS / super::BATCH {

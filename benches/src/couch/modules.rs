@@ -1,4 +1,4 @@
-//! What is measured against comes from npm, in the versions that `couch/` names, and is kept beside what is built.
+//! Installs the compared programs from npm, in the versions that `couch/` specifies, beside the build output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 
 use crate::answers::program;
 
-/// The place in the repository where something is described that comes from npm.
+/// Path of a package description in the repository.
 pub(super) fn described(part: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("couch").join(part)
 }
 
-/// A directory with what it names, if there are node and npm, and npm finds it.
+/// Directory with the installed package; `None` without node or npm, or if the installation fails.
 pub(super) fn installed(part: &str) -> Option<PathBuf> {
     program("node")?;
     let npm = program("npm")?;
@@ -25,7 +25,7 @@ pub(super) fn installed(part: &str) -> Option<PathBuf> {
         return Some(directory);
     }
     fs::write(directory.join("package.json"), &wanted).expect("a file");
-    // What is compiled is not needed, so that nothing of theirs has to be run.
+    // No compiled parts are needed, so the scripts of the packages are not run.
     let install = Command::new(npm)
         .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"])
         .current_dir(&directory)

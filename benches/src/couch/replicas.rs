@@ -1,4 +1,4 @@
-//! PouchDB, unmodified, that pushes documents to a server and pulls them again.
+//! Unmodified PouchDB, which pushes documents to a server and pulls them again.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -25,8 +25,8 @@ pub(super) fn run(servers: [&Server; 2]) {
     println!();
 }
 
-/// How long it takes to push so many documents to each of some places, and then to pull them from each; none if PouchDB
-/// cannot be had.
+/// Returns the times to push documents to each address, and then to pull them from each. Returns `None` if
+/// PouchDB is not available.
 pub(super) fn times<const PLACES: usize, const TIMES: usize>(
     documents: usize,
     rounds: usize,

@@ -1,4 +1,5 @@
-//! What replicators ask: documents written, changes, documents read, and what is missing of them.
+//! Requests of replicators: writing documents, reading changes, reading documents, and computing missing
+//! revisions.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -8,17 +9,17 @@ use super::server::{Server, count, expect};
 use crate::measure::{ROUNDS, Times, ratio};
 use crate::sample::Random;
 
-/// Documents of a database.
+/// Number of documents in a database.
 const DOCUMENTS: usize = 10_000;
 
-/// Of those that are asked about, one in so many has a revision that is news.
+/// Number of requested documents per document with a new revision.
 const NEWS: usize = 50;
 
-/// A document that was made elsewhere.
+/// A document that was created elsewhere.
 struct Document {
     id: String,
     revision: String,
-    /// Its own members.
+    /// Members besides the id and the revision.
     members: String,
 }
 
@@ -46,16 +47,16 @@ fn hexadecimal(random: &mut Random) -> String {
     format!("{:016x}{:016x}", random.next(), random.next())
 }
 
-/// Requests of one kind that are sent one after the other.
+/// Sequential requests of one kind.
 struct Work {
     name: &'static str,
     path: &'static str,
     method: &'static str,
     bodies: Vec<String>,
     status: u16,
-    /// How often something is in the answer to each.
+    /// A text, and its number of occurrences in each response.
     found: (&'static str, usize),
-    /// Whether the hub is to look up what it is asked.
+    /// Whether the hub's cache of known revisions is cleared first.
     is_forgotten: bool,
 }
 
@@ -71,7 +72,7 @@ pub(super) async fn run(servers: [&Server; 2]) {
         }
         for (work, times) in works.iter().zip(&mut times) {
             if work.is_forgotten {
-                // What a database counts as a purge makes a hub forget which revisions it knows to be here.
+                // A purge makes the hub forget its cache of known revisions.
                 let purge =
                     format!("{{\"{}\":[\"1-{}\"]}}", documents[0].id, documents[0].revision);
                 servers[0].ask("POST", &format!("{database}/_purge"), &purge, 201).await;
@@ -85,7 +86,7 @@ pub(super) async fn run(servers: [&Server; 2]) {
                 }
             }
         }
-        // What one has in memory is to be no more in the last round than in the first.
+        // The memory of `pouchdb-server` must not grow from round to round.
         servers[1].ask("DELETE", &database, "", 200).await;
     }
     let bytes = documents[0].members.len() + 2;
@@ -164,7 +165,7 @@ fn works(documents: &[Document]) -> [Work; 5] {
 }
 
 impl Work {
-    /// How long it takes a server to answer all requests.
+    /// Sends all requests to a server; returns the total time.
     async fn done(&self, server: &Server, database: &str) -> Duration {
         let mut connection = server.connect().await;
         let path = format!("{database}/{}", self.path);

@@ -1,4 +1,4 @@
-//! A feed with a selector that is far behind, and lets nothing through but what was written last.
+//! A changes feed with a selector that starts at the beginning, and that matches only the last document.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use crate::keepalive::Connection;
 use crate::measure::{ROUNDS, Times};
 use crate::sample;
 
-/// Documents that no feed tells of.
+/// Number of documents that do not match.
 const LEAVES: usize = 100_000;
 
-/// After so long a feed has passed over all of them, and waits.
+/// Time after which a feed has skipped all of them and waits.
 const MOMENT: Duration = Duration::from_secs(1);
 
 const FEED: &str = "vault/_changes?feed=longpoll&filter=_selector&since=0&timeout=30000";
@@ -23,7 +23,7 @@ pub(super) async fn run(hub: Server) {
     let by_member = hub.request("POST", FEED, "{\"selector\":{\"author\":\"anna\"}}");
     let (mut waited, mut found, mut read) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
-        // There is nothing to be told, until there is.
+        // No document matches until the note is written.
         let following = tokio::spawn(told(hub.connect().await, by_type.clone()));
         tokio::time::sleep(MOMENT).await;
         assert!(!following.is_finished(), "there is nothing to be told");
@@ -59,7 +59,7 @@ pub(super) async fn run(hub: Server) {
     println!();
 }
 
-/// When a feed has told of the one document that it is to tell of.
+/// Returns the time at which a feed has reported the matching document.
 async fn told(mut connection: Connection, request: Vec<u8>) -> Instant {
     let answer = expect(&mut connection, &request, 200).await;
     let at = Instant::now();

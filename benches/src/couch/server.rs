@@ -1,4 +1,4 @@
-//! A hub or a `pouchdb-server`, in a process and a directory of its own.
+//! A hub or a `pouchdb-server` in a separate process and directory.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -14,10 +14,10 @@ use crate::memory::first_line;
 use crate::process::child;
 use crate::sample;
 
-/// A server; what it has is thrown away with it.
+/// A server; its data is deleted with it.
 pub(super) struct Server {
     pub(super) name: &'static str,
-    /// Where its databases are: `http://` and this.
+    /// Address of its databases, without `http://`.
     pub(super) place: String,
     address: String,
     process: Child,
@@ -25,7 +25,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A hub without users, whose store is on the disk.
+    /// Starts a hub without users, with a store on the disk.
     pub(super) fn hub(runtime: &Runtime) -> Self {
         let directory = TempDir::new().expect("a directory");
         runtime.block_on(sample::create(directory.path(), "hub"));
@@ -39,7 +39,7 @@ impl Server {
         Self { name: "hub", place: format!("{address}/couch"), address, process, directory }
     }
 
-    /// Ends a hub in order, and starts it again.
+    /// Stops a hub properly, and starts it again.
     pub(super) fn again(&mut self) {
         drop(self.process.stdin.take());
         self.process.wait().expect("a hub that ends");
@@ -48,7 +48,7 @@ impl Server {
         *self = Self::serving(directory);
     }
 
-    /// `pouchdb-server`, if it can be had: all in memory, and without a log of requests.
+    /// Starts `pouchdb-server`, if it is available, with storage in memory and without a request log.
     pub(super) fn peer() -> Option<Self> {
         let modules = modules::installed("server")?;
         let directory = TempDir::new().expect("a directory");
@@ -82,7 +82,7 @@ impl Server {
         Connection::open(&self.address).await
     }
 
-    /// A request to a database or something of it, as it is on the wire.
+    /// Bytes of a request to a path below the databases.
     pub(super) fn request(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
         let (host, path) = (&self.address, format!("{}/{path}", self.place));
         let path = path.strip_prefix(&**host).expect("a place of this server");
@@ -94,7 +94,7 @@ impl Server {
         .into_bytes()
     }
 
-    /// Asks over a connection of its own, for what is answered with a status.
+    /// Sends a request over a new connection, and checks the status.
     pub(super) async fn ask(&self, method: &str, path: &str, body: &str, status: u16) -> Answer {
         let request = self.request(method, path, body);
         expect(&mut self.connect().await, &request, status).await
@@ -103,13 +103,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended is what is wanted.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Sends a request that is answered with a status.
+/// Sends a request, and checks the status.
 pub(super) async fn expect(connection: &mut Connection, request: &[u8], status: u16) -> Answer {
     let answer = connection.exchange(request).await;
     let said = String::from_utf8_lossy(&answer.body[..answer.body.len().min(1_000)]);
@@ -117,7 +117,7 @@ pub(super) async fn expect(connection: &mut Connection, request: &[u8], status: 
     answer
 }
 
-/// How often a part is in an answer.
+/// Number of occurrences of a text in a response.
 pub(super) fn count(answer: &Answer, part: &str) -> usize {
     std::str::from_utf8(&answer.body).expect("UTF-8").matches(part).count()
 }

@@ -1,7 +1,8 @@
-//! Many who append to one log at once, each under the tag of what it has read (LR18), against one alone.
+//! Many concurrent appends to one log, each conditional on the tag of the last read (LR18), compared to a single
+//! writer.
 //!
-//! Who is outrun does what `feedsync_client` does. Lines are appended by who only writes, marks by devices that read
-//! what the others append as well and store it durably.
+//! After a refusal, a writer does the same as `feedsync_client`. Lines are appended by clients that only write.
+//! Marks are appended by devices that also read the others' entries and store them durably.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -17,20 +18,20 @@ use crate::measure::{ROUNDS, Times, ratio};
 
 const MANY: usize = 20;
 
-/// Appends of one round by one alone, and by each of the many.
+/// Numbers of appends in one round: by a single writer, and by each of the many.
 const ALONE: usize = 200;
 const EACH: usize = 20;
 
-/// How it was, with one and with many.
+/// Measurements with one and with many writers.
 #[derive(Default)]
 struct Measured {
-    /// What one append took.
+    /// Duration of an append.
     times: [Vec<Duration>; 2],
-    /// How often an append of the many was refused at most, before it was done.
+    /// Maximum number of refusals of one append.
     most: u64,
-    /// How often one of the many was refused in one round at most.
+    /// Maximum number of refusals of one writer in one round.
     most_of_one: u64,
-    /// How often all were.
+    /// Total number of refusals.
     all: u64,
 }
 
@@ -82,13 +83,13 @@ impl Measured {
     }
 }
 
-/// How long all took, and how often each append of each was refused.
+/// Total time, and the number of refusals of each append by each writer.
 struct Done {
     took: Duration,
     refused: Vec<Vec<u64>>,
 }
 
-/// A log, and how often it refused an append.
+/// A log that counts refused appends.
 struct Counted<'a> {
     log: &'a RemoteLog,
     refused: AtomicU64,
@@ -123,10 +124,10 @@ impl LogAccess for Counted<'_> {
     }
 }
 
-/// So many, each with lines to append one by one.
+/// Runs clients that append lines one by one.
 async fn write_lines(hub: &Hub, log: &str, count: usize, each: usize) -> Done {
     let mut ways: Vec<_> = (0..count).map(|_| hub.way(&hub.address, log)).collect();
-    // Before it is measured there is a log, and each has a connection.
+    // Creates the log and the connections before the measurement.
     for way in &mut ways {
         append_line(&way.log, 0).await;
     }
@@ -145,7 +146,7 @@ async fn write_lines(hub: &Hub, log: &str, count: usize, each: usize) -> Done {
     Done { took: began.elapsed(), refused }
 }
 
-/// Appends one line; how often it was refused.
+/// Appends one line; returns the number of refusals.
 async fn append_line(log: &RemoteLog, number: usize) -> u64 {
     let line =
         format!("{{\"v\":1,\"n\":{number},\"what\":\"{}\"}}\n", "a line of a log ".repeat(10));
@@ -157,7 +158,7 @@ async fn append_line(log: &RemoteLog, number: usize) -> u64 {
     counted.refused.into_inner()
 }
 
-/// So many devices, each of which marks articles one by one and is in step after each.
+/// Runs devices that mark articles one by one and synchronise after each mark.
 async fn write_marks(hub: &Hub, log: &str, count: usize, each: usize) -> Done {
     let feeds = feeds(1);
     let mut devices: Vec<_> = (0..count).map(|_| Device::new(hub.way(&hub.address, log))).collect();

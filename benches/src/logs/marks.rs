@@ -1,4 +1,4 @@
-//! How soon marks of one device reach another that follows the log, far from the hub (LR18, LR33).
+//! Latency of marks between a device and another one that follows the log, both far from the hub (LR18, LR33).
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use crate::relay::Relay;
 
 const MARKS: usize = 10_000;
 
-/// One way between a device and the hub: half of a link of 50 ms.
+/// Delay between a device and the hub in one direction: half of a round trip of 50 ms.
 const WAY: Duration = Duration::from_millis(25);
 
-/// What is measured, from the first mark on.
+/// Measured events, timed from the first mark.
 const MOMENTS: [&str; 3] = [
     "all marked and stored, where they were made",
     "all in the log, and that known there",
@@ -60,7 +60,7 @@ pub(super) async fn run(hub: &Hub) {
     );
 }
 
-/// Marks articles of all feeds, and brings the log in step; when both was done.
+/// Marks articles of all feeds and synchronises the log; returns the times of both.
 async fn mark(mut device: Device, feeds: Vec<FeedAddress>) -> [Instant; 2] {
     for number in 0..MARKS / feeds.len() {
         for (place, feed) in feeds.iter().enumerate() {
@@ -74,7 +74,8 @@ async fn mark(mut device: Device, feeds: Vec<FeedAddress>) -> [Instant; 2] {
     [marked, Instant::now()]
 }
 
-/// Reads on whenever there is something new, until all is known; when that was, and how many requests were made in all.
+/// Synchronises on each notification until all marks are known; returns the time, and the total number of
+/// requests.
 async fn keep_up(
     mut device: Device,
     mut arrivals: mpsc::UnboundedReceiver<Instant>,

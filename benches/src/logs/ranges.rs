@@ -1,4 +1,4 @@
-//! What a part of a log costs the hub in processor time, against nginx with a file of the same bytes.
+//! Processor time of serving a part of a log, compared to nginx with a file of the same bytes.
 
 use feedsync_store::{Append, Expected};
 use tempfile::TempDir;
@@ -9,10 +9,10 @@ use crate::memory::first_line;
 use crate::process::child;
 use crate::sample::{self, Random, name};
 
-/// Bytes of a part.
+/// Size of the part, in bytes.
 const PART: usize = 64 << 10;
 
-/// Appends of which the log consists, each of about [`APPEND`] bytes.
+/// Number of appends in the log, each of about [`APPEND`] bytes.
 const APPENDS: usize = 16;
 
 const APPEND: usize = 1 << 20;
@@ -47,7 +47,7 @@ pub(super) fn run() {
     let mut serving =
         child(&["hub", hub.path().to_str().expect("UTF-8")]).spawn().expect("a child");
     let address = first_line(&mut serving);
-    // What a client asks that has read all but this part.
+    // Request of a client that has read everything except this part.
     let from = bytes.len() - PART;
     let candidate = |name, process, address: &str, path: &str| Candidate {
         name,
@@ -85,7 +85,7 @@ pub(super) fn run() {
     println!();
 }
 
-/// Records as a reader writes them.
+/// Records in the format of readers.
 fn records(random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(APPEND);
     let mut number = 0;

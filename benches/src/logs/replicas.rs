@@ -1,4 +1,4 @@
-//! What it costs to be in step: for a device that is up to date, and for a new one (LR45).
+//! Costs of synchronisation, for a device that is up to date and for a new one (LR45).
 
 use std::time::{Duration, Instant};
 
@@ -9,16 +9,16 @@ use super::{Device, FEEDS, Hub, article, feeds, published, random};
 use crate::measure::{Amounts, ROUNDS, Times};
 use crate::relay::Relay;
 
-/// Articles of each feed: a hundred thousand in all.
+/// Number of articles in each feed; a hundred thousand in all.
 const ARTICLES: usize = 200;
 
-/// What somebody did with all articles.
+/// Marks of a user on all articles.
 struct Reading {
     name: &'static str,
     log: &'static str,
-    /// The last so many articles of each feed are marked one by one, all before as a whole.
+    /// Number of last articles of each feed that are marked one by one; earlier ones have one mark together.
     one_by_one: usize,
-    /// Of so many articles one is starred.
+    /// Number of articles per starred article.
     starred: usize,
 }
 
@@ -55,7 +55,7 @@ pub(super) async fn run(hub: &Hub) {
     println!();
 }
 
-/// Requests and bytes there and back.
+/// Number of requests, and bytes in each direction.
 type Moved = (u64, u64, u64);
 
 fn moved_amounts(moved: &[Moved]) -> [Amounts; 3] {
@@ -63,7 +63,8 @@ fn moved_amounts(moved: &[Moved]) -> [Amounts; 3] {
     [pick(|moved| moved.0), pick(|moved| moved.1), pick(|moved| moved.2)]
 }
 
-/// How long it takes a new device to be in step, and what that moves; what it moves when it is up to date.
+/// Measures the synchronisation of a new device, and the amounts of another synchronisation when it is up to
+/// date.
 async fn new_device(hub: &Hub, relay: &Relay, reading: &Reading, known: &Device) -> Vec<Moved> {
     let (mut times, mut first, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
@@ -85,7 +86,7 @@ async fn new_device(hub: &Hub, relay: &Relay, reading: &Reading, known: &Device)
     again
 }
 
-/// What one synchronisation moves over a relay.
+/// Amounts of one synchronisation over a relay.
 async fn moved(relay: &Relay, device: &mut Device) -> Moved {
     let before = device.way.fetcher.traffic().requests();
     relay.passed();
@@ -95,7 +96,7 @@ async fn moved(relay: &Relay, device: &mut Device) -> Moved {
 }
 
 impl Reading {
-    /// A device that read all this, and whose log was compacted.
+    /// Creates a device with these marks and a compacted log.
     async fn record(&self, hub: &Hub) -> Device {
         let feeds = feeds(FEEDS);
         let mut device = Device::new(hub.way(&hub.address, self.log));
@@ -122,7 +123,7 @@ impl Reading {
     }
 }
 
-/// What it takes to say that everything is read.
+/// Measures the size of the records that mark everything as read.
 async fn print_records(hub: &Hub) {
     println!("## Marking {} articles read\n", FEEDS * ARTICLES);
     println!("| | records | bytes |\n|---|---|---|");

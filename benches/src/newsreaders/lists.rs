@@ -1,6 +1,7 @@
-//! What newsreaders wait for where somebody has a million articles: lists of them, and marks.
+//! Response times of lists and marks for a user with a million articles.
 //!
-//! The hub is in this process, without a socket; a time is from a request to the last byte of its answer.
+//! The hub is in this process, without a socket. A time is measured from a request to the last byte of its
+//! response.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +17,14 @@ use super::Hub;
 use crate::measure::{Amounts, Times};
 use crate::sample;
 
-/// Feeds with very many articles: of each round one is marked.
+/// Number of large feeds; each round marks one of them as read.
 const LARGE: usize = 9;
 const LARGE_ARTICLES: usize = 100_000;
 const SMALL: usize = 50;
-/// Rounds of what changes nothing.
+/// Number of rounds of requests that change nothing.
 const ROUNDS: usize = 21;
 
-/// A list that is asked for, and how many articles it has.
+/// Name and path of a list, and its number of articles.
 const LISTS: [(&str, &str, usize); 5] = [
     (
         "Google Reader, `stream/items/ids` of 200,000",
@@ -45,7 +46,7 @@ const LISTS: [(&str, &str, usize); 5] = [
 ];
 
 pub(super) fn run() {
-    // Of a smaller world when one is asked for.
+    // Scaled down if a smaller size is requested.
     let share = sample::most_items() as f64 / 1_000_000.0;
     let scaled = |count: usize| (count as f64 * share) as usize;
     sample::runtime().block_on(async {
@@ -109,7 +110,7 @@ pub(super) fn run() {
     });
 }
 
-/// How long an answer took, and what it said.
+/// Sends a request; returns the response time and the body.
 async fn ask(router: &Router, method: Method, path: &str, form: String) -> (Duration, String) {
     let request = Request::builder()
         .method(method)

@@ -1,7 +1,7 @@
-//! 10,000 feeds of 500 hosts in one round: when all have news, and when none has.
+//! One round of polling 10,000 feeds on 500 hosts, with new articles in all feeds and in none.
 //!
-//! The feeds are served by a process of its own, and asked by another, whose processor time and memory are counted.
-//! The bound is the same client that asks the same server for the same feeds, and keeps nothing.
+//! One process serves the feeds, and another one polls them; the processor time and memory of the latter are
+//! measured. The lower bound is the same HTTP client with the same requests that discards the responses.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -27,9 +27,9 @@ use crate::sample;
 
 const FEEDS: usize = 10_000;
 const HOSTS: usize = 500;
-/// Articles of a feed.
+/// Number of articles in a feed.
 const ARTICLES: usize = 20;
-/// Rounds in which no feed has news.
+/// Number of rounds without new articles.
 const ROUNDS: usize = 5;
 const TAG: &str = "\"1\"";
 
@@ -43,7 +43,7 @@ pub(super) fn run() {
     drop(origin.stdin.take());
     origin.wait().expect("a server that ends");
     let (memory, rounds) = numbers.split_first().expect("numbers");
-    // Elapsed and processor time in microseconds, of each round.
+    // Elapsed time and processor time of each round, in microseconds.
     let rounds: Vec<_> = rounds
         .chunks(2)
         .map(|both| (Duration::from_micros(both[0]), Duration::from_micros(both[1])))
@@ -72,7 +72,8 @@ pub(super) fn run() {
     println!("The most memory that the process which polls ever held: {memory} MiB.\n");
 }
 
-/// Serves feeds on all addresses of this machine that begin with 127 until the standard input ends; prints where.
+/// Serves feeds on all addresses of this machine in 127.0.0.0/8 until the standard input ends; prints the
+/// address.
 pub(crate) fn serve_feeds() {
     sample::runtime().block_on(async {
         let any = (Ipv4Addr::UNSPECIFIED, 0);
@@ -109,13 +110,13 @@ async fn answer(uri: Uri, headers: HeaderMap) -> Response {
     ([("etag", TAG), ("content-type", "application/rss+xml")], feed).into_response()
 }
 
-/// The address of a feed: every host is one of this machine's.
+/// Address of a feed; all hosts are addresses of this machine.
 fn feed(number: usize, port: &str) -> String {
     let host = number % HOSTS;
     format!("http://127.0.{}.{}:{port}/{number}", host / 250, host % 250 + 1)
 }
 
-/// Polls the feeds; prints the most memory held in KiB, and elapsed and processor time of each round.
+/// Polls the feeds; prints the peak memory in KiB, and the elapsed and processor time of each round.
 pub(crate) fn poll(directory: &Path, port: &str) {
     let addresses: Arc<[String]> = (0..FEEDS).map(|number| feed(number, port)).collect();
     let (memory, times) = sample::runtime().block_on(async {
@@ -148,11 +149,11 @@ async fn timed(round: impl Future<Output = ()>) -> (Duration, Duration) {
     (began.elapsed(), processor_time() - before)
 }
 
-/// Waits until each feed was asked, and has its articles.
+/// Waits until each feed was polled and has its articles.
 async fn settled(hub: &Hub, since: Millis) {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        // While feeds wait to be claimed, there is no need to look at each.
+        // Feeds are only checked individually once none waits to be claimed.
         let due = hub.library.next_due().await.expect("a library");
         if due.is_some_and(|due| due <= now()) {
             continue;
@@ -171,7 +172,7 @@ fn now() -> Millis {
     Millis::new(SystemEnvironment.now().micros() / 1_000)
 }
 
-/// The same requests by the same client, as many at once.
+/// Sends the same requests with the same client and concurrency.
 async fn alone(addresses: &Arc<[String]>) {
     let next = Arc::new(AtomicUsize::new(0));
     let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a client");
