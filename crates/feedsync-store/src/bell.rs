@@ -1,4 +1,4 @@
-//! Tells who follows a collection, or a database, that it changed.
+//! Notifies subscribers that a collection or a database changed.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,21 +6,20 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-/// Notices of changes of one collection or database: hints, never the truth. After a notice, read the changes
-/// after the last one seen; several changes may make one notice, and a notice may come without a
-/// change.
+/// Notices of changes of one collection or database. A notice is a hint: read the changes after the last one
+/// seen. Several changes may produce one notice, and a notice may come without a change.
 #[derive(Debug, Clone)]
 pub struct Notices(watch::Receiver<u64>);
 
 impl Notices {
-    /// Waits for the next notice; at once if there was one since the last call. `false` when the
-    /// store was closed.
+    /// Waits for the next notice. Returns at once if there was one since the last call, and returns `false`
+    /// when the store was closed.
     pub async fn next(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }
 }
 
-/// One channel for each that is followed, by its name.
+/// Notification channels, by the name of the subscribed collection or database.
 #[derive(Debug)]
 pub(crate) struct Bell<N> {
     channels: Mutex<HashMap<N, watch::Sender<u64>>>,
@@ -40,14 +39,14 @@ impl<N: Clone + Eq + Hash> Bell<N> {
         Notices(channel.subscribe())
     }
 
-    /// Whether anybody follows anything.
+    /// Whether there is any subscriber.
     #[cfg(feature = "sqlite")]
     pub(crate) fn is_followed(&self) -> bool {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         channels.values().any(|channel| channel.receiver_count() > 0)
     }
 
-    /// What is followed.
+    /// Names that have subscribers.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn followed(&self) -> Vec<N> {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);

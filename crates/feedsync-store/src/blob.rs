@@ -1,4 +1,4 @@
-//! Blobs are named by what they hold.
+//! Content addresses of blobs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -67,7 +67,7 @@ fn nibble(digit: u8) -> Result<u8, DigestError> {
     }
 }
 
-/// Who asks for a blob that was stored before this keeps it from being swept.
+/// Moment of storing before which a request for a blob renews it, so that it is not swept.
 pub(crate) fn stale_before(now: Moment) -> Moment {
     const HOUR: u64 = 3_600_000_000;
     Moment::from_micros(now.micros().saturating_sub(HOUR))

@@ -1,4 +1,4 @@
-//! A collection as its store sees it.
+//! Stored metadata of a collection.
 
 use std::collections::BTreeMap;
 
@@ -18,25 +18,25 @@ pub const PRIVATE_TO: &str = "private_to";
 pub struct Collection {
     /// Its name; may change.
     pub name: CollectionName,
-    /// For people.
+    /// Title, for people.
     pub title: String,
     /// The format of new items.
     pub format: Format,
-    /// `urn:uuid:...`, made at creation, permanent.
+    /// `urn:uuid:...`, created with the collection, permanent.
     pub feed_id: String,
-    /// The life of its change order.
+    /// Epoch of its change order.
     pub epoch: Epoch,
-    /// The last change.
+    /// Number of its last change.
     pub last: Number,
-    /// The purge horizon: a subscriber that has seen less is out of sync (4.1.2, 4.2.4).
+    /// The purge horizon: a subscriber whose last seen change is before it is out of sync (4.1.2, 4.2.4).
     pub horizon: Number,
-    /// Changes up to here have been shown to others.
+    /// Number up to which changes have been shown to others.
     pub sent: Number,
-    /// Items whose winner is not deleted.
+    /// Number of items whose winner is not deleted.
     pub live: u64,
-    /// Items whose winner is a tombstone.
+    /// Number of items whose winner is a tombstone.
     pub deleted: u64,
-    /// Items with conflicts.
+    /// Number of items with conflicts.
     pub conflicted: u64,
     /// Number of bytes of the payloads of all versions of its items.
     pub bytes: u64,
@@ -44,7 +44,7 @@ pub struct Collection {
     pub created: Moment,
     /// Moment of the last change of its items, title, format or settings; no two changes have the same.
     pub edited: Moment,
-    /// Named settings; what they mean is not the store's concern.
+    /// Named settings; the store does not interpret them.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -55,23 +55,23 @@ impl Collection {
         format!("{{\"fs:collection\":{}}}", feedsync_couch::quoted(&self.feed_id))
     }
 
-    /// The place of a change in this collection's order.
+    /// The `until` of a change number in the current epoch.
     pub fn until(&self, number: Number) -> Until {
         Until { epoch: self.epoch, number }
     }
 
-    /// Whether those who follow it have something to look at that was not so before. What was shown to others
-    /// is no news to them.
+    /// Whether subscribers have a change to read that they did not have before. Marking changes as shown to
+    /// others is not such a change.
     pub(crate) fn is_news_since(&self, before: &Self) -> bool {
         self.unsent() != before.unsent()
     }
 
-    /// As if it had never been shown to others.
+    /// The collection with no change marked as shown to others.
     pub(crate) fn unsent(&self) -> Self {
         Self { sent: Number::ZERO, ..self.clone() }
     }
 
-    /// A new collection, with a feed id of its own.
+    /// A new collection, with a new feed id.
     pub(crate) fn created(new: NewCollection, epoch: Epoch, environment: &dyn Environment) -> Self {
         let now = environment.now();
         Self {
@@ -93,18 +93,17 @@ impl Collection {
         }
     }
 
-    /// Makes a change at this moment, as [`Store::alter_collection`](crate::Store::alter_collection) does.
+    /// Applies a change at this moment, as [`Store::alter_collection`](crate::Store::alter_collection) does.
     pub(crate) fn change_at(&mut self, change: CollectionChange, now: Moment) {
         let before = self.clone();
         self.change(change);
-        // The name is not part of what the collection holds.
+        // The name is not part of the collection's contents.
         if *self != (Self { name: self.name.clone(), ..before }) {
             self.edited = now.max(self.edited.next());
         }
     }
 
-    /// Makes a change of the name, title, format and settings, here only. The moment of the last change
-    /// stays.
+    /// Changes the name, title, format and settings of this value only. The moment of the last change stays.
     pub fn change(&mut self, change: CollectionChange) {
         let CollectionChange { name, title, format, settings } = change;
         self.name = name.unwrap_or_else(|| self.name.clone());
@@ -114,12 +113,12 @@ impl Collection {
     }
 }
 
-/// What a new collection is given.
+/// Parameters of a new collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCollection {
     /// Its name.
     pub name: CollectionName,
-    /// For people.
+    /// Title, for people.
     pub title: String,
     /// The format of new items.
     pub format: Format,
@@ -127,7 +126,7 @@ pub struct NewCollection {
     pub settings: BTreeMap<String, String>,
 }
 
-/// What changes of a collection; what is `None` stays.
+/// New values of a collection's metadata; `None` leaves a value as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectionChange {
     /// A new name; items, order, remotes and feed id stay.
@@ -136,33 +135,33 @@ pub struct CollectionChange {
     pub title: Option<String>,
     /// Another format for new items.
     pub format: Option<Format>,
-    /// All settings.
+    /// Replacement of all settings.
     pub settings: Option<BTreeMap<String, String>>,
 }
 
-/// What is written together with a new collection.
+/// Rows to write together with a new collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Founding {
-    /// The user who owns it from the beginning.
+    /// The user who is its first owner.
     pub owner: Option<UserName>,
-    /// What is recorded.
+    /// Entry for the audit record.
     pub act: Option<Act>,
 }
 
-/// What becomes of a collection.
+/// A decided change of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Alteration {
-    /// It stays as it is.
+    /// No change.
     Keep,
-    /// It is called or set to something else.
+    /// New name, title, format or settings.
     Change(CollectionChange),
-    /// It is removed with its items, conflicts, discarded items, purged vectors and remotes, its log, its grants, and
+    /// Removal, with items, conflicts, discarded items, purged vectors and remotes, the log, the grants, and
     /// the database that is bridged to it.
     Drop,
 }
 
 impl Alteration {
-    /// Whether those who follow the collection have something to look at.
+    /// Whether subscribers of the collection have a change to read.
     pub(crate) fn is_news_of(&self, collection: &Collection) -> bool {
         match self {
             Self::Keep => false,
@@ -176,14 +175,14 @@ impl Alteration {
     }
 }
 
-/// What was decided of a collection, and what is recorded with it.
+/// A decision on a collection, and the entry that is recorded with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Altered {
-    /// What becomes of it.
+    /// The decided change.
     pub alteration: Alteration,
-    /// What is recorded.
+    /// Entry for the audit record.
     pub act: Option<Act>,
 }
 
-/// Decides on a collection as it is: quick, and without effects of its own.
+/// Decides on the current state of a collection; must be quick and have no side effects.
 pub type DecideCollection = Box<dyn FnOnce(&Collection) -> Altered + Send>;

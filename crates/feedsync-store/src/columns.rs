@@ -1,5 +1,4 @@
-//! How values that are not a database's own stand in its columns, the same in every backend: texts
-//! that a person can read.
+//! Text representation of values in database columns, the same in every backend and readable by people.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -15,7 +14,7 @@ pub(crate) fn moment(micros: i64) -> Moment {
     Moment::from_micros(u64::try_from(micros).unwrap_or_default())
 }
 
-/// 0 made here, -1 mixed, else the one remote.
+/// Column of an origin: 0 for this endpoint, -1 for mixed, otherwise the number of the remote.
 pub(crate) fn origin_number(origin: Origin) -> i64 {
     match origin {
         Origin::Here => 0,
@@ -32,7 +31,7 @@ pub(crate) fn origin(number: i64) -> Origin {
     }
 }
 
-/// Parses a column; a text that does not parse is damage.
+/// Parses a column; a text that does not parse is reported as damage.
 pub(crate) fn parse<T: FromStr>(text: &str) -> Result<T, StoreError>
 where
     T::Err: std::fmt::Display,
@@ -40,7 +39,8 @@ where
     text.parse().map_err(|error| StoreError::Damaged(format!("{text:?}: {error}")))
 }
 
-/// One update a line: sequence, when, by, foreign, between tabs; what is absent is empty.
+/// Text of updates, one on each line: sequence, when, by and foreign, separated by tabs. Absent values are
+/// empty.
 pub(crate) fn history_text(updates: &[Update]) -> String {
     let mut text = String::with_capacity(64 * updates.len());
     for update in updates {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_history_is_readable_and_comes_back() {
+    fn history_round_trips_through_readable_text() {
         let when = Timestamp::parse("2005-05-21T11:43:33Z").unwrap();
         let by = By::new("REO1750").unwrap();
         let two = Sequence::new(2).unwrap();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_is_not_one_is_damage() {
+    fn malformed_history_is_damage() {
         for text in ["x", "1", "1\t\t", "0\t\tA", "1\tnever\tA", "1\t\tA B"] {
             assert!(matches!(updates(text), Err(StoreError::Damaged(_))), "{text}");
         }

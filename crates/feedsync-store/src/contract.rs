@@ -23,37 +23,38 @@ use crate::people::People;
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
 
-/// The one life of an endpoint: its identity, its collections, and what it has ever signed.
+/// The state of one endpoint: its identity, its collections, and the sequences it has ever issued.
 ///
-/// **Durability.** When a future that writes is ready with `Ok`, what it wrote survives the process
-/// and the power. With an error nothing was written; only [`StoreError::Unknown`] leaves it open.
+/// **Durability.** When a future that writes returns `Ok`, its writes survive a crash of the process and a
+/// loss of power. An error means that nothing was written; only after [`StoreError::Unknown`] the outcome is
+/// open.
 ///
-/// **Atomicity.** [`update`](Store::update) reads, decides and writes as if nothing else happened
-/// between: updates of one store are serial. A dropped future of an update may still be carried
-/// out, all of it.
+/// **Atomicity.** [`update`](Store::update) reads, decides and writes as one isolated step: updates of one
+/// store are serial. If the future of an update is dropped, the update may still be applied, but only as a
+/// whole.
 ///
-/// **Order.** Each change of a collection takes its next number, and numbers become visible in
-/// their order: who has read all changes up to N will never find another one at or below N. A read
-/// sees everything that was acknowledged before it began, and one page is read at one moment;
-/// [`ChangePage::collection`] is never newer than the page's items.
+/// **Order.** Each change of a collection takes its next number, and numbers become visible in their order. A
+/// reader that has read all changes up to N never finds another one at or below N. A read sees everything
+/// that was acknowledged before it began. Each page is read at one moment, and [`ChangePage::collection`] is
+/// never newer than the page's items.
 ///
-/// **Work.** Changes after a number cost what they hold, not what the collection holds. Pages are
-/// short reads: nobody who reads slowly holds anybody up.
+/// **Work.** The cost of reading changes after a number follows the changes, not the size of the collection.
+/// Pages are short reads, so a slow reader never blocks others.
 ///
-/// **Memory of what is gone.** The ledger of what this endpoint has signed is kept by item over the
-/// whole store, since an item may live in several collections and one sequence must never sign two
-/// payloads; it survives purging items and dropping collections. Epochs never repeat.
+/// **Ledger.** The ledger of issued sequences is stored by item for the whole store. An item may be in
+/// several collections, and one sequence must never sign two payloads. The ledger survives purging items and
+/// dropping collections. Epochs never repeat.
 ///
 /// No method blocks the thread that polls it.
 #[async_trait]
 pub trait Store: People + Logs {
-    /// Who this endpoint is.
+    /// Identity of this endpoint.
     async fn identity(&self) -> Result<Identity, StoreError>;
 
     /// All collections by name.
     async fn collections(&self) -> Result<Vec<Collection>, StoreError>;
 
-    /// The next collections by name, after one or from the first on: at most so many.
+    /// Collections by name, after one or from the first on, up to a maximum number.
     async fn collections_after(
         &self,
         after: Option<&CollectionName>,
@@ -63,29 +64,29 @@ pub trait Store: People + Logs {
     /// A collection, if there is one of this name.
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError>;
 
-    /// Creates a collection, empty, in a new epoch, with its owner and what is recorded of it. Of
-    /// several who create one name at once, one does.
+    /// Creates an empty collection in a new epoch, with its owner and an entry of the audit record. Of
+    /// several concurrent calls for one name, one succeeds.
     async fn found_collection(
         &self,
         new: NewCollection,
         founding: Founding,
     ) -> Result<Collection, StoreError>;
 
-    /// Changes what a collection is called or set to, or removes it, as is decided on what it is then;
-    /// with what is recorded of that. Returns it as it then stands, or last stood. Nobody else alters it
-    /// between the decision and what comes of it.
+    /// Renames, changes or removes a collection, as decided on its current state, and writes the audit
+    /// record. Returns its new state, or its last one. Nothing else changes the collection between the
+    /// decision and its application.
     async fn alter_collection(
         &self,
         name: &CollectionName,
         decide: DecideCollection,
     ) -> Result<Collection, StoreError>;
 
-    /// Creates a collection that nobody owns.
+    /// Creates a collection without an owner.
     async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
         self.found_collection(new, Founding::default()).await
     }
 
-    /// Changes what a collection is called or set to, whatever it is now.
+    /// Changes the metadata of a collection unconditionally.
     async fn change_collection(
         &self,
         name: &CollectionName,
@@ -95,7 +96,7 @@ pub trait Store: People + Logs {
         self.alter_collection(name, Box::new(|_| Altered { alteration, act: None })).await
     }
 
-    /// Removes a collection, whatever it is now.
+    /// Removes a collection unconditionally.
     async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
         let alteration = Alteration::Drop;
         let dropped = Box::new(|_: &Collection| Altered { alteration, act: None });
@@ -109,15 +110,15 @@ pub trait Store: People + Logs {
         id: &ItemId,
     ) -> Result<Option<StoredItem>, StoreError>;
 
-    /// Those of the items that the collection has, each once, by id.
+    /// Returns those of the items that the collection has, each once, by id.
     async fn items(
         &self,
         collection: &CollectionName,
         ids: &[ItemId],
     ) -> Result<Vec<StoredItem>, StoreError>;
 
-    /// The items whose last change is after a number, and at or before a bound if there is one,
-    /// oldest change first.
+    /// Items whose last change is after a number, and at or before a bound if there is one, oldest change
+    /// first.
     async fn changes(
         &self,
         collection: &CollectionName,
@@ -126,7 +127,7 @@ pub trait Store: People + Logs {
         limit: PageLimit,
     ) -> Result<ChangePage, StoreError>;
 
-    /// All items, tombstones too, ascending by id, after the last id of the page before.
+    /// All items, tombstones included, ascending by id, after the last id of the previous page.
     async fn items_by_id(
         &self,
         collection: &CollectionName,
@@ -134,8 +135,9 @@ pub trait Store: People + Logs {
         limit: PageLimit,
     ) -> Result<ItemPage, StoreError>;
 
-    /// Id so many places before another one, which need not be there, among all ids in ascending order; before
-    /// the end, if no other one is given. `None` if there are not so many. Work follows the places.
+    /// The id that precedes another one, which need not exist, by a given number of positions in ascending
+    /// order of ids. Counts from the end if no id is given; `None` if there are fewer positions. The cost
+    /// follows the number of positions.
     async fn id_before(
         &self,
         collection: &CollectionName,
@@ -143,8 +145,8 @@ pub trait Store: People + Logs {
         places: NonZeroUsize,
     ) -> Result<Option<ItemId>, StoreError>;
 
-    /// Number of the last change that the bounds leave out; zero if they leave out none. The time taken grows with the
-    /// number of changes within the bounds.
+    /// Number of the last change that the bounds leave out; zero if they leave out none. The cost grows with
+    /// the number of changes within the bounds.
     async fn last_before(
         &self,
         collection: &CollectionName,
@@ -159,9 +161,9 @@ pub trait Store: People + Logs {
         limit: PageLimit,
     ) -> Result<ItemPage, StoreError>;
 
-    /// The one write: hands what the keys hold to a decision and carries it out; returns the
-    /// collection as it then stands. The items that were put have the last numbers, in their order.
-    /// A decision without writes changes nothing.
+    /// The only write of items: passes the stored values of the keys to a decision and applies its writes.
+    /// Returns the resulting collection. The items that were put have the last numbers, in their order. A
+    /// decision without writes changes nothing.
     async fn update(
         &self,
         collection: &CollectionName,
@@ -169,34 +171,34 @@ pub trait Store: People + Logs {
         decide: Decide,
     ) -> Result<Collection, StoreError>;
 
-    /// Remembers that changes up to a number have been shown to others; never goes back.
+    /// Records that changes up to a number have been shown to others; the mark never decreases.
     async fn mark_sent(&self, collection: &CollectionName, up_to: Number)
     -> Result<(), StoreError>;
 
-    /// What this endpoint has signed of an item, by line of edits.
+    /// The highest sequences that this endpoint has issued for an item, by authoring line.
     async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError>;
 
     /// The recoverable list of a collection, oldest first.
     async fn discarded(&self, collection: &CollectionName) -> Result<Vec<Discarded>, StoreError>;
 
-    /// Remotes in the order they were added; of one collection or of all.
+    /// Remotes of one collection or of all, in the order in which they were added.
     async fn remotes(&self, collection: Option<&CollectionName>)
     -> Result<Vec<Remote>, StoreError>;
 
-    /// Remembers a remote.
+    /// Adds a remote.
     async fn add_remote(&self, new: NewRemote) -> Result<Remote, StoreError>;
 
     /// Changes a remote's name, address, state and subscription; its id and collection stay.
     async fn change_remote(&self, remote: Remote) -> Result<(), StoreError>;
 
-    /// Checks that the store takes writes: [`StoreError::Full`] while there is no room on its disk. Deletions may be possible
-    /// then.
+    /// Checks that the store accepts writes: [`StoreError::Full`] while its disk is full. Deletions may be
+    /// possible then.
     async fn check_room(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Moves the moment at which a subscription is due, if it still is the one that was seen; whether
-    /// it was. Of several who saw the same, one is told so.
+    /// Moves the moment at which a subscription is due, if it still has the expected value; returns whether
+    /// it did. Of several concurrent callers with the same expected value, one succeeds.
     async fn reschedule(
         &self,
         id: RemoteId,
@@ -204,23 +206,23 @@ pub trait Store: People + Logs {
         due: Moment,
     ) -> Result<bool, StoreError>;
 
-    /// Forgets a remote.
+    /// Removes a remote.
     async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError>;
 
-    /// Stores a blob under its digest. One that no item names within a day may be swept; the day
-    /// begins again when it is put again.
+    /// Stores a blob under its digest. A blob that no item names within a day may be swept; putting it again
+    /// restarts the day.
     async fn put_blob(&self, bytes: Vec<u8>) -> Result<Digest, StoreError>;
 
-    /// A blob, if it is here.
+    /// A blob, if it is stored.
     async fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Those of the blobs that are not here, ascending. For those that are, the moment at which they
-    /// were stored becomes now if it is more than an hour ago: who is told that a blob need not be
-    /// sent has a day to send the item that names it.
+    /// Those of the blobs that are not stored, ascending. For stored ones, the moment of storing becomes now
+    /// if it is more than an hour ago. A client that need not send a blob therefore has a day to send the
+    /// item that names it.
     async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError>;
 
-    /// Blobs that items of a collection name and that are not here: at most so many, ascending, from
-    /// a digest on. Work follows the blobs that are named.
+    /// Blobs that items of a collection name and that are not stored, ascending from a digest on, up to a
+    /// maximum number. The cost follows the number of named blobs.
     async fn lost_blobs(
         &self,
         collection: &CollectionName,
@@ -228,30 +230,31 @@ pub trait Store: People + Logs {
         most: usize,
     ) -> Result<Vec<Digest>, StoreError>;
 
-    /// Who names a blob: collections and items, by name and id.
+    /// Collections and items that name a blob, by name and id.
     async fn blob_named_by(
         &self,
         digest: Digest,
     ) -> Result<Vec<(CollectionName, ItemId)>, StoreError>;
 
-    /// Removes blobs stored before a moment that no item and no discarded item names; how many.
+    /// Removes blobs that were stored before a moment and that no item or discarded item names; returns their
+    /// number.
     async fn sweep_blobs(&self, stored_before: Moment) -> Result<u64, StoreError>;
 
-    /// Notices when a collection changes, also when another process changes it.
+    /// Subscribes to notices of changes of a collection, by this or another process.
     fn subscribe(&self, collection: &CollectionName) -> Notices;
 
-    /// The databases of documents that it keeps beside the collections.
+    /// The databases of documents of this store.
     fn databases(self: Arc<Self>) -> Arc<dyn Databases>;
 
-    /// Where the store lives, if it is a directory.
+    /// Directory of the store, if it has one.
     fn directory(&self) -> Option<&Path>;
 }
 
-/// What follows from the contract.
+/// Methods derived from the contract.
 #[async_trait]
 pub trait StoreExt: Store {
-    /// [`Store::update`] with a value out of the decision: what the call that counts returned, and
-    /// the collection as it then stands.
+    /// [`Store::update`] with a result of the decision. Returns the result of the call that was applied, and
+    /// the resulting collection.
     async fn decide<T, F>(
         &self,
         collection: &CollectionName,
@@ -276,7 +279,7 @@ pub trait StoreExt: Store {
             .ok_or_else(|| StoreError::Unknown("the decision was never asked".to_owned()))
     }
 
-    /// [`Store::alter_collection`] with a decision that may refuse.
+    /// [`Store::alter_collection`] with a decision that may fail.
     async fn decide_collection<E, F>(
         &self,
         name: &CollectionName,

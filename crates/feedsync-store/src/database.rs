@@ -1,8 +1,8 @@
-//! Databases of documents, as CouchDB's replication protocol knows them: trees of revisions, in the order of their
-//! changes.
+//! Databases of documents, as CouchDB's replication protocol defines them: trees of revisions with a change
+//! order.
 //!
-//! What becomes of a document is decided elsewhere, by the rules of [`feedsync_couch`], and handed in as a function from
-//! what there is to what is written.
+//! The rules of [`feedsync_couch`] decide on changes of documents. Callers pass a decision as a function from
+//! stored values to writes.
 
 mod contract;
 mod decision;
@@ -25,56 +25,56 @@ pub use reading::{
     ReadDocument, StoredDocument,
 };
 
-/// How many revisions of a path are kept unless somebody says otherwise.
+/// Default number of revisions of a path that are stored.
 pub const REVISIONS_KEPT: u64 = 1_000;
 
-/// A database, without what it holds.
+/// The metadata of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database {
-    /// What it is called.
+    /// Its name.
     pub name: DatabaseName,
-    /// The life of its change order.
+    /// Epoch of its change order.
     pub epoch: Epoch,
-    /// When it was made.
+    /// When it was created.
     pub created: Moment,
-    /// The last change.
+    /// Number of its last change.
     pub last: Number,
-    /// How many documents are there.
+    /// Number of documents that are not deleted.
     pub documents: u64,
-    /// How many are deleted.
+    /// Number of deleted documents.
     pub deleted: u64,
-    /// How often something was purged.
+    /// Number of purges.
     pub purges: u64,
-    /// How many revisions of a path are kept.
+    /// Maximum number of revisions of a path that are stored.
     pub revisions_kept: u64,
-    /// Who may do what, as it was set: JSON.
+    /// Its access rules (`_security`), as JSON.
     pub security: Option<String>,
-    /// How many bytes all bodies have that are kept, with the attachments that each of them names.
+    /// Number of bytes of all stored bodies, with the attachments that each of them names.
     pub bytes: u64,
-    /// How many of those are of revisions that are no leaves.
+    /// The part of those bytes that belongs to revisions that are not leaves.
     pub superseded: u64,
 }
 
-/// What is changed of a database.
+/// A change of a database's settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DatabaseChange {
-    /// How many revisions of a path are kept from now on.
+    /// Maximum number of revisions of a path that are stored from now on.
     pub revisions_kept: Option<u64>,
-    /// Who may do what.
+    /// Access rules (`_security`).
     pub security: Option<String>,
 }
 
 /// A document that is not replicated (`_local/`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalDocument {
-    /// How often it was written, by its own account.
+    /// Number of times that it was written, as the document itself states.
     pub revision: u64,
-    /// What it says, as JSON.
+    /// Its content, as JSON.
     pub body: String,
 }
 
 impl Database {
-    /// One that is made now.
+    /// The metadata of a database that is created now.
     pub(crate) fn created(
         name: DatabaseName,
         security: Option<String>,
@@ -96,7 +96,7 @@ impl Database {
         }
     }
 
-    /// Refuses to be taken for a database of the same name in another epoch.
+    /// Fails if the epoch is not that of this database: the caller means another database of the same name.
     pub(crate) fn require(&self, epoch: Epoch) -> Result<(), StoreError> {
         match self.epoch == epoch {
             true => Ok(()),

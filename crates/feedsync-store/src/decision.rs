@@ -1,4 +1,4 @@
-//! Read, decide, write: what a decision sees and what it may do.
+//! Read, decide, write: the input and the output of a decision on items.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::people::Act;
 use crate::remote::{RemoteId, RemoteState};
 use crate::stored::{DiscardedId, Origin, StoredItem};
 
-/// A decision: a synchronous function from current values to changes. It may be called more than
-/// once, each time with fresh values; only what it returned last is carried out. No writes:
-/// nothing changes.
+/// A decision: a synchronous function from current values to changes. It may be called more than once, each
+/// time with fresh values; only the result of the last call is applied. An empty list of writes changes
+/// nothing.
 pub type Decide = Box<dyn FnMut(&Snapshot) -> Vec<Write> + Send>;
 
-/// What an update's keys hold, in one transaction with what is written.
+/// The stored values of an update's keys, read in the transaction that applies the writes.
 pub struct Snapshot {
     pub(crate) identity: Identity,
     pub(crate) collection: Collection,
@@ -28,15 +28,16 @@ pub struct Snapshot {
     pub(crate) environment: Arc<dyn Environment>,
 }
 
-/// What a snapshot knows of one key.
+/// The stored values of one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
     /// The item, if the collection has it.
     pub item: Option<StoredItem>,
-    /// What purges of the item left behind: one update for each line of edits, empty if it was
-    /// never purged. A version whose topmost update they cover is known and gone.
+    /// Vector that purges of the item left behind: one update for each authoring line, empty if the item was
+    /// never purged. A version whose topmost update it covers is known and was removed.
     pub purged: Vec<Update>,
-    /// How far this endpoint has signed the item, in any collection, ever; by line.
+    /// The highest sequences that this endpoint has issued for the item, in any collection at any time, by
+    /// authoring line.
     pub issued: Vec<Issued>,
 }
 
@@ -58,13 +59,13 @@ impl Snapshot {
         &self.collection
     }
 
-    /// The clock.
+    /// Current time.
     pub fn now(&self) -> Moment {
         self.now
     }
 
-    /// What is known of a key; an empty entry for an item nobody knows, `None` for an id that is
-    /// not among the update's keys.
+    /// The stored values of a key. An item that is not stored has an empty entry; an id that is not among the
+    /// update's keys has `None`.
     pub fn entry(&self, id: &ItemId) -> Option<&Entry> {
         self.entries.get(id)
     }
@@ -74,49 +75,49 @@ impl Snapshot {
         self.entries.get(id)?.item.as_ref()
     }
 
-    /// The ledger: the highest sequence ever issued for a key's item in a line of edits.
+    /// Ledger entry: the highest sequence ever issued for a key's item in an authoring line.
     pub fn issued(&self, id: &ItemId, by: &By) -> Option<&Issued> {
         self.entries.get(id)?.issued.iter().find(|issued| issued.by == *by)
     }
 
-    /// Whether an authoring line in a key's item is this endpoint's: one of an incarnation, or another that the
-    /// ledger knows.
+    /// Whether this endpoint owns an authoring line of a key's item: it belongs to an incarnation, or the
+    /// ledger lists it.
     pub fn is_own(&self, id: &ItemId, by: &By) -> bool {
         self.identity.is_line_of_incarnation(by) || self.issued(id, by).is_some()
     }
 
-    /// A fresh `{name}.{random}`, for a new incarnation or a line beside all others; another one each time.
+    /// A new `{name}.{random}` for a new incarnation or an additional line; each call returns another one.
     pub fn mint(&self) -> By {
         identity::mint(&self.identity.name, &*self.environment)
     }
 }
 
-/// One change. Writes are carried out in their order, all or none.
+/// One change. Writes are applied in their order, all or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     /// Stores an item under the collection's next change number. Its id is one of the keys.
     Put(Put),
-    /// Records that somebody else has this very item too: its origin becomes [`Origin::Mixed`]. Takes
-    /// no number, since nothing changes for those who read.
+    /// Records that another endpoint has this item too: its origin becomes [`Origin::Mixed`]. Takes no change
+    /// number, since readers see no difference.
     Shared {
         /// A key that the collection has.
         id: ItemId,
     },
-    /// Moves items to the recoverable list (4.1.2). Takes the next change number, which becomes
-    /// the purge horizon, so that subscribers learn that something is gone.
+    /// Moves items to the recoverable list (4.1.2). Takes the next change number, which becomes the purge
+    /// horizon, so that subscribers learn that something is gone.
     Discard {
         /// Keys that the collection has.
         ids: Vec<ItemId>,
-        /// Why, for people.
+        /// The reason, as text for people.
         reason: String,
     },
-    /// Removes items for good (4.2.4): their ids and vectors stay, and the purge horizon becomes at
-    /// least the highest number removed.
+    /// Removes items permanently (4.2.4). Their ids and vectors stay, and the purge horizon becomes at least
+    /// the highest number removed.
     Purge {
         /// Keys that the collection has.
         ids: Vec<ItemId>,
     },
-    /// Enters into the ledger that a sequence has been issued; the highest counts.
+    /// Records in the ledger that a sequence has been issued. The ledger stores the highest one.
     Issue {
         /// The item, a key.
         item: ItemId,
@@ -130,18 +131,19 @@ pub enum Write {
         /// From [`Snapshot::mint`].
         by: By,
     },
-    /// Records how far we are with a remote; nothing happens if it was removed meanwhile.
+    /// Records the replication state of a remote. Has no effect if the remote was removed meanwhile.
     Remote {
         /// The remote.
         id: RemoteId,
         /// Its new state.
         state: RemoteState,
     },
-    /// Records that others know all changes up to the end of this update: whoever sent it knew what was there.
+    /// Records that others know all changes up to the end of this update, because its sender knew the stored
+    /// values.
     Shown,
-    /// Writes into the record who made these changes.
+    /// Writes into the audit record who made these changes.
     Record(Act),
-    /// Takes an item off the recoverable list; nothing happens if it is not there.
+    /// Removes an item from the recoverable list. Has no effect if it is not there.
     Recovered(DiscardedId),
 }
 
@@ -152,7 +154,7 @@ pub struct Put {
     pub item: Item<Payload>,
     /// Whether this endpoint created it.
     pub created_here: bool,
-    /// Where its versions came from.
+    /// Origin of its versions.
     pub origin: Origin,
     /// Blobs that its versions name.
     pub blobs: Vec<Digest>,

@@ -1,4 +1,5 @@
-//! Stored bytes are compared with their digests whenever they are read: a disk changes bits without saying so.
+//! Comparison of stored bytes with their digests at each read, because a disk may change bits without
+//! reporting an error.
 
 use feedsync_couch::AttachmentDigest;
 
@@ -6,10 +7,10 @@ use crate::blob::Digest;
 use crate::error::StoreError;
 use crate::log::LogSnapshot;
 
-/// Number of damaged contents that a check names, of each kind.
+/// Maximum number of damaged objects of each kind that a check names.
 pub(crate) const NAMED: usize = 20;
 
-/// The bytes of a blob, if they are those that its digest names.
+/// The bytes of a blob if they have its digest; otherwise [`StoreError::Rotten`].
 pub(crate) fn blob(digest: Digest, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     match Digest::of(&bytes) == digest {
         true => Ok(bytes),
@@ -17,7 +18,7 @@ pub(crate) fn blob(digest: Digest, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError
     }
 }
 
-/// The bytes of an attachment, if they are those that its digest names.
+/// The bytes of an attachment if they have its digest; otherwise [`StoreError::Rotten`].
 pub(crate) fn attachment(digest: &AttachmentDigest, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     match digest.is_of(&bytes) {
         true => Ok(bytes),
@@ -25,7 +26,7 @@ pub(crate) fn attachment(digest: &AttachmentDigest, bytes: Vec<u8>) -> Result<Ve
     }
 }
 
-/// The bytes of a snapshot of a log, if they are those that its digest names.
+/// The bytes of a snapshot of a log if they have its digest; otherwise [`StoreError::Rotten`].
 pub(crate) fn snapshot(snapshot: &LogSnapshot, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     match Digest::of(&bytes) == snapshot.digest {
         true => Ok(bytes),
@@ -38,7 +39,7 @@ pub(crate) fn named_blob(digest: Digest) -> String {
     format!("the file {digest}")
 }
 
-/// The line of a check about damaged contents of one kind: how many, and the names of some.
+/// The line of a check report for damaged objects of one kind: their number, and the names of some.
 pub(crate) fn finding(what: &str, names: &[String]) -> Option<String> {
     if names.is_empty() {
         return None;

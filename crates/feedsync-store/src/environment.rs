@@ -1,4 +1,4 @@
-//! Time and chance, which a store takes from outside so that a simulated world controls them.
+//! Time and randomness, injected so that simulations control them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,10 +9,10 @@ use crate::order::Moment;
 
 /// A clock and a source of random numbers.
 pub trait Environment: Send + Sync + 'static {
-    /// What the clock says; it may jump and run backwards.
+    /// Current time; the clock may jump and run backwards.
     fn now(&self) -> Moment;
 
-    /// Sixty-four random bits; two endpoints must not draw the same ones.
+    /// Returns sixty-four random bits; two endpoints must not draw the same ones.
     fn random(&self) -> u64;
 
     /// A random UUID (RFC 9562, version 4).
@@ -41,8 +41,8 @@ impl Environment for SystemEnvironment {
     }
 
     fn random(&self) -> u64 {
-        // Without random numbers two endpoints could sign with one `by`, which loses edits: there is
-        // nothing safe to go on with. Systems that we run on have them once they are up.
+        // Without random numbers two endpoints could sign with one `by`, which loses edits, so there is no
+        // safe way to continue. The supported systems have random numbers once they have started.
         let mut random = OsRng.unwrap_err();
         random.next_u64()
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in a store, by culprit.
+//! Errors of a store, by cause.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use feedsync_couch::DatabaseName;
 
 use crate::name::{CollectionName, UserName};
 
-/// Why a store did not do what it was asked. Whatever the error, nothing was changed, except where
-/// [`StoreError::Unknown`] says that this is not known.
+/// Why a store did not carry out a request. Nothing was changed, unless the error is [`StoreError::Unknown`]:
+/// then the outcome is not known.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The caller named a collection that does not exist.
@@ -35,14 +35,14 @@ pub enum StoreError {
     /// The caller named a new user as an existing one.
     #[error("there is already a user {0}")]
     UserExists(UserName),
-    /// The change would leave nobody who may administer the store.
+    /// The change would leave no user who may administer the store.
     #[error("{0} is the last administrator who can sign in; make another one first")]
     LastAdministrator(UserName),
     /// The caller named a token that does not exist.
     #[error("there is no such token")]
     NoToken,
-    /// A decision wrote what its update did not name, or removed what is not there: a fault of the
-    /// program.
+    /// A decision wrote a key that its update does not name, or removed an item that is not there: a bug in
+    /// this program.
     #[error("a decision that cannot be carried out: {0}")]
     Decision(String),
     /// A collection has used all its change numbers.
@@ -58,7 +58,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The schema it has.
         found: i64,
-        /// The newest schema that is known here.
+        /// The newest schema that this version knows.
         known: i64,
     },
     /// The file is not a store.
@@ -67,15 +67,15 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// There is no store, or already one.
+    /// There is no store, or there already is one.
     #[error("{path}: {reason}")]
     Place {
         /// The directory or file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: &'static str,
     },
-    /// A store is being moved into this one, or was when that broke off.
+    /// Another store is being moved into this one, or the move was interrupted.
     #[error(
         "{path} is unfinished: feedsync migrate is filling it, or broke off. Wait for it, or throw this \
          store away and migrate again"
@@ -84,16 +84,16 @@ pub enum StoreError {
         /// The directory or database.
         path: PathBuf,
     },
-    /// A store was not moved into another one.
+    /// A store could not be moved into another one.
     #[error("the store is not moved: {0}")]
     Transfer(&'static str),
-    /// What is stored cannot be read back.
+    /// A stored value cannot be read back.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// Stored bytes are not those that their digest names: the disk has changed them.
+    /// Stored bytes do not have their digest: the disk has changed them.
     #[error("{0} is damaged on the disk: its bytes do not match its digest")]
     Rotten(String),
-    /// There is no room on the disk for what was to be written.
+    /// The disk is full.
     #[error("the disk is full")]
     Full,
     /// The operating system failed.
@@ -101,14 +101,13 @@ pub enum StoreError {
     File {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The database failed.
     #[error("the database failed: {0}")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The commit failed or the store stopped in the middle: what was asked may or may not be
-    /// there.
+    /// The commit failed, or the store stopped during it. The requested change may or may not have been made.
     #[error("the store stopped before it could tell whether the change was made: {0}")]
     Unknown(String),
 }
@@ -122,8 +121,8 @@ impl StoreError {
         }
     }
 
-    /// Tells whether there was no room on the disk, which may pass. SQLite reports an I/O error where the file that
-    /// its processes share cannot grow.
+    /// Tells whether the disk was full, which may be temporary. SQLite reports an I/O error where the file
+    /// that its processes share cannot grow.
     pub fn is_full(&self) -> bool {
         #[cfg(feature = "sqlite")]
         if self
@@ -135,7 +134,7 @@ impl StoreError {
         matches!(self, Self::Full)
     }
 
-    /// Tells whether the store cannot be used any more, because its bytes are not what they were.
+    /// Tells whether the store is unusable because its bytes were changed.
     pub fn is_damaged(&self) -> bool {
         #[cfg(feature = "sqlite")]
         if self.sqlite().is_some_and(|error| {

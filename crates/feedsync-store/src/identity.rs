@@ -1,29 +1,29 @@
-//! Who an endpoint is, and what it has signed.
+//! Identity of an endpoint, and the sequences it has issued.
 
 use feedsync::{By, Sequence, line};
 
 use crate::environment::Environment;
 use crate::name::EndpointName;
 
-/// One endpoint: its name and the lines of edits it has minted as incarnations.
+/// One endpoint: its name and the authoring lines that it has minted as incarnations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Given once.
+    /// Name of the endpoint; set once.
     pub name: EndpointName,
     /// The current incarnation: `{name}.{random}`.
     pub by: By,
-    /// Earlier incarnations, oldest first. They are own, and never extended.
+    /// Earlier incarnations, oldest first. This endpoint owns them, and never extends them.
     pub retired: Vec<By>,
 }
 
 impl Identity {
-    /// Whether it is an incarnation of this endpoint.
+    /// Whether an authoring line is an incarnation of this endpoint.
     pub fn is_incarnation(&self, by: &By) -> bool {
         *by == self.by || self.retired.contains(by)
     }
 
-    /// Whether it is a line of an incarnation of this endpoint. There are other own lines, which the ledger knows, item
-    /// by item.
+    /// Whether an authoring line belongs to an incarnation of this endpoint. The ledger lists other own
+    /// lines, item by item.
     pub fn is_line_of_incarnation(&self, by: &By) -> bool {
         std::iter::once(&self.by)
             .chain(&self.retired)
@@ -31,7 +31,7 @@ impl Identity {
     }
 }
 
-/// A fresh `{name}.{random}`: twelve letters and digits, sixty random bits.
+/// A new `{name}.{random}`: twelve letters and digits hold sixty random bits.
 pub(crate) fn mint(name: &EndpointName, environment: &dyn Environment) -> By {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut bits = environment.random();
@@ -40,21 +40,21 @@ pub(crate) fn mint(name: &EndpointName, environment: &dyn Environment) -> By {
         text.push(char::from(LETTERS[(bits & 31) as usize]));
         bits >>= 5;
     }
-    // A name has 63 bytes at most, all of the identifier's alphabet.
+    // A name has at most 63 bytes, all of them legal in an identifier.
     By::new(&text).unwrap_or_else(|_| unreachable!("a name and letters make an identifier"))
 }
 
-/// A row of the ledger: how far this endpoint has signed an item with one of its lines.
+/// A row of the ledger: the highest sequence that this endpoint has issued for an item in one of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issued {
-    /// A line of an incarnation, or one of its own.
+    /// An authoring line of an incarnation, or a one-off line.
     pub by: By,
     /// The highest sequence ever issued.
     pub sequence: Sequence,
-    /// The highest one that others had been shown when the line was last extended; what came after
-    /// may be known to nobody.
+    /// The highest sequence that others had seen when the line was last extended. Later ones may be known to
+    /// nobody else.
     pub shown: Option<Sequence>,
-    /// The incarnation that was current when the line was first used for the item. Only lines of
-    /// the current incarnation may be extended: an older one may live on in a copy of this store.
+    /// The incarnation that was current when the line was first used for the item. Only lines of the current
+    /// incarnation may be extended, because a copy of this store may still use an older one.
     pub incarnation: By,
 }

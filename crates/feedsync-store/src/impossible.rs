@@ -1,8 +1,9 @@
-//! Rows that there are none of in a sound store, as far as they are asked for alike wherever rows are kept.
+//! Inconsistent rows that no sound store has, as far as the same statements find them in every SQL backend.
 //!
-//! Rows of databases and documents refer to one another without foreign keys, since what was dropped goes piece by piece.
+//! Rows of databases and documents reference each other without foreign keys, since a dropped database is
+//! removed piece by piece.
 
-/// Each kind with its name, and a statement that finds them.
+/// Name of each kind of inconsistency, and a statement that finds it.
 pub(crate) const IMPOSSIBLE: [(&str, &str); 5] = [
     (
         "documents of no database",

@@ -1,11 +1,12 @@
-//! Where an endpoint keeps its collections.
+//! Storage of an endpoint's collections, logs, databases and users.
 //!
-//! [`Store`] is the contract: what any backend promises about atomicity, order and durability stands
-//! in prose above it. [`MemoryStore`] keeps everything in memory, for tests and
-//! simulations; `SqliteStore` (feature `sqlite`, on by default) in a file; `PostgresStore` (feature
-//! `postgres`) in a database that several processes of one hub share.
-//! The store decides nothing about the protocol: what an edit, a merge or a purge does to an item is
-//! decided elsewhere and handed in as a function from a [`Snapshot`] to [`Write`]s.
+//! [`Store`] is the contract: its documentation states what every backend guarantees about atomicity, order
+//! and durability. [`MemoryStore`] holds everything in memory, for tests and simulations. `SqliteStore`
+//! (feature `sqlite`, on by default) uses a directory of files. `PostgresStore` (feature `postgres`) uses a
+//! database that several processes of one hub share.
+//!
+//! The store makes no protocol decisions. The effect of an edit, a merge or a purge on an item is computed
+//! elsewhere and passed in as a function from a [`Snapshot`] to [`Write`]s.
 
 mod bell;
 mod blob;

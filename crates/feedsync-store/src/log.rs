@@ -1,9 +1,9 @@
-//! Append-only logs (REST-logging, LR1): each belongs to the collection that has its name, goes with its
-//! name and its rights, and ends with it.
+//! Append-only logs (REST-logging, LR1). Each log belongs to the collection of its name, shares its name and
+//! rights, and is removed with it.
 //!
-//! A log is a sequence of bytes that only grows, and the store never looks at what they mean (LR4). A
-//! [`Generation`] is one such sequence; to compact a log is to begin its next generation (LR46). What may be
-//! appended where is decided in one place for every backend.
+//! A log is a sequence of bytes that only grows; the store does not interpret them (LR4). A [`Generation`] is
+//! one such sequence, and compacting a log begins its next generation (LR46). All backends share the code
+//! that decides what may be appended.
 
 mod decide;
 mod place;
@@ -21,33 +21,33 @@ use crate::people::Act;
 pub(crate) use decide::{Asked, Change, Found};
 pub use place::{Generation, LogPlace, LogPlaceError};
 
-/// A log as it stands: a log that was removed remembers its last generation, so that the next is later.
+/// The state of a log. A removed log retains its last generation, so that the next one has a greater number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
-    /// Its current generation and what is committed of it.
+    /// Its current generation and the committed length.
     pub place: LogPlace,
-    /// What its bytes are, as whoever began it said.
+    /// Media type of its bytes, from the request that began it.
     pub media_type: String,
-    /// Whether it was removed; nothing of it can be read then.
+    /// Whether it was removed; then none of it can be read.
     pub removed: bool,
     /// When its current generation began.
     pub began: Moment,
     /// When it was last appended to, or began.
     pub changed: Moment,
-    /// Earlier generations whose bytes are still here, with their lengths and when they ended; at most
-    /// [`GENERATIONS_KEPT`].
+    /// Earlier generations whose bytes are still stored, with their lengths and the times at which they
+    /// ended; at most [`GENERATIONS_KEPT`].
     pub earlier: BTreeMap<Generation, Ended>,
-    /// The snapshot that stands beside it.
+    /// The stored snapshot of the log.
     pub snapshot: Option<LogSnapshot>,
 }
 
 impl Log {
-    /// The bytes of a generation that are committed; `None` if it is not here.
+    /// Committed length of a generation in bytes; `None` if it is not stored.
     pub fn length_of(&self, generation: Generation) -> Option<u64> {
         self.generations().find(|(kept, _)| *kept == generation).map(|(_, length)| length)
     }
 
-    /// The generations that are here, oldest first, with their lengths.
+    /// The stored generations, oldest first, with their lengths.
     pub(crate) fn generations(&self) -> impl Iterator<Item = (Generation, u64)> {
         let earlier = self.earlier.iter().map(|(generation, ended)| (*generation, ended.length));
         let current = (!self.removed).then_some((self.place.generation, self.place.length));
@@ -58,157 +58,159 @@ impl Log {
 /// An earlier generation of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Its bytes.
+    /// Number of its bytes.
     pub length: u64,
     /// When the next one began.
     pub at: Moment,
 }
 
-/// What is known of a snapshot without its bytes.
+/// Metadata of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSnapshot {
-    /// The part of the log that it stands for.
+    /// The part of the log that it replaces.
     pub covers: LogPlace,
-    /// What its bytes are.
+    /// Media type of its bytes.
     pub media_type: String,
-    /// Its bytes.
+    /// Digest of its bytes.
     pub digest: Digest,
-    /// How many.
+    /// Number of its bytes.
     pub length: u64,
     /// When it was stored.
     pub stored: Moment,
 }
 
-/// An append that carried a key (`Idempotency-Key`, LR38).
+/// An append that had a key (`Idempotency-Key`, LR38).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keyed {
     /// The key.
     pub key: String,
-    /// What was appended under it.
+    /// Digest of the appended bytes.
     pub digest: Digest,
-    /// Where it ended.
+    /// End of the appended bytes.
     pub end: LogPlace,
-    /// Its length.
+    /// Number of the appended bytes.
     pub length: u64,
 }
 
-/// So many appends of a log are known by their keys: the last ones.
+/// Number of the most recent keyed appends of a log that are stored.
 pub const KEYS_KEPT: usize = 100;
 
-/// Number of earlier generations of a log that are kept at most. Where more end within a day, those go that lasted shortest.
+/// Maximum number of earlier generations of a log that are stored. If more end within a day, those that
+/// lasted shortest are removed.
 pub const GENERATIONS_KEPT: usize = 32;
 
-/// Where somebody believes a log to stand.
+/// Expected state of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
-    /// Nowhere: there is none.
+    /// There is no log.
     Absent,
-    /// Somewhere.
+    /// There is a log, at any position.
     Present,
-    /// At one of these places.
+    /// The log is at one of these positions.
     At(Vec<LogPlace>),
 }
 
 /// Bytes to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
-    /// Where the log must stand.
+    /// Required state of the log.
     pub expected: Expected,
     /// The bytes, at least one.
     pub bytes: Vec<u8>,
-    /// What a log that begins with them is.
+    /// Media type of a log that begins with these bytes.
     pub media_type: String,
-    /// By what the same append is known if it is asked for again.
+    /// Idempotency key, by which a repeated request is recognized.
     pub key: Option<String>,
-    /// The most bytes that a generation may have.
+    /// Maximum size of a generation, in bytes.
     pub most: u64,
-    /// What is recorded if the log begins with it.
+    /// Entry for the audit record if the append begins the log.
     pub act: Option<Act>,
 }
 
 /// A new generation of a log that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewGeneration {
-    /// Where the log must stand.
+    /// Required state of the log.
     pub expected: Expected,
-    /// What the generation begins with; may be empty.
+    /// Initial bytes of the generation; may be empty.
     pub bytes: Vec<u8>,
-    /// The most bytes that it may have, together with earlier generations but the last: of those, the oldest go to make
-    /// room once they ended a day ago, and before that those between the oldest and the last that lasted shortest.
+    /// Maximum number of bytes of the generation together with the earlier generations except the last. To
+    /// make room, the oldest ones are removed once they ended a day ago. Before that, those between the
+    /// oldest and the last that lasted shortest are removed.
     pub most: u64,
-    /// What is recorded.
+    /// Entry for the audit record.
     pub act: Option<Act>,
 }
 
-/// A snapshot to store beside a log.
+/// A snapshot to store with a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSnapshot {
-    /// The part of the log that it stands for: of the current generation.
+    /// The part of the current generation that it replaces.
     pub covers: LogPlace,
-    /// What its bytes are.
+    /// Media type of its bytes.
     pub media_type: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What came of a change of a log. Only [`Done`](LogOutcome::Done) changed anything.
+/// Result of a change of a log. Only [`Done`](LogOutcome::Done) changed anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogOutcome {
-    /// It was made; the log as it then stands.
+    /// The change was made; contains the new state of the log.
     Done(Log),
-    /// It had been made before, under the same key; where its bytes stand.
+    /// An earlier request with the same key made the change.
     Repeated {
-        /// Where they begin.
+        /// Start of its bytes.
         start: u64,
-        /// Where they end.
+        /// End of its bytes.
         end: LogPlace,
     },
-    /// The key belongs to other bytes.
+    /// The key was used with other bytes.
     KeyOfAnother,
-    /// The log does not stand where it was expected: somebody was quicker, or it is another one.
+    /// The log is not in the expected state: another client changed it, or it is another log.
     Elsewhere(Log),
     /// There is no log, or it was removed.
     Absent(Option<Log>),
-    /// More bytes than there may be.
+    /// The change would exceed the size limit.
     Full {
-        /// How many there would be.
+        /// Size that would result, in bytes.
         bytes: u64,
     },
-    /// A snapshot of what is not there, or older than the one that is.
+    /// The snapshot covers bytes that are not stored, or is older than the stored one.
     NotCovered(Log),
 }
 
-/// The part of a store that keeps logs; the promises of [`Store`](crate::Store) hold for it.
+/// The part of a store that holds logs; the guarantees of [`Store`](crate::Store) apply to it.
 ///
-/// **Atomicity.** What is appended is there wholly or not at all, and durable before it is answered (LR37).
-/// Nobody ever reads a byte beyond the committed length. Of several who expect the log at one place, one
-/// appends.
+/// **Atomicity.** An append is stored completely or not at all, and is durable before the response (LR37). No
+/// read returns a byte beyond the committed length. Of several appends that expect the log at one position,
+/// one succeeds.
 ///
-/// **Generations.** A place is never given out twice, whatever is removed, dropped, restored or moved: the
-/// number of a log's generations only grows, that of the first is greater than those of all logs that went with
-/// their collections, and each has a random part. A store that was put back or moved begins a new generation
-/// of every log: it holds what the last one held, and earlier ones are gone.
+/// **Generations.** A position is never issued twice, whatever is removed, dropped, restored or moved. The
+/// number of a log's generations only grows, and each generation has a random part. The first number of a log
+/// is greater than those of all logs that were dropped with their collections. A store that was restored or
+/// moved begins a new generation of every log: it holds the bytes of the last one, and earlier ones are gone.
 ///
-/// **Keys.** The last [`KEYS_KEPT`] appends that had a key are known by it until the log is removed, also
-/// in later generations.
+/// **Keys.** The last [`KEYS_KEPT`] appends with a key are recognized by it until the log is removed, also in
+/// later generations.
 ///
-/// **Notices.** Who follows the collection is told of every change of its log; that earlier generations
-/// were swept is none.
+/// **Notices.** Subscribers of the collection are notified of every change of its log. Sweeping earlier
+/// generations is not a change.
 ///
 /// A collection that does not exist is [`StoreError::NoCollection`].
 #[async_trait]
 pub trait Logs: Send + Sync + 'static {
-    /// The log of a collection as it stands, one that was removed too; `None` if there never was one.
+    /// The log of a collection, removed ones included; `None` if there never was one.
     async fn log(&self, collection: &CollectionName) -> Result<Option<Log>, StoreError>;
 
-    /// Appends, or begins the log where it is expected to be absent.
+    /// Appends bytes; begins the log if it is expected to be absent.
     async fn append_to_log(
         &self,
         collection: &CollectionName,
         append: Append,
     ) -> Result<LogOutcome, StoreError>;
 
-    /// Begins the next generation of a log; the one before stays readable until it is swept, or until
+    /// Begins the next generation of a log. The previous one stays readable until it is swept, or until
     /// [`GENERATIONS_KEPT`] others have ended.
     async fn begin_log_generation(
         &self,
@@ -224,8 +226,8 @@ pub trait Logs: Send + Sync + 'static {
         act: Option<Act>,
     ) -> Result<LogOutcome, StoreError>;
 
-    /// Bytes of a generation from an offset on, within what is committed: at most so many, and fewer only
-    /// at its end. `None` if the generation is not here.
+    /// Committed bytes of a generation from an offset on: at most the given number, and fewer only at its
+    /// end. `None` if the generation is not stored.
     async fn read_log(
         &self,
         collection: &CollectionName,
@@ -234,8 +236,8 @@ pub trait Logs: Send + Sync + 'static {
         most: usize,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Stores a snapshot in place of the one before (LR45). One that is no younger than what is there, or
-    /// that stands for what is not there, is [`LogOutcome::NotCovered`].
+    /// Replaces the stored snapshot (LR45). A snapshot that is not newer than the stored one, or that covers
+    /// bytes that are not stored, yields [`LogOutcome::NotCovered`].
     async fn put_log_snapshot(
         &self,
         collection: &CollectionName,
@@ -248,6 +250,6 @@ pub trait Logs: Send + Sync + 'static {
         collection: &CollectionName,
     ) -> Result<Option<(LogSnapshot, Vec<u8>)>, StoreError>;
 
-    /// Forgets generations that ended before a moment; how many.
+    /// Removes generations that ended before a moment; returns their number.
     async fn sweep_logs(&self, ended_before: Moment) -> Result<u64, StoreError>;
 }

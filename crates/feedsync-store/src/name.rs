@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Why a text is not a name.
+/// Why a text is not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Not `[a-z][a-z0-9_-]{0,62}`.
@@ -28,7 +28,7 @@ pub enum NameError {
     /// Not `[0-9a-f-]{1,36}`.
     #[error("{0:?} is not the id of a user: at most 36 lower-case hexadecimal digits and '-'")]
     UserId(String),
-    /// `import` signs what was imported from plain feeds, `couch` what was edited as a document.
+    /// Reserved name: `import` signs imports from plain feeds, and `couch` signs edits of documents.
     #[error("the endpoint name {0:?} is reserved for what is signed without an endpoint")]
     Reserved(String),
 }
@@ -79,7 +79,7 @@ name! {
 }
 
 name! {
-    /// The name of an endpoint, given once, the first part of every `by` that it mints.
+    /// The name of an endpoint. It is set once, and is the first part of every `by` that the endpoint mints.
     EndpointName
 }
 
@@ -89,11 +89,11 @@ name! {
 }
 
 name! {
-    /// The id of a user, minted once and never given to another user, whatever their name is.
+    /// The id of a user, minted once and never given to another user, even one of the same name.
     UserId
 }
 
-/// A lower-case letter, then at most 62 lower-case letters, digits and these marks.
+/// Whether a text is a lower-case letter, then at most 62 lower-case letters, digits and these marks.
 fn is_lower_case_name(text: &str, marks: &[u8]) -> bool {
     let rest =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || marks.contains(&byte);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_has_no_name_that_signs_for_others() {
+    fn reserved_endpoint_names_are_rejected() {
         assert!(EndpointName::new("anna.laptop-2").is_ok());
         for illegal in ["", ".a", "a b", "a%20", "import", "import.x", "couch", "couch.1-a"] {
             assert!(EndpointName::new(illegal).is_err(), "{illegal}");

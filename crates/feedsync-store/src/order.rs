@@ -17,7 +17,7 @@ impl Moment {
     /// The greatest moment that fits the seventeen digits of an epoch (in the year 5138).
     pub const MAX: Self = Self(99_999_999_999_999_999);
 
-    /// The moment so many microseconds after 1970; at most [`Moment::MAX`].
+    /// The moment this many microseconds after 1970; at most [`Moment::MAX`].
     pub const fn from_micros(micros: u64) -> Self {
         if micros > Self::MAX.0 { Self::MAX } else { Self(micros) }
     }
@@ -52,24 +52,24 @@ impl Moment {
         self.0.saturating_sub(now.0) > MAX_AHEAD.as_micros() as u64
     }
 
-    /// The second in which it lies, as FeedSync writes it.
+    /// The second that contains the moment, as FeedSync writes it.
     pub fn timestamp(self) -> Option<Timestamp> {
         Timestamp::from_unix_seconds((self.0 / 1_000_000) as i64)
     }
 }
 
-/// A change number of a collection, from 1; zero is before all changes.
+/// Number of a change of a collection, from 1; zero is before all changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Number(u64);
 
 impl Number {
-    /// Before all changes.
+    /// The number before all changes.
     pub const ZERO: Self = Self(0);
 
-    /// The greatest number that a store issues, 2^40 - 1: a change each millisecond for 34 years.
+    /// The greatest number that a store issues, 2^40 - 1: one change each millisecond for 34 years.
     pub const MAX: Self = Self((1 << 40) - 1);
 
-    /// The number; nineteen digits at most, a greater one becomes nineteen nines.
+    /// A number of at most nineteen digits; a greater one becomes nineteen nines.
     pub const fn new(number: u64) -> Self {
         const GREATEST: u64 = 9_999_999_999_999_999_999;
         if number > GREATEST { Self(GREATEST) } else { Self(number) }
@@ -80,7 +80,7 @@ impl Number {
         self.0
     }
 
-    /// The next change; `None` when the collection's numbers are spent.
+    /// The next number; `None` when the collection's numbers are used up.
     pub const fn next(self) -> Option<Self> {
         if self.0 < Self::MAX.0 { Some(Self(self.0 + 1)) } else { None }
     }
@@ -92,7 +92,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// One life of a collection's change order: it begins at creation, restore, and when a dropped
+/// One period of a collection's change order. An epoch begins at creation, at a restore, and when a dropped
 /// collection is created again. Epochs of one store never repeat and grow with time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch {
@@ -107,19 +107,19 @@ impl Epoch {
         Self { began, tail }
     }
 
-    /// An epoch that a store remembers.
+    /// An epoch read from a store.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn stored(began: Moment, tail: u32) -> Self {
         Self { began, tail }
     }
 
-    /// Its random part.
+    /// Random part of the epoch.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn tail(self) -> u32 {
         self.tail
     }
 
-    /// When it began; never the same for two epochs of a store.
+    /// When it began; no two epochs of a store have the same moment.
     pub fn began(self) -> Moment {
         self.began
     }
@@ -142,8 +142,8 @@ impl FromStr for Epoch {
     }
 }
 
-/// A place in the change order of a collection: `since` and `until` of `sx:sharing` (2.2) as we
-/// publish them. Its text has a fixed width and collates by code point as the order does (section 4).
+/// Position in the change order of a collection: `since` and `until` of `sx:sharing` (2.2) as we publish
+/// them. Its text has a fixed width and collates by code point in the same order (section 4).
 ///
 /// ```
 /// # use feedsync_store::Until;
@@ -154,13 +154,13 @@ impl FromStr for Epoch {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Until {
-    /// The life of the change order.
+    /// Epoch of the change order.
     pub epoch: Epoch,
-    /// The last change seen.
+    /// Number of the last change seen.
     pub number: Number,
 }
 
-/// A text that is not an `until` of ours; other publishers' are opaque.
+/// A text that is not an `until` of ours. Those of other publishers are opaque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a place in a change order: 17 digits, 8 hexadecimal digits, '-', 19 digits")]
 pub struct UntilError;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_ours() {
+    fn malformed_and_foreign_until_texts_are_rejected() {
         for text in [
             "",
             "-",

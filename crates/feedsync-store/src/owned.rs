@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Makes a directory, readable for its owner only, with those that it is in, if it is not there.
+/// Creates a directory and its parents, readable by the owner only, if they do not exist.
 pub fn make_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -13,7 +13,7 @@ pub fn make_directory(directory: &Path) -> io::Result<()> {
     builder.create(directory)
 }
 
-/// Opens a file to write, and makes it, readable for its owner only, if it is not there.
+/// Opens a file for writing; creates it, readable by the owner only, if it does not exist.
 pub fn make_file(file: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);

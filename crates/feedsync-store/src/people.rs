@@ -1,7 +1,6 @@
-//! People: users, what they prove themselves with, what they may do, and what they did.
+//! Users, their credentials and roles, and the audit record.
 //!
-//! The store keeps these and decides nothing: it never sees a password or a token, only what was
-//! made of them.
+//! The store makes no decisions on them. It never receives a password or a token, only their hashes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,20 +13,20 @@ use crate::error::StoreError;
 use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 
-/// Somebody who may sign in.
+/// A user, who may sign in.
 #[derive(Clone, PartialEq, Eq)]
 pub struct User {
     /// Id of the user. A later user of the same name has another id and inherits nothing.
     pub id: UserId,
     /// Name of the user.
     pub name: UserName,
-    /// A password's hash in PHC notation; without one only tokens sign in.
+    /// Hash of the password in PHC notation; without one the user can sign in with tokens only.
     pub password: Option<String>,
-    /// Whether everything is allowed, users and settings too.
+    /// Whether the user is an administrator, who may do everything, including changes of users and settings.
     pub administrator: bool,
-    /// Whether signing in is refused, by whatever means.
+    /// Whether every sign-in is refused.
     pub disabled: bool,
-    /// Since when.
+    /// When the user was added.
     pub created: Moment,
 }
 
@@ -39,7 +38,7 @@ impl User {
 }
 
 impl fmt::Debug for User {
-    /// Without the password's hash, so that no log has it.
+    /// Omits the password's hash, so that it never reaches a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("User")
             .field("name", &self.name)
@@ -49,20 +48,22 @@ impl fmt::Debug for User {
     }
 }
 
-/// What a user holds, as far as quotas count it.
+/// Amounts that quotas limit, for one user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Databases that the user made.
+    /// Number of databases that the user created.
     pub databases: u64,
-    /// Documents of those and of the databases of collections that the user made, deleted ones included.
+    /// Number of documents of those databases and of the databases of collections that the user created,
+    /// deleted ones included.
     pub documents: u64,
-    /// Bytes of those documents, their stored revisions and attachments, of local documents and of access rules.
+    /// Number of bytes of those documents, their stored revisions and attachments, of local documents and of
+    /// access rules.
     pub database_bytes: u64,
-    /// Bytes of the items of collections that the user made.
+    /// Number of bytes of the items of collections that the user created.
     pub item_bytes: u64,
-    /// Bytes of the logs of those collections, with earlier generations and snapshots.
+    /// Number of bytes of the logs of those collections, with earlier generations and snapshots.
     pub log_bytes: u64,
-    /// Whether the user administers: then no quota applies.
+    /// Whether the user is an administrator, to whom no quota applies.
     pub administers: bool,
 }
 
@@ -73,7 +74,7 @@ impl Usage {
     }
 }
 
-/// What somebody may do in a collection; each includes those before it.
+/// Rights of a user in a collection; each role includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// May read what is published.
@@ -85,10 +86,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them, from the least.
+    /// All roles, from the least.
     pub const ALL: [Self; 3] = [Self::Reader, Self::Editor, Self::Owner];
 
-    /// Its name, as people write it.
+    /// Name of the role.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reader => "reader",
@@ -117,128 +118,129 @@ impl FromStr for Role {
     }
 }
 
-/// A role of a user in a collection. It follows the collection's renaming and ends with it.
+/// A role of a user in a collection. Renaming the collection changes the grant with it; dropping the
+/// collection removes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grant {
-    /// Whose.
+    /// User who has the role.
     pub user: UserName,
-    /// Where.
+    /// Collection in which the role applies.
     pub collection: CollectionName,
-    /// Which.
+    /// The role.
     pub role: Role,
 }
 
-/// What a token is for.
+/// Purpose of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenKind {
-    /// A program's, sent as a Bearer token or as the password of its user.
+    /// Access by a program, which sends it as a Bearer token or as the password of its user.
     Access,
-    /// A browser's, kept in a cookie.
+    /// Session of a browser, which sends it in a cookie.
     Session,
 }
 
-/// What a token allows at most; never more than its user may.
+/// Upper limit of a token's rights; it never exceeds the rights of its user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// At most this role; `None`: all that its user may, administration too.
+    /// Highest role that the token has; `None` for all rights of its user, including administration.
     pub role: Option<Role>,
-    /// Only in this collection. The token ends with it.
+    /// The only collection in which the token is valid. The token is removed with it.
     pub collection: Option<CollectionName>,
 }
 
-/// A token that was given out. The store knows its digest only.
+/// An issued token. The store holds its digest only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// The SHA-256 of the token's text.
     pub digest: Digest,
-    /// Whose it is.
+    /// User who owns it.
     pub user: UserName,
-    /// What it is for.
+    /// Purpose.
     pub kind: TokenKind,
-    /// What its user calls it.
+    /// Label that its user chose.
     pub label: String,
-    /// What it allows.
+    /// Upper limit of its rights.
     pub scope: Scope,
-    /// When it was given out.
+    /// When it was issued.
     pub created: Moment,
-    /// From when on it is refused.
+    /// When it expires.
     pub expires: Option<Moment>,
 }
 
 impl Token {
-    /// Whether it is refused by now.
+    /// Whether it has expired.
     pub fn is_expired(&self, now: Moment) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
 }
 
-/// Whose grants are asked for.
+/// Selects grants.
 #[derive(Debug, Clone, Copy)]
 pub enum GrantsOf<'a> {
-    /// Those of a user.
+    /// The grants of a user.
     User(&'a UserName),
-    /// Those in a collection.
+    /// The grants in a collection.
     Collection(&'a CollectionName),
 }
 
-/// Something that somebody did.
+/// An action that is written to the audit record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Act {
-    /// Who; `None` where nobody needed to sign in.
+    /// User who acted; `None` for an action without sign-in.
     pub user: Option<UserName>,
-    /// From where, as far as it is known.
+    /// Network address of the client, if known.
     pub address: Option<String>,
-    /// What: a word or two, such as `edit` or `grant`.
+    /// Kind of action in a word or two, such as `edit` or `grant`.
     pub action: String,
-    /// In which collection; its name at that time.
+    /// Name that the collection had at that time.
     pub collection: Option<CollectionName>,
-    /// To which item.
+    /// Id of the changed item.
     pub item: Option<ItemId>,
-    /// What else is worth knowing; never a secret.
+    /// Details; never a secret.
     pub detail: String,
 }
 
-/// An act and its place in the record.
+/// An action with its position in the audit record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// Later acts have higher places.
+    /// Position; later actions have greater ones.
     pub place: u64,
-    /// When.
+    /// Moment of the action.
     pub at: Moment,
-    /// What was done.
+    /// The action.
     pub act: Act,
 }
 
-/// Which acts are asked for, newest first.
+/// Selects actions, newest first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ActSelection<'a> {
-    /// Only those before this place.
+    /// Only actions before this position.
     pub before: Option<u64>,
-    /// Only those of this user.
+    /// Only actions of this user.
     pub user: Option<&'a UserName>,
-    /// Only those in this collection.
+    /// Only actions in this collection.
     pub collection: Option<&'a CollectionName>,
-    /// At most so many.
+    /// Maximum number of actions.
     pub limit: usize,
 }
 
-/// The part of a store that remembers people; the promises of [`Store`](crate::Store) hold for it.
+/// The part of a store that holds users; the guarantees of [`Store`](crate::Store) apply to it.
 #[async_trait]
 pub trait People: Send + Sync + 'static {
-    /// All users by name.
+    /// All users, by name.
     async fn users(&self) -> Result<Vec<User>, StoreError>;
 
     /// A user.
     async fn user(&self, name: &UserName) -> Result<Option<User>, StoreError>;
 
-    /// Adds a user. No database names them, whatever an earlier user of that name was given.
+    /// Adds a user. Names of the user in databases' access rules, left from an earlier user, are removed.
     async fn add_user(&self, user: User) -> Result<(), StoreError>;
 
-    /// Replaces what is known of a user but the id, the name and the moment of creation. The last
-    /// administrator who is not disabled stays one. Another user of that name is not changed.
+    /// Replaces the metadata of a user except the id, the name and the moment of creation. Fails if no
+    /// enabled administrator would remain. A later user of the same name is not changed.
     async fn change_user(&self, user: User) -> Result<(), StoreError>;
 
-    /// Returns what the user of an id holds. Nobody holds anything if there is no such user.
+    /// Returns the usage of the user with an id. It is zero if there is no such user.
     async fn usage(&self, user: &UserId) -> Result<Usage, StoreError>;
 
     /// Charges a collection to a user from now on.
@@ -248,24 +250,25 @@ pub trait People: Send + Sync + 'static {
         owner: &UserId,
     ) -> Result<(), StoreError>;
 
-    /// Returns the id of the user to whom a collection is charged: who made it.
+    /// Returns the id of the user to whom a collection is charged: its creator.
     async fn charged_collection(
         &self,
         collection: &CollectionName,
     ) -> Result<Option<UserId>, StoreError>;
 
     /// Removes a user with all tokens and grants, the collections that are private to them
-    /// ([`PRIVATE_TO`](crate::PRIVATE_TO)), and their name in the `_security` of each database. While others remain,
+    /// ([`PRIVATE_TO`](crate::PRIVATE_TO)), and their name in the `_security` of each database. Fails if
+    /// users would remain but no administrator.
     /// so does an administrator.
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError>;
 
     /// The grants of a user by collection, or those in a collection by user.
     async fn grants(&self, of: GrantsOf<'_>) -> Result<Vec<Grant>, StoreError>;
 
-    /// Gives a user a role in a collection, in place of another one.
+    /// Gives a user a role in a collection, replacing the previous one.
     async fn grant(&self, grant: Grant) -> Result<(), StoreError>;
 
-    /// Takes a user's role in a collection away; whether there was one.
+    /// Removes a user's role in a collection; returns whether there was one.
     async fn revoke(
         &self,
         user: &UserName,
@@ -275,25 +278,25 @@ pub trait People: Send + Sync + 'static {
     /// The tokens of a user, oldest first.
     async fn tokens(&self, user: &UserName) -> Result<Vec<Token>, StoreError>;
 
-    /// A token, expired or not.
+    /// A token, expired ones included.
     async fn token(&self, digest: Digest) -> Result<Option<Token>, StoreError>;
 
-    /// Remembers a token.
+    /// Stores a token.
     async fn add_token(&self, token: Token) -> Result<(), StoreError>;
 
-    /// Forgets a token: from now on it is refused.
+    /// Removes a token, which is refused from then on.
     async fn remove_token(&self, digest: Digest) -> Result<(), StoreError>;
 
-    /// Forgets tokens that expired before a moment; how many.
+    /// Removes tokens that expired before a moment; returns their number.
     async fn remove_expired_tokens(&self, before: Moment) -> Result<u64, StoreError>;
 
-    /// Writes into the record. What changes items is recorded with the change itself:
+    /// Appends to the audit record. A change of items is recorded in the same transaction, by
     /// [`Write::Record`](crate::Write::Record).
     async fn record(&self, act: Act) -> Result<(), StoreError>;
 
-    /// Reads the record, newest first.
+    /// Reads the audit record, newest first.
     async fn acts(&self, selection: ActSelection<'_>) -> Result<Vec<Recorded>, StoreError>;
 
-    /// Forgets acts before a moment; how many.
+    /// Removes actions before a moment; returns their number.
     async fn remove_acts(&self, before: Moment) -> Result<u64, StoreError>;
 }

@@ -1,7 +1,6 @@
-//! What a decision's writes come to: the rules of the change order, the same for every backend.
+//! Result of a decision's writes: the rules of the change order, the same for every backend.
 //!
-//! A [`Plan`] is the state after the update of everything that the update touched; a backend only
-//! has to store it.
+//! A [`Plan`] holds the new state of everything that the update touches. A backend only has to store it.
 
 use std::collections::BTreeMap;
 
@@ -20,23 +19,23 @@ use crate::stored::{self, Discarded, DiscardedId, Origin, StoredItem};
 pub(crate) struct Plan {
     pub(crate) collection: Collection,
     pub(crate) identity: Identity,
-    /// Touched items; `None` where the collection no longer has it.
+    /// Touched items; `None` for one that the collection no longer has.
     pub(crate) items: BTreeMap<ItemId, Option<StoredItem>>,
     pub(crate) purged: BTreeMap<ItemId, Vec<Update>>,
     pub(crate) issued: Vec<(ItemId, Issued)>,
-    /// New on the recoverable list; their ids follow `next_discarded`.
+    /// New entries of the recoverable list; their ids begin with `next_discarded`.
     pub(crate) discarded: Vec<Discarded>,
     pub(crate) recovered: Vec<DiscardedId>,
     pub(crate) remotes: Vec<(RemoteId, RemoteState)>,
     pub(crate) acts: Vec<Act>,
-    /// The clock was ahead and is back: items of the collection whose moment of change is later than the collection's own
-    /// get moments before this one, in their order.
+    /// Set when the clock was ahead and has been corrected. Items whose moment of change is later than the
+    /// collection's own then get moments before this one, in their order.
     pub(crate) redated: Option<Moment>,
-    /// When all this happens.
+    /// Moment of the update.
     pub(crate) now: Moment,
 }
 
-/// Works out what the writes come to. `next_discarded` is the first free place in the list.
+/// Computes the result of the writes. `next_discarded` is the first unused id of the recoverable list.
 pub(crate) fn plan(
     snapshot: Snapshot,
     next_discarded: DiscardedId,
@@ -146,14 +145,14 @@ fn key<'a>(
 }
 
 impl Plan {
-    /// Tells whether it makes nothing larger: deletions, purges, and how far remotes are.
+    /// Tells whether the update adds nothing: it consists of deletions, purges and states of remotes.
     #[cfg(feature = "sqlite")]
     pub(crate) fn is_without_growth(&self) -> bool {
         self.items.values().flatten().all(|stored| stored.item.winner.deleted)
             && self.discarded.is_empty()
     }
 
-    /// The next number, and a moment of its own.
+    /// Takes the next number and a moment of its own.
     fn take_number(&mut self, now: Moment) -> Result<Number, StoreError> {
         let collection = &mut self.collection;
         collection.last =

@@ -1,104 +1,105 @@
-//! Feeds elsewhere that a collection is kept in step with.
+//! Remote feeds that a collection is synchronized with.
 
 use std::time::Duration;
 
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 
-/// Names a remote for the life of the store; never used twice.
+/// Id of a remote; never used twice during the life of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RemoteId(pub u64);
 
-/// A remembered feed and how far we are with it.
+/// A remote feed and the state of its synchronization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
     /// Its id.
     pub id: RemoteId,
-    /// The collection that it feeds.
+    /// The collection that is synchronized with it.
     pub collection: CollectionName,
     /// A name for people.
     pub name: Option<String>,
-    /// What the person gave: the address of a feed or of a listing that names one.
+    /// The given URL: the address of a feed or of a listing that names one.
     pub url: String,
-    /// How far we are.
+    /// State of the synchronization.
     pub state: RemoteState,
-    /// Whether it is only read, each time it is due.
+    /// Set for a remote that is only read, on a schedule.
     pub subscription: Option<Subscription>,
 }
 
-/// A remote whose items a collection incorporates: it is only read, by whoever serves the store.
+/// Schedule of a remote whose items a collection incorporates. The process that serves the store reads it,
+/// and never writes to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// How often it is read, in whole seconds.
+    /// Interval between reads, in whole seconds.
     pub every: Duration,
     /// Whether entries without sync information are imported.
     pub plain: bool,
-    /// Whether its address may lead to private ones: a person gave one that does.
+    /// Whether its address may resolve to private addresses, because a person gave such an address.
     pub reaches_private: bool,
-    /// When it is to be read next; at once if there is no moment. Who reads it moves the moment
-    /// first ([`Store::reschedule`](crate::Store::reschedule)), so that others of this store leave it
-    /// alone.
+    /// When it is to be read next; at once if there is no moment. A process moves the moment before it reads
+    /// ([`Store::reschedule`](crate::Store::reschedule)), so that other processes of this store do not read
+    /// it too.
     pub due: Option<Moment>,
 }
 
-/// A remote to remember.
+/// A remote to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRemote {
-    /// The collection that it feeds; it has no two remotes of one address.
+    /// The collection to synchronize; it has at most one remote of each address.
     pub collection: CollectionName,
     /// A name for people.
     pub name: Option<String>,
     /// Its address.
     pub url: String,
-    /// How it is subscribed to: a remote with it is only read.
+    /// Schedule; a remote with it is only read.
     pub subscription: Option<Subscription>,
 }
 
 impl Remote {
-    /// A remote that nothing is known of yet.
+    /// A remote whose state is still unknown.
     pub fn new(id: RemoteId, new: NewRemote) -> Self {
         let NewRemote { collection, name, url, subscription } = new;
         Self { id, collection, name, url, state: RemoteState::default(), subscription }
     }
 }
 
-/// How far we are with a remote. It is written together with the items it speaks of, and losing a
-/// write of it (two synchronisations at once) costs a repetition, never an item.
+/// Synchronization state of a remote. It is written together with the items that it refers to. If a write of
+/// it is lost (two concurrent synchronizations), work is repeated, and no item is lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemoteState {
-    /// The address of its FeedSync feed, where it is not `url`.
+    /// The address of its FeedSync feed, if it is not `url`.
     pub changes: Option<String>,
     /// The address of its complete feed (2.3).
     pub complete: Option<String>,
-    /// The `until` that it said last (4.1): opaque.
+    /// The `until` of its last response (4.1), an opaque text.
     pub until: Option<String>,
-    /// Validator of the last answer.
+    /// `ETag` of the last response.
     pub etag: Option<String>,
-    /// Validator of the last answer.
+    /// `Last-Modified` of the last response.
     pub last_modified: Option<String>,
-    /// Our changes up to here have been offered to it.
+    /// Number up to which our changes have been offered to it.
     pub pushed: Number,
-    /// It may lack items that we hold below `pushed`: offer everything.
+    /// Whether it may lack items at or below `pushed`: then everything is offered.
     pub may_lack: bool,
-    /// Out of sync: the complete feed is to be read (4.1.2).
+    /// Whether it is out of sync, so that the complete feed must be read (4.1.2).
     pub needs_complete: bool,
-    /// It takes no pushes.
+    /// Whether it accepts no pushes.
     pub read_only: bool,
-    /// It asked not to be read before this.
+    /// Earliest moment of the next read, as its response demanded.
     pub not_before: Option<Moment>,
-    /// Its feed is to be read again before this (`sx:sharing/@expires`, 2.2).
+    /// Latest moment of the next read (`sx:sharing/@expires`, 2.2).
     pub expires: Option<Moment>,
-    /// Failures since the last success.
+    /// Number of failures since the last success.
     pub failures: u32,
-    /// What failed last, for people.
+    /// The last failure, as text for people.
     pub failure: Option<String>,
-    /// The last success.
+    /// Moment of the last success.
     pub succeeded: Option<Moment>,
 }
 
 impl RemoteState {
-    /// The state after something was read that may only be taken another time: all is to be read
-    /// again, also where nothing has changed there.
+    /// The state after reading something that can only be incorporated later: everything is read again, even
+    /// if the remote has not changed.
     #[must_use]
     pub fn to_be_read_again(self) -> Self {
         Self { needs_complete: true, etag: None, last_modified: None, ..self }

@@ -1,4 +1,4 @@
-//! Items as a store keeps and pages them.
+//! Stored items and pages of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,29 +10,30 @@ use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 use crate::remote::RemoteId;
 
-/// A text that is greater than every id, whose bytes are graphic ASCII.
+/// A text that is greater than every id: ids consist of graphic ASCII.
 pub(crate) const BEYOND_IDS: &str = "\u{7f}";
 
-/// An item and what the store knows of it.
+/// An item with its stored metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredItem {
     /// The item.
     pub item: Item<Payload>,
-    /// The change that last touched it.
+    /// Number of the change that last touched it.
     pub number: Number,
-    /// When that change was made here: strictly increasing in a collection (`app:edited`).
+    /// When that change was made in this store; strictly increasing in a collection (`app:edited`).
     pub edited: Moment,
-    /// Whether this endpoint created it (reading 16: the oldest update may be gone).
+    /// Whether this endpoint created it (reading 16: the oldest update may have been removed from the
+    /// history).
     pub created_here: bool,
-    /// Where its versions came from.
+    /// Origin of its versions.
     pub origin: Origin,
-    /// Blobs that its versions name, ascending.
+    /// Digests of the blobs that its versions name, ascending.
     pub blobs: Vec<Digest>,
 }
 
 impl StoredItem {
-    /// About how many bytes it takes, for [`PageLimit`]: its payloads, the foreign markup with them
-    /// and on each update, and for each update its `by` and a flat amount.
+    /// Approximate size in bytes, for [`PageLimit`]: the payloads, the foreign markup of payloads and
+    /// updates, and for each update its `by` and a constant.
     pub fn weight(&self) -> usize {
         weight(&self.item)
     }
@@ -43,7 +44,7 @@ pub fn item_bytes(item: &Item<Payload>) -> usize {
     item.versions().map(|version| payload_bytes(&version.payload)).sum()
 }
 
-/// Number of bytes of a payload, with the foreign markup beside it.
+/// Number of bytes of a payload, including its foreign markup.
 pub fn payload_bytes(payload: &Payload) -> usize {
     payload.text.len() + payload.sync_foreign.as_ref().map_or(0, |text| text.len())
 }
@@ -60,35 +61,35 @@ fn version_weight(version: &Version<Payload>) -> usize {
     payload_bytes(&version.payload) + version.history.updates().iter().map(update).sum::<usize>()
 }
 
-/// Where the versions of an item came from.
+/// Origin of the versions of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// All were made here.
+    /// This endpoint made all of them.
     Here,
-    /// All came from this one remote.
+    /// All came from one remote.
     Remote(RemoteId),
-    /// From more than one place.
+    /// They have more than one origin.
     Mixed,
 }
 
-/// How much one page holds: it ends before it would exceed either bound, but holds at least one
-/// item if there is one.
+/// Size of one page: it ends before it would exceed either bound, but holds at least one item if there is
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimit {
-    /// Items.
+    /// Maximum number of items.
     pub items: usize,
-    /// Bytes as [`StoredItem::weight`] counts them.
+    /// Maximum number of bytes, counted by [`StoredItem::weight`].
     pub bytes: usize,
 }
 
 impl PageLimit {
-    /// So many items and 8 MiB.
+    /// A limit of this many items and 8 MiB.
     pub const fn items(items: usize) -> Self {
         Self { items, bytes: 8 << 20 }
     }
 }
 
-/// Fills a page; says when it is full.
+/// Builder of a page; records whether the page is full.
 pub(crate) struct Page<T = StoredItem> {
     limit: PageLimit,
     bytes: usize,
@@ -116,10 +117,10 @@ impl<T> Page<T> {
 pub struct ChangePage {
     /// The collection when the page was read.
     pub collection: Collection,
-    /// Ascending by number.
+    /// The items, ascending by number.
     pub items: Vec<StoredItem>,
-    /// Who reads this page has seen every change up to here: the last item's number when there is
-    /// more, else the bound that was asked or the collection's last change.
+    /// Number up to which a reader of this page has seen every change. It is the last item's number when
+    /// there is more, else the requested bound or the collection's last change.
     pub through: Number,
     /// Whether changes after `through` were left out by the limit.
     pub more: bool,
@@ -146,50 +147,50 @@ pub struct ItemPage {
     pub more: bool,
 }
 
-/// Which items a listing shows, newest change first.
+/// Filters of a listing, whose order is newest change first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Only changes before this one: the last number of the page before.
+    /// Only changes before this one: the last number of the previous page.
     pub before: Option<Number>,
-    /// Tombstones too.
+    /// Whether tombstones are included.
     pub deleted: bool,
-    /// Only items with conflicts.
+    /// Whether only items with conflicts are included.
     pub conflicted: bool,
-    /// Only items whose winner's payload holds this text, ASCII letters compared without case.
+    /// Only items whose winner's payload contains this text; ASCII letters are compared without case.
     pub containing: Option<String>,
 }
 
 /// Bounds of the recent changes of a collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Recent {
-    /// The most items.
+    /// Maximum number of items.
     pub count: Option<u64>,
     /// Only changes at or after this moment.
     pub from: Option<Moment>,
 }
 
-/// Names a discarded item for the life of the store.
+/// Id of a discarded item; never used twice during the life of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DiscardedId(pub u64);
 
-/// An item that was dropped out of a collection and can be recovered.
+/// An item that was removed from a collection and can be recovered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discarded {
-    /// Its place in the list.
+    /// Its id in the list.
     pub id: DiscardedId,
-    /// Where it was.
+    /// The collection that had it.
     pub collection: CollectionName,
-    /// What it was.
+    /// The removed item.
     pub item: Item<Payload>,
-    /// Blobs that it names.
+    /// Digests of the blobs that it names.
     pub blobs: Vec<Digest>,
-    /// Why it was dropped, for people.
+    /// Reason for the removal, as text for people.
     pub reason: String,
-    /// When.
+    /// Moment of the removal.
     pub at: Moment,
 }
 
-/// Adds to a vector what an item's versions know, keeping one update for each line of edits.
+/// Adds the updates of an item's versions to a vector, which holds one update for each authoring line.
 pub(crate) fn absorb(vector: &mut Vec<Update>, item: &Item<Payload>) {
     let mut lines: HashMap<By, usize> = HashMap::new();
     let mut anonymous = HashSet::new();
@@ -223,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// Nothing that a stranger sends in any size goes unweighed.
+    /// Everything of arbitrary size that a stranger can send counts towards the weight.
     #[test]
     fn foreign_markup_and_long_names_are_weighed() {
         const LONG: usize = 100_000;

@@ -1,4 +1,4 @@
-//! Moving a whole store into another one, of whatever kind.
+//! Moving a whole store into another one, of any backend.
 
 mod databases;
 mod run;
@@ -23,24 +23,24 @@ use crate::people::Recorded;
 use crate::remote::{Remote, RemoteId};
 use crate::stored::{Discarded, DiscardedId, PageLimit, StoredItem};
 
-/// So much is moved at once.
+/// Maximum number of rows of a batch.
 const AT_ONCE: usize = 200;
 
-/// So many bytes of a log are, or of documents.
+/// Maximum number of bytes of a batch of a log or of documents.
 const BYTES_AT_ONCE: usize = 1 << 20;
 
-/// Why a store is not moved.
+/// Error of a transfer during which the source was written to.
 const WRITTEN_TO: StoreError = StoreError::Transfer(
     "somebody wrote to it meanwhile; throw the new store away, stop the hub, and try again",
 );
 
-/// What a store can show and take in beyond its contract, so that it can be moved.
+/// Reads and writes beyond the contract that moving a store requires.
 #[async_trait]
 pub trait Transfer: Store + Databases {
-    /// Up to where it has given out what it never gives out twice.
+    /// Upper bounds of the values that the store must never issue twice.
     async fn marks(&self) -> Result<Marks, StoreError>;
 
-    /// The ledger, ascending by item, after an item; so many items at most.
+    /// The ledger after an item, ascending by item, up to a maximum number of items.
     async fn ledger(
         &self,
         after: Option<&ItemId>,
@@ -55,17 +55,17 @@ pub trait Transfer: Store + Databases {
         limit: usize,
     ) -> Result<Vec<(ItemId, Vec<Update>)>, StoreError>;
 
-    /// The appends of a collection's log that are known by their keys, oldest first.
+    /// The stored keyed appends of a collection's log, oldest first.
     async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError>;
 
-    /// The blobs that are here, ascending, after one.
+    /// Digests of the stored blobs, ascending, after one.
     async fn blobs(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, StoreError>;
 
-    /// The first number that no body of a database ever had.
+    /// The first body number that a database never used.
     async fn next_body(&self, database: &DatabaseName) -> Result<u64, StoreError>;
 
-    /// The documents of a database in the order of their changes, after a number. Of a page, here and below, the bytes
-    /// are about those of the rows.
+    /// The documents of a database in the order of their changes, after a number. The byte limit of a page,
+    /// here and below, is approximate: it counts the bytes of rows.
     async fn ordered_documents(
         &self,
         database: &DatabaseName,
@@ -73,7 +73,7 @@ pub trait Transfer: Store + Databases {
         limit: PageLimit,
     ) -> Result<Vec<MovedDocument>, StoreError>;
 
-    /// What revisions say, by its number, ascending, after one.
+    /// Bodies of revisions, ascending by number, after one.
     async fn bodies(
         &self,
         database: &DatabaseName,
@@ -81,7 +81,7 @@ pub trait Transfer: Store + Databases {
         limit: PageLimit,
     ) -> Result<Vec<(u64, KeptBody)>, StoreError>;
 
-    /// Local documents after one, in an order of the store's own, which stays the same.
+    /// Local documents after one, in an order that the store chooses and does not change.
     async fn local_documents(
         &self,
         database: &DatabaseName,
@@ -89,7 +89,7 @@ pub trait Transfer: Store + Databases {
         limit: PageLimit,
     ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError>;
 
-    /// The attachments that are here, ascending, after one.
+    /// Keys of the stored attachments, ascending, after one.
     async fn attachments(
         &self,
         database: &DatabaseName,
@@ -97,22 +97,23 @@ pub trait Transfer: Store + Databases {
         limit: usize,
     ) -> Result<Vec<AttachmentDigest>, StoreError>;
 
-    /// Takes in a part of another store as it is. Only a store that nobody uses yet may be asked. From
-    /// [`Part::Begin`] to [`Part::End`] nobody else can open it, and whoever is killed between them leaves
-    /// it so: [`StoreError::Unfinished`].
+    /// Writes a part of another store as it is. The store must not be in use. From [`Part::Begin`] to
+    /// [`Part::End`] no other process can open it; an interrupted transfer leaves it in that state:
+    /// [`StoreError::Unfinished`].
     async fn load(&self, part: Part) -> Result<(), StoreError>;
 }
 
-/// Up to where a store has given out what it never gives out twice, also where nothing is left of it.
+/// Upper bounds of the values that a store must never issue twice, including values whose objects were
+/// removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
-    /// The next remote's: items tell by it where they came from, and how far they went.
+    /// Id of the next remote; items refer to remotes by it.
     pub next_remote: RemoteId,
-    /// The next place in a recoverable list.
+    /// Next id in a recoverable list.
     pub next_discarded: DiscardedId,
-    /// When the latest epoch of any collection or database, dropped or not, began.
+    /// When the latest epoch of any collection or database, dropped ones included, began.
     pub last_epoch: Option<Moment>,
-    /// The greatest number of a generation of logs that went with their collections.
+    /// The greatest generation number of logs that were dropped with their collections.
     pub last_dropped_generation: u64,
 }
 
@@ -121,80 +122,80 @@ pub struct Marks {
 pub enum Part {
     /// The first part.
     Begin {
-        /// Incarnations of before, oldest first: own, retired.
+        /// Earlier incarnations, oldest first, now retired.
         retired: Vec<By>,
-        /// What comes after is given out from here on.
+        /// Values from which the target store continues.
         marks: Marks,
     },
     /// Rows of the ledger.
     Ledger(Vec<(ItemId, Vec<Issued>)>),
-    /// A collection without what it holds, in a new epoch, later than its own.
+    /// Metadata of a collection, in a new epoch that is later than its own.
     Collection(Collection),
-    /// Items of a collection, under their numbers.
+    /// Items of a collection, with their numbers.
     Items(CollectionName, Vec<StoredItem>),
     /// Vectors of purged items.
     Purged(CollectionName, Vec<(ItemId, Vec<Update>)>),
-    /// The recoverable lists of a collection, places and all.
+    /// The recoverable list of a collection, with its ids.
     Discarded(Vec<Discarded>),
-    /// The log of a collection, one that was removed too, without its bytes: it begins a new generation.
+    /// The log of a collection, removed ones included, without its bytes: it begins a new generation.
     Log(CollectionName, MovedLog),
-    /// What its last generation held, piece by piece.
+    /// A piece of the bytes of its last generation.
     LogBytes(CollectionName, Vec<u8>),
-    /// A database without what it holds, in a new epoch, later than its own; and the first number that no body of
-    /// it ever had.
+    /// Metadata of a database, in a new epoch that is later than its own, and the first body number that it
+    /// never used.
     Database(Database, u64),
-    /// Documents of a database, under their numbers.
+    /// Documents of a database, with their numbers.
     Documents(DatabaseName, Vec<MovedDocument>),
-    /// What revisions say, under the numbers by which documents name it.
+    /// Bodies of revisions, under the numbers by which documents refer to them.
     Bodies(DatabaseName, Vec<(u64, KeptBody)>),
-    /// Remotes, ids and state too: items name them.
+    /// Remotes with their ids and state, because items refer to them.
     Remotes(Vec<Remote>),
-    /// The record, oldest first, under new places.
+    /// Entries of the audit record, oldest first; they get new positions.
     Acts(Vec<Recorded>),
-    /// The last part: the store is whole.
+    /// The last part: the store is complete.
     End,
 }
 
 /// A log that is moved.
 #[derive(Debug, Clone)]
 pub struct MovedLog {
-    /// As it stood.
+    /// State of the log.
     pub log: Log,
-    /// Appends that are known by their keys, oldest first.
+    /// Its stored keyed appends, oldest first.
     pub keys: Vec<Keyed>,
     /// The bytes of its snapshot.
     pub snapshot: Option<Vec<u8>>,
 }
 
-/// A document that is moved, without what it says.
+/// A document that is moved, without its bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedDocument {
     /// The document.
     pub document: StoredDocument,
-    /// What its leaf says it is.
+    /// Kind that its leaf states.
     pub kind: Kind,
 }
 
-/// What has been moved.
+/// Numbers of moved objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Collections.
     pub collections: u64,
-    /// Items, tombstones too.
+    /// Items, tombstones included.
     pub items: u64,
-    /// Items of which only the vector is kept, since they were purged.
+    /// Purged items, of which only the vector is stored.
     pub purged: u64,
     /// Items of the recoverable lists.
     pub discarded: u64,
-    /// Items that this endpoint has signed.
+    /// Items for which this endpoint has issued sequences.
     pub signed: u64,
-    /// Logs, also those that were removed.
+    /// Logs, removed ones included.
     pub logs: u64,
     /// Databases of documents.
     pub databases: u64,
-    /// Their documents, deleted ones too; not those that are local.
+    /// Documents, deleted ones included, local ones excluded.
     pub documents: u64,
-    /// What is attached to documents, once for each database.
+    /// Attachments, counted once for each database.
     pub attachments: u64,
     /// Remotes.
     pub remotes: u64,
@@ -204,19 +205,19 @@ pub struct Moved {
     pub users: u64,
     /// Tokens of users.
     pub tokens: u64,
-    /// Acts of the record.
+    /// Entries of the audit record.
     pub acts: u64,
 }
 
-/// Moves everything into an empty store that was founded with the same name: identity, ledger,
-/// collections with items, histories, origins, purged vectors, recoverable lists, logs and settings, databases
-/// with revisions, what is kept of each, attachments, local documents and settings, remotes with their state, blobs,
-/// users, roles, tokens and the record. `progress` is told after each part. Only what databases held that were
-/// dropped, and that is not swept yet, stays behind.
+/// Moves everything into an empty store that was founded with the same name: identity, ledger, blobs, users,
+/// roles, tokens and the audit record; collections with items, histories, origins, purged vectors,
+/// recoverable lists, logs and settings; databases with revisions, stored bodies, attachments, local
+/// documents and settings; remotes with their state. `progress` is called after each part. Contents of
+/// dropped databases that are not swept yet are not moved.
 ///
-/// What is moved goes on as a new incarnation in new epochs, as a restored backup does. If this ends
-/// with an error, or not at all, the new store is to be thrown away, and cannot be opened; what was written to
-/// the old one meanwhile is such an error. The old one must not be used any more afterwards.
+/// The new store continues as a new incarnation in new epochs, as a restored backup does. If this returns an
+/// error, or is interrupted, the new store cannot be opened and must be deleted. A write to the old store
+/// during the transfer is such an error. The old store must not be used afterwards.
 pub async fn transfer(
     from: &dyn Transfer,
     to: &dyn Transfer,
@@ -255,9 +256,9 @@ pub async fn transfer(
     Ok(run.moved)
 }
 
-/// Copies one collection into an empty store that was founded with the same name: items with histories, origins, purged
-/// vectors, recoverable lists, log, settings and remotes, and the blobs that the items name. Other collections, users
-/// and databases stay behind. The copied store opens as a new incarnation.
+/// Copies one collection into an empty store that was founded with the same name: items with histories,
+/// origins, purged vectors, recoverable lists, log, settings and remotes, and the blobs that the items name.
+/// Other collections, users and databases are not copied. The copied store opens as a new incarnation.
 pub async fn archive(
     from: &dyn Transfer,
     to: &dyn Transfer,

@@ -1,4 +1,4 @@
-//! Making, changing and removing collections, as is decided on what they are.
+//! Conditional creation, change and removal of collections.
 
 use feedsync::Format;
 
@@ -9,8 +9,8 @@ use crate::{
     Moment, NewCollection, Role, StoreError, StoreExt as _, User, UserName,
 };
 
-/// What becomes of a collection is decided on what it is then, and is recorded with it; who refuses changes
-/// nothing. A founder that does not exist founds nothing.
+/// A decision sees the current state of the collection, and is applied and recorded in one step. A decision
+/// that fails changes nothing. A collection whose owner does not exist is not created.
 pub fn what_becomes_of_a_collection_is_decided_on_what_it_is(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;

@@ -1,4 +1,4 @@
-//! The change order is the commit order: with real threads, since asynchronous concurrency on one
+//! The change order is the commit order. These tests use threads, since asynchronous concurrency on one
 //! thread does not test it.
 
 use std::collections::BTreeMap;
@@ -16,14 +16,14 @@ use crate::{CollectionName, Number, PageLimit, Store};
 const WRITERS: usize = 16;
 const FOLLOWERS: usize = 8;
 
-/// How long the writers write: 2 seconds, or `FEEDSYNC_SECONDS`.
+/// Duration of the writers: 2 seconds, or `FEEDSYNC_SECONDS`.
 pub fn duration() -> Duration {
     let seconds = std::env::var("FEEDSYNC_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     Duration::from_secs(seconds.unwrap_or(2))
 }
 
-/// Sixteen writers and eight followers: what a follower reads is ascending, nothing comes twice,
-/// and every item that was ever acknowledged was seen, at the number that was acknowledged.
+/// Sixteen writers and eight followers. Each follower reads changes in ascending order and without
+/// repetition. It sees every acknowledged item with the acknowledged number.
 pub fn no_follower_misses_or_repeats_a_change(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let notes = create(&*fixture.store, "notes").name;
@@ -58,7 +58,7 @@ pub fn no_follower_misses_or_repeats_a_change(constructor: Constructor) {
     }
 }
 
-/// Writes items of its own, each once, beside items that all writers change.
+/// Writes items of its own, each once, and items that all writers change.
 fn write(
     store: &dyn Store,
     notes: &CollectionName,
@@ -82,7 +82,7 @@ fn write(
     acknowledged
 }
 
-/// Reads changes page by page until the writers are done; every item at its last number.
+/// Reads changes page by page until the writers are done; returns every item with its last number.
 pub fn follow(
     store: &dyn Store,
     notes: &CollectionName,
@@ -115,13 +115,13 @@ pub fn follow(
         if idle && waits {
             let notice =
                 async { tokio::time::timeout(Duration::from_millis(50), notices.next()).await };
-            // A notice or the time: either way the changes are read.
+            // The changes are read after a notice, and also after the timeout.
             let _ = wait(notice);
         }
     }
 }
 
-/// A thread that is told of a write by any other means finds it.
+/// A thread that learns of an acknowledged write by other means can read it.
 pub fn a_reader_sees_what_was_acknowledged(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let notes = create(&*fixture.store, "notes").name;

@@ -13,7 +13,7 @@ use crate::{
     PageLimit, Put, RemoteId, RemoteState, Selection, Store, StoreError, Subscription, Write,
 };
 
-/// Names, titles and settings come back; a name is taken once.
+/// Names, titles and settings are stored; a name can be used once only.
 pub fn collections_are_found_by_name(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -50,7 +50,7 @@ pub fn collections_are_found_by_name(constructor: Constructor) {
     assert_eq!(wait(store.collections()).unwrap(), [books, notes]);
 }
 
-/// A rename touches neither items, nor order, nor remotes, nor the feed id.
+/// A rename leaves items, order, remotes and the feed id unchanged.
 pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -99,8 +99,8 @@ fn expected_again(store: &dyn Store) -> Collection {
     wait(store.collection(&named("memos"))).unwrap().unwrap()
 }
 
-/// Dropping takes items, discarded items, purged vectors and remotes; the ledger stays, and a
-/// collection of the same name is another one.
+/// Dropping a collection removes items, discarded items, purged vectors and remotes, but not the ledger. A
+/// later collection of the same name is a different one.
 pub fn a_dropped_collection_takes_everything_but_the_ledger(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -144,7 +144,7 @@ pub fn a_dropped_collection_takes_everything_but_the_ledger(constructor: Constru
     assert_ne!(added.id, remote.id, "a remote's id is never used again");
 }
 
-/// Each epoch is later than all before, as value and as text.
+/// Each epoch is later than all before, both as a value and as text.
 pub fn epochs_never_repeat_even_if_the_clock_runs_backwards(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -160,7 +160,7 @@ pub fn epochs_never_repeat_even_if_the_clock_runs_backwards(constructor: Constru
     }
 }
 
-/// Every method that names a collection says which one is missing.
+/// Every method that takes the name of a collection reports which one does not exist.
 pub fn a_collection_that_does_not_exist_is_named(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -191,7 +191,7 @@ pub fn a_collection_that_does_not_exist_is_named(constructor: Constructor) {
     }
 }
 
-/// Remotes: added once, changed, written together with items, removed.
+/// Remotes are added once, changed, written together with items, and removed.
 pub fn remotes_are_remembered(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -252,8 +252,8 @@ pub fn remotes_are_remembered(constructor: Constructor) {
     assert_eq!(wait(store.remotes(None)).unwrap(), [second, third]);
 }
 
-/// The moment at which a subscription is due is moved by one of those who saw it; a remote without one
-/// is never due.
+/// One of several callers that saw the same due moment of a subscription moves it. A remote without a
+/// subscription is never due.
 pub fn of_all_who_see_a_subscription_due_one_reads_it(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -291,7 +291,7 @@ pub fn of_all_who_see_a_subscription_due_one_reads_it(constructor: Constructor) 
     let due = claims.iter().position(|claimed| *claimed).map(|number| moment(number as u64));
     remote.subscription = Some(Subscription { due, ..subscription });
     assert_eq!(wait(store.remotes(None)).unwrap(), [remote.clone()]);
-    // How far we are is no part of when it is due.
+    // The synchronization state does not affect the due moment.
     let state = RemoteState { failures: 2, ..RemoteState::default() };
     write(store, &notes, &[], vec![Write::Remote { id: remote.id, state: state.clone() }]).unwrap();
     remote.state = state;
@@ -303,7 +303,7 @@ pub fn of_all_who_see_a_subscription_due_one_reads_it(constructor: Constructor) 
     assert_eq!(wait(store.remotes(None)).unwrap(), [remote]);
 }
 
-/// A blob that an item or a discarded item names is never swept; nor is a young one.
+/// A blob is not swept while an item or a discarded item names it, or while it is recent.
 pub fn blobs_are_kept_while_somebody_names_them(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -340,7 +340,7 @@ pub fn blobs_are_kept_while_somebody_names_them(constructor: Constructor) {
     assert_eq!(wait(store.sweep_blobs(end)).unwrap(), 3);
 }
 
-/// Nor is one that was put again, or whose sender was told a while ago that it is here.
+/// A blob is recent again after it was put again, or after a client was told that it is stored.
 pub fn a_blob_asked_for_or_put_again_is_young_again(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -358,7 +358,7 @@ pub fn a_blob_asked_for_or_put_again_is_young_again(constructor: Constructor) {
     assert_eq!(wait(store.sweep_blobs(hours(3))).unwrap(), 2);
 }
 
-/// Each once, in their order, of this collection only.
+/// Lists each missing blob once, in order, and for this collection only.
 pub fn blobs_that_items_name_and_that_are_not_here_are_listed(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;

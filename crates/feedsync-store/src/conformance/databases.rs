@@ -1,4 +1,4 @@
-//! Databases: whatever is done to them, a store answers as the memory store does.
+//! Databases: any operation on a store has the same result as on the memory store.
 
 mod uses;
 
@@ -18,7 +18,7 @@ use crate::{
     LocalDocument, MemoryStore, Moment, Number, REVISIONS_KEPT, Store, StoreError, StoredDocument,
 };
 
-/// Whatever is done to databases, it is answered as by the memory store.
+/// Any sequence of operations on databases has the same results as on the memory store.
 pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor) {
     for_any_uses(40, uses(1..25), |uses| {
         let fixture = open(Arc::new(TestEnvironment::new(7)));
@@ -31,7 +31,7 @@ pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor)
         for it in &uses {
             let (is, should) = (it.carry_out(&*store), it.carry_out(&*model));
             prop_assert_eq!(is, should, "{:?}", it);
-            // The second database is hers, as often as it is made.
+            // The second database is charged to this user each time it is created.
             let _ = [&store, &model].map(|databases| wait(databases.charge(&named(1), &anna.id)));
             let [is, should] = stores.each_ref().map(|store| wait(store.usage(&anna.id)));
             prop_assert_eq!(is.ok(), should.ok(), "after {:?}", it);
@@ -48,7 +48,7 @@ pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor)
     });
 }
 
-/// Of those who look at a database and write what they make of it, none writes to another one that has its name by then.
+/// A decision that is based on one database is never applied to a later database of the same name.
 pub fn what_is_said_of_a_database_is_not_said_of_the_next_one(open: Constructor) {
     let fixture = open(Arc::new(TestEnvironment::new(7)));
     let store = Arc::clone(&fixture.store).databases();
@@ -81,7 +81,7 @@ pub fn what_is_said_of_a_database_is_not_said_of_the_next_one(open: Constructor)
         assert!(matches!(put(before, late), Err(StoreError::NoDatabase(of)) if of == name));
         assert_eq!(read(), Some(document(3)));
     }
-    // Among many that are carried out together, each is of the database that it looked at.
+    // Among many updates that are committed together, each is applied only to the database that it read.
     thread::scope(|scope| {
         for number in 0..40_u64 {
             let (store, name, document) = (&store, &name, &document);
@@ -99,7 +99,8 @@ pub fn what_is_said_of_a_database_is_not_said_of_the_next_one(open: Constructor)
     assert_eq!(read(), None);
 }
 
-/// More than are looked at at once, in several databases, one of which is dropped; what is young stays.
+/// The sweep removes more attachments than one read examines, from several databases, one of which is
+/// dropped; recent ones stay.
 pub fn attachments_that_nothing_names_go_from_all_databases(open: Constructor) {
     let environment = Arc::new(TestEnvironment::new(7));
     let fixture = open(Arc::<TestEnvironment>::clone(&environment));
@@ -146,7 +147,7 @@ pub fn attachments_that_nothing_names_go_from_all_databases(open: Constructor) {
     assert!(!is_there(&names[0], 7) && !is_there(&names[1], 8));
 }
 
-/// Checks what comes of any two uses of databases, the first of which makes some.
+/// Checks the result of two sequences of operations, the first of which creates databases.
 pub fn for_any_two_uses(cases: u32, check: impl Fn(&[Use], &[Use])) {
     let two = (uses(1..40), uses(1..10));
     for_any_uses(cases, two, |(first, second)| {
@@ -168,7 +169,7 @@ fn for_any_uses<S: Strategy>(
     run.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// What is known of a database without looking is what is there.
+/// Counts in a database's metadata equal those of its contents.
 fn counts_follow_the_documents(
     databases: &dyn Databases,
     database: &Database,

@@ -1,4 +1,5 @@
-//! Identity: what hangs on a user or a collection goes with it, and the next one of that name has nothing of it.
+//! Removal of users and collections: their data is removed with them, and a later one of the same name
+//! inherits nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ fn security(databases: &dyn Databases, of: &str) -> Option<String> {
     found.expect("a database").security
 }
 
-/// No database names a user who is removed, or one who was just added. Collections that are private to a user are
-/// removed with the user, logs included.
+/// No database names a user who was removed, or who was just added. Collections that are private to a user
+/// are removed with the user, logs included.
 pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -83,14 +84,14 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     wait(store.add_user(user("carl", false))).unwrap();
     let root = r#"{"members":{"names":["root"]}}"#;
     assert_eq!(security(&*databases, "both").as_deref(), Some(root));
-    // What was decided on the one who went does not change the next one.
+    // A decision on the removed user does not change the later user of that name.
     let late = wait(store.change_user(User { administrator: true, ..anna }));
     assert!(matches!(late, Err(StoreError::NoUser(_))), "{late:?}");
     assert_eq!(wait(store.user(&name("anna"))).unwrap(), Some(again));
 }
 
-/// Items, logs with all their generations, local documents and access rules count for who made the collection or database,
-/// and the database of a collection for who made that.
+/// Items, logs with all their generations, local documents and access rules count for the creator of the
+/// collection or database. The database of a collection counts for the creator of the collection.
 pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -109,7 +110,8 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     assert_eq!(wait(store.charged_collection(&plans.name)).unwrap(), Some(anna.id.clone()));
     let mut expected = Usage::default();
     assert_eq!(used(), expected);
-    // A role in what another made costs nothing, and nor does a database that only has the name of a collection.
+    // A role in another user's collection costs nothing, nor does a database that only has the name of a
+    // collection.
     let others = create(store, "others");
     write(store, &others.name, &["a"], vec![put(item("a", "A", 1))]).unwrap();
     let grant = Grant { user: name("anna"), collection: others.name.clone(), role: Role::Owner };
@@ -161,7 +163,7 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
         let expected = expected.database_bytes + text.len() as u64;
         assert_eq!(used().database_bytes, expected, "{text}");
     }
-    // Another user is charged from now on.
+    // Charges another user from now on.
     wait(store.charge_collection(&plans.name, &UserId::new("b2").unwrap())).unwrap();
     assert_eq!(used(), Usage::default());
     wait(store.charge_collection(&plans.name, &anna.id)).unwrap();
@@ -172,7 +174,7 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     wait(store.add_user(user("root", true))).unwrap();
     wait(store.change_user(User { administrator: true, ..anna.clone() })).unwrap();
     assert_eq!(used(), Usage { administers: true, ..expected });
-    // Another owner goes on with it when its user is gone.
+    // When its user is removed, the collection is charged to another owner.
     let berta = user("berta", false);
     wait(store.add_user(berta.clone())).unwrap();
     for one in ["berta", "root"] {
@@ -184,7 +186,7 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     assert_eq!(wait(store.usage(&berta.id)).unwrap(), expected);
 }
 
-/// A database that is bridged to a collection is renamed and removed with it, and no other database is.
+/// A database that is bridged to a collection is renamed and removed with it; other databases are not.
 pub fn a_bridged_database_follows_its_collection(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -201,7 +203,7 @@ pub fn a_bridged_database_follows_its_collection(constructor: Constructor) {
     assert!(make("plans", Some(plans.bridge_security())));
     rename("plans", "ideas");
     assert!(is_there("ideas") && !is_there("plans"));
-    // One that another database keeps from following stays, and is nobody's.
+    // If the new name is in use, the bridged database keeps its name, and is bridged to no collection.
     assert!(make("other", None));
     rename("ideas", "other");
     assert!(is_there("ideas") && security(&*databases, "other").is_none());

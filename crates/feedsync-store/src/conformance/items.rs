@@ -1,4 +1,4 @@
-//! Items and their pages.
+//! Items and pages of items.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +15,7 @@ use crate::{
     StoredItem, Write,
 };
 
-/// Every field of an item, of its versions and of what the store notes beside it.
+/// Every field of an item, of its versions and of its metadata is stored.
 pub fn an_item_comes_back_as_it_went_in(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -64,7 +64,7 @@ pub fn an_item_comes_back_as_it_went_in(constructor: Constructor) {
     assert_eq!(wait(store.item(&notes, &id("urn:x/%2f?#"))).unwrap(), None, "ids are texts");
 }
 
-/// After a number, up to a bound, `through` says how far a reader has come.
+/// Changes after a number and up to a bound; `through` states how far a reader has read.
 pub fn changes_come_in_their_order_within_their_bounds(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -113,7 +113,7 @@ pub fn pages_end_at_either_limit(constructor: Constructor) {
     }
 }
 
-/// Keyset pages by id: each item once, though items change between the pages.
+/// Keyset paging by id returns each item once, even if items change between the pages.
 pub fn the_whole_collection_is_read_by_id(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -154,7 +154,7 @@ pub fn the_whole_collection_is_read_by_id(constructor: Constructor) {
     ));
 }
 
-/// The last change that a number of items and a moment leave out.
+/// Returns the number of the last change outside a bound on the number of items and a moment.
 pub fn recent_changes_begin_after_the_last_one_left_out(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -173,7 +173,7 @@ pub fn recent_changes_begin_after_the_last_one_left_out(constructor: Constructor
         moments.push(environment.now());
     }
     store_each(store, &other, &["y"]);
-    // What there is, in the order of its changes: b 2, c 3, d 4, a 5, e 6.
+    // The items in change order: b 2, c 3, d 4, a 5, e 6.
     let numbers: Vec<u64> = all(store, &notes).iter().map(|it| it.number.get()).collect();
     assert_eq!(numbers, [2, 3, 4, 5, 6]);
     for (count, from, expected) in [
@@ -198,7 +198,7 @@ pub fn recent_changes_begin_after_the_last_one_left_out(constructor: Constructor
     ));
 }
 
-/// Newest change first, page by page.
+/// A listing shows the newest change first, page by page.
 pub fn a_listing_shows_the_newest_first(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -217,7 +217,7 @@ pub fn a_listing_shows_the_newest_first(constructor: Constructor) {
     assert_eq!(second.collection.live, 3);
 }
 
-/// Deleted items, items with conflicts and texts are selected.
+/// A listing filters by deletion, by conflicts and by text.
 pub fn a_listing_selects(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;

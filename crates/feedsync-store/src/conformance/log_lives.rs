@@ -1,4 +1,4 @@
-//! Generations of a log, its end and its next beginning, what stands beside it, and who is told.
+//! Generations, removal and recreation of a log, its snapshot, and its notices.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn snapshot(covers: LogPlace, bytes: &[u8]) -> NewSnapshot {
     NewSnapshot { covers, media_type: "application/json".to_owned(), bytes: bytes.to_vec() }
 }
 
-/// The one before stays as it was until it is swept; the log grows in the new one.
+/// The previous generation stays unchanged until it is swept; the log grows in the new one.
 pub fn a_generation_stays_until_it_is_swept(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -56,7 +56,7 @@ pub fn a_generation_stays_until_it_is_swept(constructor: Constructor) {
     assert_eq!(wait(store.sweep_logs(Moment::MAX)).unwrap(), 0);
 }
 
-/// However often a log is compacted, so many of its generations are kept.
+/// However often a log is compacted, a fixed number of its generations is stored.
 pub fn so_many_generations_are_kept(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -64,7 +64,7 @@ pub fn so_many_generations_are_kept(constructor: Constructor) {
     let first = begun(store, &notes, b"0");
     let mut places = vec![first.place];
     for number in 1..GENERATIONS_KEPT + 3 {
-        // Each is kept for a day at least.
+        // Each is stored for a day at least.
         let days = 24 * 60 * 60 * 1_000_000 * number as u64;
         environment.set(Moment::from_micros(first.changed.micros() + days));
         let bytes = number.to_string();
@@ -82,7 +82,8 @@ pub fn so_many_generations_are_kept(constructor: Constructor) {
     }
 }
 
-/// A log is compacted any number of times a day; what is kept of it stays within bounds, and what it held a day ago stays.
+/// A log may be compacted any number of times a day. The stored bytes stay within bounds, and the generation
+/// of a day ago stays.
 pub fn compacting_goes_on_within_a_day(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -91,7 +92,7 @@ pub fn compacting_goes_on_within_a_day(constructor: Constructor) {
     let (start, minute) = (first.changed.micros(), 60_000_000);
     let mut last = first.clone();
     for number in 1..=10 * GENERATIONS_KEPT as u64 {
-        // Every tenth lasts longer than those before it.
+        // Every tenth generation lasts longer than those before it.
         let pause = number * minute + number / 10 * minute;
         environment.set(Moment::from_micros(start + pause));
         let bytes = vec![b'1'; 100 + number as usize];
@@ -108,7 +109,7 @@ pub fn compacting_goes_on_within_a_day(constructor: Constructor) {
         }
         last = log;
     }
-    // A day later the oldest goes first.
+    // A day later the oldest is removed first.
     environment.set(Moment::from_micros(start + 48 * 60 * minute));
     let new = NewGeneration { most: 10_000, ..compaction(Expected::Present, &[b'2'; 100]) };
     let log = done(wait(store.begin_log_generation(&notes, new)));
@@ -119,7 +120,8 @@ pub fn compacting_goes_on_within_a_day(constructor: Constructor) {
     }
 }
 
-/// Nothing of it is left but where it stood, and it begins later than that.
+/// Only the last position of a removed log is retained, and the log begins again with a greater generation
+/// number.
 pub fn a_removed_log_begins_again_later(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -158,7 +160,7 @@ pub fn a_removed_log_begins_again_later(constructor: Constructor) {
     assert_eq!(read_all(store, &notes, again.place.generation), Some(b"three\n".to_vec()));
 }
 
-/// A snapshot stands for what is there, and is replaced by one that stands for more.
+/// A snapshot covers stored bytes, and is replaced by one that covers more.
 pub fn a_snapshot_gives_way_to_a_younger_one(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -193,7 +195,7 @@ pub fn a_snapshot_gives_way_to_a_younger_one(constructor: Constructor) {
     assert_eq!((snapshot.length, bytes), (100_000, vec![0xff; 100_000]));
 }
 
-/// It follows the collection's name, and ends with it; a new collection of the name has none.
+/// A log is renamed and dropped with its collection; a new collection of the name has none.
 pub fn a_log_goes_with_its_collection(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -234,8 +236,8 @@ fn assert_no_collection(store: &dyn Store, name: &CollectionName) {
     assert(wait(store.put_log_snapshot(name, snapshot(place, b"x"))));
 }
 
-/// Chance has no part in it: a log that begins is later than every one that was dropped, under whatever name, also
-/// one that had been removed.
+/// A new log has a greater generation number than every dropped one, whatever its name was and whether it had
+/// been removed before. This does not depend on random numbers.
 pub fn a_log_begins_later_than_those_that_were_dropped(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -260,7 +262,7 @@ pub fn a_log_begins_later_than_those_that_were_dropped(constructor: Constructor)
     assert_eq!(begun(store, &books, b"one\n").place.generation.number(), 9);
 }
 
-/// Who follows the collection is told of every change of its log, and of nothing else.
+/// Subscribers of the collection are notified of every change of its log, and of nothing else.
 pub fn changes_of_a_log_are_noticed(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;

@@ -1,4 +1,4 @@
-//! A log grows at its end, by one at a time, and is read as far as it is committed.
+//! A log grows only at its end, by one append at a time, and is readable up to its committed length.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::{
     LogPlace, Moment, NewGeneration, Store, StoreError,
 };
 
-/// Bytes to append, with nothing beside them.
+/// An append without a key or an audit entry.
 pub fn append(expected: Expected, bytes: &[u8]) -> Append {
     Append {
         expected,
@@ -23,7 +23,7 @@ pub fn append(expected: Expected, bytes: &[u8]) -> Append {
     }
 }
 
-/// The log after a change that was made.
+/// The log in a successful result.
 pub fn done(outcome: Result<LogOutcome, StoreError>) -> Log {
     match outcome {
         Ok(LogOutcome::Done(log)) => log,
@@ -31,12 +31,12 @@ pub fn done(outcome: Result<LogOutcome, StoreError>) -> Log {
     }
 }
 
-/// The log after these bytes were appended, wherever it stood.
+/// The log after these bytes were appended, at any position.
 pub fn grown(store: &dyn Store, name: &CollectionName, bytes: &[u8]) -> Log {
     done(wait(store.append_to_log(name, append(Expected::Present, bytes))))
 }
 
-/// The log that begins with these bytes.
+/// A new log with these bytes.
 pub fn begun(store: &dyn Store, name: &CollectionName, bytes: &[u8]) -> Log {
     done(wait(store.append_to_log(name, append(Expected::Absent, bytes))))
 }
@@ -58,7 +58,7 @@ pub fn read_all(
     }
 }
 
-/// There is one place to append at: where the log stands.
+/// Bytes can be appended only at the current end of the log.
 pub fn a_log_is_appended_to_where_it_stands(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -90,7 +90,7 @@ pub fn a_log_is_appended_to_where_it_stands(constructor: Constructor) {
     assert_eq!(bytes.as_deref(), Some(&b"one\ntwo\nthree\n"[..]));
 }
 
-/// Of several who expect the log at one place, one appends, whether it is there or not.
+/// One of several appends that expect the log at one position succeeds, whether the log exists or not.
 pub fn of_all_who_expect_a_log_at_one_place_one_appends(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -126,14 +126,14 @@ pub fn of_all_who_expect_a_log_at_one_place_one_appends(constructor: Constructor
     assert_eq!(read_all(store, &notes, log.place.generation), Some(winners));
 }
 
-/// A part is read as it is asked for, and nothing beyond the end; no byte is changed.
+/// Reads return the requested range, nothing beyond the end, and unchanged bytes.
 pub fn a_log_is_read_in_parts(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
     let mut all: Vec<u8> = (0..=255).collect();
     let mut log = begun(store, &notes, &all);
-    // Longer than any backend keeps in one piece, and as short as can be.
+    // Longer than any backend stores in one row, and as short as possible.
     let long: Vec<u8> = (0..2_500_000_u32).map(|number| (number % 251) as u8).collect();
     for piece in [&long[..], &[0], &long[..70_000], b"\r\n"] {
         log = grown(store, &notes, piece);
@@ -156,7 +156,7 @@ pub fn a_log_is_read_in_parts(constructor: Constructor) {
     assert_eq!(read_all(store, &notes, generation), Some(all));
 }
 
-/// Who reads while others append sees whole appends only, and never less than the log said.
+/// Reads during concurrent appends see complete appends only, and never less than the stated length.
 pub fn who_reads_sees_whole_appends(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -184,7 +184,7 @@ pub fn who_reads_sees_whole_appends(constructor: Constructor) {
     });
 }
 
-/// What does not fit changes nothing; what ended counts as long as it is kept.
+/// An append that exceeds the limit changes nothing; earlier generations count as long as they are stored.
 pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -204,12 +204,12 @@ pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
     };
     assert_eq!(begin(&[b'y'; 11]), LogOutcome::Full { bytes: 11 });
     assert_eq!(wait(store.log(&notes)).unwrap(), Some(log.clone()));
-    // What was there before does not count for what comes after.
+    // The previous generation does not count towards the limit of the new one.
     let kept = done(Ok(begin(&[b'y'; 3])));
     assert_eq!(kept.earlier.len(), 1);
     let full = done(Ok(ask(Expected::Present, &[b'z'; 7])));
     assert_eq!(ask(Expected::Present, b"z"), LogOutcome::Full { bytes: 11 });
-    // A full log is compacted, and makes room of what ended a day ago.
+    // Compacting a full log makes room by removing generations that ended a day ago.
     let new =
         NewGeneration { expected: Expected::Present, bytes: vec![b'a'; 4], most: 10, act: None };
     let refused = wait(store.begin_log_generation(&notes, new.clone())).unwrap();
@@ -222,7 +222,7 @@ pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
     assert_eq!(gone, None);
 }
 
-/// An append is known by its key, also in a later generation, until a hundred others were made.
+/// An append is recognized by its key, also in a later generation, until a hundred others follow.
 pub fn an_append_is_known_by_its_key(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -259,7 +259,7 @@ pub fn an_append_is_known_by_its_key(constructor: Constructor) {
     done(Ok(ask(&notes, "k1", Expected::Absent, b"begun again\n")));
 }
 
-/// Beginning, compacting and removing a log are recorded, each with what it was; appending is not.
+/// Beginning, compacting and removing a log are recorded with their details; appending is not.
 pub fn what_is_done_to_a_log_is_recorded(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -282,7 +282,7 @@ pub fn what_is_done_to_a_log_is_recorded(constructor: Constructor) {
     assert_eq!(actions, ["remove", "compact", "begin"]);
 }
 
-/// No two places of a log are the same.
+/// Checks that no two positions of a log are equal.
 pub fn assert_distinct(places: &[LogPlace]) {
     assert_eq!(places.iter().collect::<BTreeSet<_>>().len(), places.len(), "{places:?}");
 }

@@ -26,7 +26,7 @@ fn dot(item: &Item<Payload>) -> &Update {
     item.winner.dot()
 }
 
-/// 4.2.4: whoever has not seen the deletion is out of sync; what was known stays known.
+/// A subscriber that has not seen a purged deletion is out of sync (4.2.4); known updates stay known.
 pub fn a_purge_moves_the_horizon_and_leaves_the_vector(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -50,7 +50,7 @@ pub fn a_purge_moves_the_horizon_and_leaves_the_vector(constructor: Constructor)
     assert!(!self::entry(store, &notes, "c").is_purged(dot(&item("c", "A", 1))));
 }
 
-/// What was purged stays known when the item comes back, and when it is purged again.
+/// A purged item's vector is retained when the item is stored again, and when it is purged again.
 pub fn vectors_of_repeated_purges_are_united(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -69,7 +69,7 @@ pub fn vectors_of_repeated_purges_are_united(constructor: Constructor) {
     }
 }
 
-/// The list has what the collection had, until it is taken off the list.
+/// The recoverable list contains a removed item until the item is removed from the list.
 pub fn what_is_discarded_can_be_recovered(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -102,8 +102,8 @@ pub fn what_is_discarded_can_be_recovered(constructor: Constructor) {
     assert!(last.id > list[1].id, "a place in the list is never used again");
 }
 
-/// Somebody who follows this collection must learn that something is gone: the horizon is above
-/// everything that anybody has seen.
+/// Subscribers must learn that something is gone, so the horizon is above every number that a subscriber has
+/// seen.
 pub fn discarding_puts_subscribers_out_of_step(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -118,7 +118,7 @@ pub fn discarding_puts_subscribers_out_of_step(constructor: Constructor) {
     assert_eq!(nothing, after);
 }
 
-/// The highest sequence counts, by line and item, for every collection.
+/// The ledger stores the highest sequence, by line and item, for all collections.
 pub fn the_ledger_keeps_the_highest_sequence(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -153,7 +153,7 @@ pub fn the_ledger_keeps_the_highest_sequence(constructor: Constructor) {
     assert!(issued[0].by < issued[1].by);
 }
 
-/// What was signed once is known for ever.
+/// An issued sequence stays in the ledger forever.
 pub fn the_ledger_survives_purge_and_drop(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -169,7 +169,7 @@ pub fn the_ledger_survives_purge_and_drop(constructor: Constructor) {
     assert_eq!(entry(store, &notes, "a").issued[0].by, line);
 }
 
-/// An item that somebody else has too is nobody's alone; that is no change for those who read.
+/// An item that another endpoint has too is of mixed origin. Readers see no change.
 pub fn a_shared_item_is_of_mixed_origin_and_keeps_its_number(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -185,7 +185,7 @@ pub fn a_shared_item_is_of_mixed_origin_and_keeps_its_number(constructor: Constr
     assert_eq!(entry(store, &notes, "b").item, None);
 }
 
-/// The ledger tells which sequence others had been shown when a line was last extended.
+/// The ledger stores the sequence that others had seen when a line was last extended.
 pub fn the_ledger_knows_what_was_shown(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -205,7 +205,7 @@ pub fn the_ledger_knows_what_was_shown(constructor: Constructor) {
     assert_eq!(wait(store.issued(&id("a"))).unwrap()[0].shown, Some(sequence(2)));
 }
 
-/// A new incarnation signs; the retired ones are still own, and their lines keep their incarnation.
+/// A new incarnation signs. Retired ones are still own, and their lines retain their incarnation.
 pub fn an_incarnation_retires_and_stays_own(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;

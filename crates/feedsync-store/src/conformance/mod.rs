@@ -1,14 +1,14 @@
-//! The promises of the contract as tests, for any backend.
+//! The guarantees of the contract as tests, for any backend.
 //!
-//! A backend writes one line and gets every case:
+//! A backend runs all of them with one line:
 //!
 //! ```ignore
 //! fn open(environment: Arc<dyn Environment>) -> Fixture { ... }
 //! feedsync_store::store_tests!(open);
 //! ```
 //!
-//! The constructor makes a new, empty store of the endpoint `tester`, which mints its first
-//! incarnation from the environment's first random number.
+//! The constructor creates an empty store of the endpoint `tester`, which mints its first incarnation from
+//! the environment's first random number.
 
 pub mod altering;
 pub mod change_order;
@@ -36,14 +36,14 @@ pub use surroundings::TestEnvironment;
 pub struct Fixture {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// Whatever must live as long as the store does.
+    /// Values that must live as long as the store.
     pub kept: Box<dyn Any + Send>,
 }
 
-/// Makes a store.
+/// Creates a store.
 pub type Constructor = fn(Arc<dyn Environment>) -> Fixture;
 
-/// Runs a future to its end on this thread.
+/// Runs a future to completion on this thread.
 pub fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -52,7 +52,7 @@ pub fn wait<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-/// Every case, as a test of the backend that this constructor opens.
+/// Defines each conformance test for the backend of this constructor.
 #[macro_export]
 macro_rules! store_tests {
     ($constructor:expr) => {

@@ -1,4 +1,4 @@
-//! Equivalence with the model: whatever is done to a store, it answers as the memory store does.
+//! Equivalence with a model: any operation on a store has the same result as on the memory store.
 
 mod logs;
 
@@ -147,7 +147,7 @@ fn write(change: &Change, snapshot: &Snapshot) -> Write {
     }
 }
 
-/// Carries an operation out and says, as text, what the store answered.
+/// Applies an operation and returns the store's result as text.
 fn answer(store: &dyn Store, environment: &TestEnvironment, operation: Operation) -> String {
     let url = |number: u8| format!("http://example.org/{number}");
     match operation {
@@ -207,7 +207,7 @@ fn said<T: std::fmt::Debug>(answer: Result<T, crate::StoreError>) -> String {
     format!("{answer:?}")
 }
 
-/// Everything that a store can be asked, as text, one line each.
+/// All readable state of a store as text, one line each.
 fn dump(store: &dyn Store) -> Vec<String> {
     let mut lines = vec![said(wait(store.identity())), said(wait(store.remotes(None)))];
     for collection in wait(store.collections()).expect("read") {
@@ -257,8 +257,8 @@ fn dump(store: &dyn Store) -> Vec<String> {
     lines
 }
 
-/// Random operations, each answered alike, and the same contents in the end. The number of cases is
-/// `FEEDSYNC_CASES`, 48 unless it is set.
+/// Random operations have the same results, and lead to the same contents. The number of cases is
+/// `FEEDSYNC_CASES`, by default 48.
 pub fn any_sequence_of_operations_gives_what_the_memory_store_gives(constructor: Constructor) {
     let cases = std::env::var("FEEDSYNC_CASES").ok().and_then(|cases| cases.parse().ok());
     let config =

@@ -1,4 +1,4 @@
-//! Who follows a collection is told of its changes, and not of what others do.
+//! Subscribers of a collection are notified of its changes, and not of those of others.
 
 use std::time::{Duration, Instant};
 
@@ -6,15 +6,15 @@ use super::samples::{by, create, id, open, sequence, store_each, write};
 use super::{Constructor, wait};
 use crate::{CollectionChange, NewRemote, Notices, Number, RemoteState, Write};
 
-/// Longer than a store takes to look at what others commit.
+/// Longer than a store's interval of polling for commits of other processes.
 pub(super) const QUIET: Duration = Duration::from_millis(1_500);
 
-/// Whether there is a notice soon.
+/// Whether there is a notice within a duration.
 pub(super) fn hears(notices: &mut Notices, soon: Duration) -> bool {
     wait(async { tokio::time::timeout(soon, notices.next()).await }) == Ok(true)
 }
 
-/// Who begins to follow may be told of what was there before.
+/// Waits until there are no more notices: a new subscriber may get one for earlier changes.
 pub(super) fn until_it_is_quiet(notices: &mut Notices) {
     let begin = Instant::now();
     while hears(notices, QUIET) {
@@ -22,7 +22,7 @@ pub(super) fn until_it_is_quiet(notices: &mut Notices) {
     }
 }
 
-/// Whoever follows a collection hears of its changes, and can wait for the next.
+/// Subscribers of a collection are notified of its changes, and can wait for the next.
 pub fn changes_are_noticed(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -34,8 +34,8 @@ pub fn changes_are_noticed(constructor: Constructor) {
     }
 }
 
-/// That it was shown to others, what was signed, and how far a remote is, is nothing that a follower sees: a
-/// thousand followers do not read again whenever one has read.
+/// Marking changes as shown, issuing sequences and the state of remotes cause no notice, because followers
+/// see no difference. Otherwise a thousand followers would read again whenever one of them has read.
 pub fn what_followers_do_not_see_is_not_noticed(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;

@@ -1,4 +1,4 @@
-//! People: users, roles, tokens and the record.
+//! Users, roles, tokens and the audit record.
 
 use super::samples::{create, id, item, named, open, put};
 use super::{Constructor, wait};
@@ -38,7 +38,7 @@ fn add_users(store: &dyn Store, names: &[&str]) {
     }
 }
 
-/// Users come back as they were given; a name is taken once.
+/// Users are stored unchanged; a name can be used once only.
 pub fn users_are_found_by_name(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -65,7 +65,7 @@ pub fn users_are_found_by_name(constructor: Constructor) {
     assert!(matches!(wait(store.remove_user(&name("carl"))), Err(StoreError::NoUser(_))));
 }
 
-/// While there are users, one of them may administer and sign in.
+/// While there are users, at least one of them may administer and sign in.
 pub fn the_last_administrator_stays(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -85,7 +85,8 @@ pub fn the_last_administrator_stays(constructor: Constructor) {
     assert_eq!(wait(store.users()).unwrap(), []);
 }
 
-/// A user has one role in a collection, which follows its name and ends with either.
+/// A user has one role in a collection. The role stays when the collection is renamed, and is removed with
+/// the user or the collection.
 pub fn roles_follow_users_and_collections(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -134,7 +135,7 @@ pub fn roles_follow_users_and_collections(constructor: Constructor) {
     assert_eq!(wait(store.grants(GrantsOf::Collection(&named("books")))).unwrap(), []);
 }
 
-/// A token is found by its digest until it is removed, its user goes, or its collection.
+/// A token is found by its digest until it, its user or its collection is removed.
 pub fn tokens_end_with_what_they_are_for(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -176,7 +177,8 @@ pub fn tokens_end_with_what_they_are_for(constructor: Constructor) {
     assert_eq!(wait(store.token(other.digest)).unwrap(), None);
 }
 
-/// The record is read backwards, and has what happened to items in the same breath.
+/// The audit record is read newest first, and includes entries that were written together with changes of
+/// items.
 pub fn what_was_done_is_recorded(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;

@@ -1,4 +1,4 @@
-//! Collections and items to test with.
+//! Sample collections and items for tests.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     StoreError, StoredItem, Write,
 };
 
-/// No limit that a test reaches.
+/// A limit that no test reaches.
 pub const ALL: PageLimit = PageLimit { items: 1_000_000, bytes: usize::MAX };
 
 /// A collection's name.
@@ -20,7 +20,7 @@ pub fn named(name: &str) -> CollectionName {
     CollectionName::new(name).expect("a legal name")
 }
 
-/// An act of nobody in particular on the collection `notes`.
+/// An audit entry without a user, for the collection `notes`.
 pub fn act(action: &str) -> Act {
     Act {
         user: None,
@@ -37,7 +37,7 @@ pub fn id(text: &str) -> ItemId {
     ItemId::new(text).expect("a legal id")
 }
 
-/// A line of edits.
+/// An authoring line.
 pub fn by(text: &str) -> By {
     By::new(text).expect("a legal by")
 }
@@ -47,7 +47,7 @@ pub fn sequence(number: u32) -> Sequence {
     Sequence::new(number).expect("a legal sequence")
 }
 
-/// A version whose history is one line of edits, from 1 to `updates`.
+/// A version whose history has the updates 1 to `updates` of one authoring line.
 pub fn version(line: &str, updates: u32, text: &str) -> Version<Payload> {
     let when = Timestamp::parse("2005-05-21T11:43:33Z").expect("a legal time");
     let history = (1..=updates).rev().map(|n| Update::signed(sequence(n), when, by(line)));
@@ -72,12 +72,12 @@ pub fn deleted(mut item: Item<Payload>) -> Item<Payload> {
     item
 }
 
-/// Writes an item that was made here.
+/// A write of an item that was created in this store.
 pub fn put(item: Item<Payload>) -> Write {
     Write::Put(Put { item, created_here: true, origin: Origin::Here, blobs: Vec::new() })
 }
 
-/// A new store with an environment of its own.
+/// A new store with its own environment.
 pub fn open(constructor: Constructor) -> (Fixture, Arc<TestEnvironment>) {
     let environment = Arc::new(TestEnvironment::new(1));
     (constructor(environment.clone()), environment)
@@ -94,7 +94,7 @@ pub fn create(store: &dyn Store, name: &str) -> Collection {
     wait(store.create_collection(new)).expect("created")
 }
 
-/// Carries out writes whose keys are these ids.
+/// Applies writes to the items with these ids.
 pub fn write(
     store: &dyn Store,
     collection: &CollectionName,
@@ -105,7 +105,7 @@ pub fn write(
     wait(store.update(collection, keys, Box::new(move |_| writes.clone())))
 }
 
-/// Stores items, each in an update of its own.
+/// Stores items, each in its own update.
 pub fn store_each(store: &dyn Store, collection: &CollectionName, names: &[&str]) {
     for name in names {
         let writes = vec![put(item(name, "A", 1))];
@@ -118,7 +118,7 @@ pub fn all(store: &dyn Store, collection: &CollectionName) -> Vec<StoredItem> {
     wait(store.changes(collection, Number::ZERO, None, ALL)).expect("read").items
 }
 
-/// The ids of items, in their order.
+/// The ids of items, in order.
 pub fn ids(items: &[StoredItem]) -> Vec<&str> {
     items.iter().map(|stored| stored.item.id.as_str()).collect()
 }

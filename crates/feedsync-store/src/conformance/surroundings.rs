@@ -1,4 +1,4 @@
-//! Time and chance under the control of a test.
+//! Time and randomness under the control of a test.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ pub struct TestEnvironment {
 }
 
 impl TestEnvironment {
-    /// The clock shows 2025-11-20; the seed begins the random numbers.
+    /// Starts the clock at 2025-11-20, and the random numbers at the seed.
     pub fn new(seed: u64) -> Self {
         Self { now: AtomicU64::new(1_763_668_000_000_000), drawn: AtomicU64::new(seed << 32) }
     }

@@ -8,7 +8,7 @@ use super::samples::{
 use super::{Constructor, wait};
 use crate::{Environment as _, Moment, Number, StoreError, StoreExt as _, Write};
 
-/// Numbers are consecutive, in the order of the writes; an item has its latest only.
+/// Numbers are consecutive, in the order of the writes; an item has its latest number only.
 pub fn each_change_takes_the_next_number(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -36,7 +36,7 @@ pub fn a_decision_without_writes_changes_nothing(constructor: Constructor) {
     assert_eq!(wait(store.collection(&notes)).unwrap().unwrap(), before);
 }
 
-/// A decision that writes or removes what it may not is refused as a whole.
+/// A decision that writes or removes an item outside its keys is rejected as a whole.
 pub fn a_faulty_decision_changes_nothing(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -70,7 +70,7 @@ pub fn a_faulty_decision_changes_nothing(constructor: Constructor) {
     assert_eq!(wait(store.issued(&id("a"))).unwrap(), []);
 }
 
-/// A panic in a decision harms nobody else.
+/// A panic in a decision does not affect other updates.
 pub fn a_decision_that_panics_changes_nothing(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = fixture.store.clone();
@@ -87,7 +87,7 @@ pub fn a_decision_that_panics_changes_nothing(constructor: Constructor) {
     assert_eq!(ids(&all(&*store, &notes)), ["a", "b"]);
 }
 
-/// [`StoreExt::decide`](crate::StoreExt::decide) hands on what the decision found out.
+/// [`StoreExt::decide`](crate::StoreExt::decide) returns the result of the decision.
 pub fn a_value_comes_out_of_a_decision(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -103,7 +103,7 @@ pub fn a_value_comes_out_of_a_decision(constructor: Constructor) {
     assert_eq!(refused.unwrap().1, Err("no"));
 }
 
-/// What one update wrote the next one decides on; keys are exactly what was asked for.
+/// An update sees the writes of the previous one; a snapshot contains exactly the requested keys.
 pub fn a_snapshot_shows_what_was_written_before(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -133,7 +133,7 @@ pub fn a_snapshot_shows_what_was_written_before(constructor: Constructor) {
     assert_eq!(*seen.lock().unwrap(), 1);
 }
 
-/// Live, deleted and conflicted items are counted as they come and go.
+/// Counts of live, deleted and conflicted items follow every change.
 pub fn counts_follow_the_items(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
@@ -173,8 +173,8 @@ pub fn moments_of_changes_strictly_increase(constructor: Constructor) {
     assert_eq!(collection.edited, items[4].edited);
 }
 
-/// A clock that was ahead for a while leaves no moments in the future: from the next change on, the moments of all changes
-/// are of the past again, and in their order.
+/// A clock that was ahead temporarily leaves no moments in the future. From the next change on, the moments
+/// of all changes are in the past again, and in the order of the changes.
 pub fn moments_follow_a_clock_that_was_ahead(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
@@ -202,7 +202,7 @@ pub fn moments_follow_a_clock_that_was_ahead(constructor: Constructor) {
     assert!(edited(&books) > now, "nothing has changed there since");
 }
 
-/// The mark never goes back, nor past the last change.
+/// The mark never decreases, and never exceeds the last change.
 pub fn what_was_shown_to_others_is_remembered(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;

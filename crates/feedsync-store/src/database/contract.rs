@@ -16,25 +16,27 @@ use crate::name::UserId;
 use crate::order::{Epoch, Moment, Number};
 use crate::stored::PageLimit;
 
-/// The part of a store that keeps databases; the promises of [`Store`](crate::Store) hold for it.
+/// The part of a store that holds databases; the guarantees of [`Store`](crate::Store) apply to it.
 ///
-/// **Order.** Each document has one place in the order of changes, and takes the next one when its leaves change.
-/// Numbers become visible in their order: who has read all changes up to one will never find another one at or below
-/// it. A database that is made again begins anew, in another [epoch](Database::epoch); so does every database of a store
-/// that was put back.
+/// **Order.** Each document has one number in the change order, and takes the next one when its leaves
+/// change. Numbers become visible in their order: a reader that has read all changes up to a number never
+/// finds another change at or below it. A database that is created again begins a new order, in another
+/// [epoch](Database::epoch). So does every database of a store that was restored.
 ///
-/// **Atomicity.** [`update_documents`](Databases::update_documents) reads, decides and writes as if nothing else happened
-/// between. One page is read at one moment.
+/// **Atomicity.** [`update_documents`](Databases::update_documents) reads, decides and writes as one isolated
+/// step. Each page is read at one moment.
 ///
-/// **Work.** Changes after a number cost what is looked at, pages are short, and no database costs anything while nobody
-/// asks for it. To drop one costs the same however much it holds: that goes later, piece by piece.
+/// **Work.** The cost of reading changes after a number follows the changes that are examined. Pages are
+/// short, and an unused database costs nothing. Dropping a database takes constant time; its contents are
+/// removed later, piece by piece.
 ///
-/// **Local documents** are durable like others, are of no order, and go with their database.
+/// **Local documents** are durable like others, are not in the change order, and are removed with their
+/// database.
 ///
 /// A database that does not exist is [`StoreError::NoDatabase`].
 #[async_trait]
 pub trait Databases: Send + Sync + 'static {
-    /// Databases by name after one, at most so many.
+    /// Returns databases by name after one, up to a maximum number.
     async fn databases(
         &self,
         after: Option<&DatabaseName>,
@@ -44,8 +46,8 @@ pub trait Databases: Send + Sync + 'static {
     /// A database, if there is one of this name.
     async fn database(&self, name: &DatabaseName) -> Result<Option<Database>, StoreError>;
 
-    /// Makes a database, with who may do what; `None` if there is one of this name. Of several who make one at once,
-    /// one does.
+    /// Creates a database with its access rules; `None` if one of this name exists. Of several concurrent
+    /// calls for one name, one succeeds.
     async fn create_database(
         &self,
         name: &DatabaseName,
@@ -58,10 +60,11 @@ pub trait Databases: Send + Sync + 'static {
     /// The user to whom a database is charged.
     async fn charged(&self, name: &DatabaseName) -> Result<Option<UserId>, StoreError>;
 
-    /// Removes a database with all that it holds, if it still is the one in this epoch, and not another of its name.
+    /// Removes a database with its contents if its epoch is this one. A database that was created again under
+    /// the name is not removed.
     async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError>;
 
-    /// Changes what a database is set to, if it still is the one in this epoch.
+    /// Changes the settings of a database if its epoch is this one.
     async fn change_database(
         &self,
         name: &DatabaseName,
@@ -69,8 +72,8 @@ pub trait Databases: Send + Sync + 'static {
         change: DatabaseChange,
     ) -> Result<Database, StoreError>;
 
-    /// The one write of documents: hands what there is of some to a decision, and carries it out. Returns the database as
-    /// it then stands; documents that changed have the last numbers, in their order.
+    /// The only write of documents: passes the stored values to a decision and applies its writes. Returns
+    /// the resulting database. Changed documents have the last numbers, in the order of the writes.
     async fn update_documents(
         &self,
         name: &DatabaseName,
@@ -78,8 +81,8 @@ pub trait Databases: Send + Sync + 'static {
         decide: DecideDocuments,
     ) -> Result<Database, StoreError>;
 
-    /// Documents with the bodies that are chosen, in the order in which they are asked for: `None` for one that never was.
-    /// It ends early, behind at least one, where the bodies have more bytes than `most_bytes`.
+    /// Documents with the chosen bodies, in the requested order; `None` for one that never existed. The page
+    /// ends early, after at least one document, when the bodies exceed `most_bytes`.
     async fn documents(
         &self,
         name: &DatabaseName,
@@ -88,7 +91,7 @@ pub trait Databases: Send + Sync + 'static {
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError>;
 
-    /// Documents by id, deleted ones too.
+    /// Documents by id, deleted ones included.
     async fn documents_by_id(
         &self,
         name: &DatabaseName,
@@ -97,8 +100,8 @@ pub trait Databases: Send + Sync + 'static {
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError>;
 
-    /// Number of documents in a range of ids that are not deleted; `None` if the range has more than `MAX_COUNTED`
-    /// documents with the deleted ones, so that a count is bounded work.
+    /// Number of documents in a range of ids that are not deleted. `None` if the range has more than
+    /// `MAX_COUNTED` documents, deleted ones included, so that the work of a count is bounded.
     async fn count_documents(
         &self,
         name: &DatabaseName,
@@ -106,8 +109,8 @@ pub trait Databases: Send + Sync + 'static {
         to: Bound<String>,
     ) -> Result<Option<u64>, StoreError>;
 
-    /// Documents whose last change is after a number, oldest first; at most so many, and fewer where much was passed
-    /// over: then it is said how far all was looked at.
+    /// Documents whose last change is after a number, oldest first, up to a maximum number. A page may be
+    /// shorter when many documents were skipped; it states the number up to which all changes were examined.
     async fn document_changes(
         &self,
         name: &DatabaseName,
@@ -118,7 +121,7 @@ pub trait Databases: Send + Sync + 'static {
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError>;
 
-    /// The same from the newest change on, down to one after a number; before one if that is given.
+    /// The same in descending order, from the newest change down to a number, or from a given number on.
     async fn latest_document_changes(
         &self,
         name: &DatabaseName,
@@ -129,7 +132,7 @@ pub trait Databases: Send + Sync + 'static {
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError>;
 
-    /// How many documents changed last after a number.
+    /// Number of documents whose last change is after a number.
     async fn count_changes(&self, name: &DatabaseName, after: Number) -> Result<u64, StoreError>;
 
     /// A local document.
@@ -139,7 +142,7 @@ pub trait Databases: Send + Sync + 'static {
         id: &LocalId,
     ) -> Result<Option<LocalDocument>, StoreError>;
 
-    /// Local documents whose id is greater than one, in the order of their ids' bytes, at most so many.
+    /// Local documents whose id is greater than one, in byte order of their ids, up to a maximum number.
     async fn local_documents_by_id(
         &self,
         name: &DatabaseName,
@@ -147,8 +150,8 @@ pub trait Databases: Send + Sync + 'static {
         limit: PageLimit,
     ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError>;
 
-    /// Writes a local document, or removes it; whether one was there. What is said of a database is not said of another
-    /// one that has its name by now: without one in this epoch there is no such database.
+    /// Writes or removes a local document; returns whether one existed. Fails if the database has another
+    /// epoch, so that the write never reaches a later database of the same name.
     async fn put_local_document(
         &self,
         name: &DatabaseName,
@@ -157,8 +160,8 @@ pub trait Databases: Send + Sync + 'static {
         document: Option<LocalDocument>,
     ) -> Result<bool, StoreError>;
 
-    /// Lets go of bodies of revisions that are no leaves, of so many documents after one; the last that was looked at,
-    /// or `None` at the end.
+    /// Removes bodies of revisions that are not leaves, in the given number of documents after one. Returns
+    /// the last document examined, or `None` at the end.
     async fn compact_documents(
         &self,
         name: &DatabaseName,
@@ -166,8 +169,8 @@ pub trait Databases: Send + Sync + 'static {
         most: usize,
     ) -> Result<Option<DocumentId>, StoreError>;
 
-    /// Stores what an attachment holds, unless it is here; `false`, and nothing is stored, if something else is here
-    /// that is known by the same digest. What no document names within a day may be swept.
+    /// Stores the content of an attachment unless it is stored already. Returns `false` and stores nothing if
+    /// other content has the same digest. An attachment that no document names within a day may be swept.
     async fn put_attachment(
         &self,
         name: &DatabaseName,
@@ -175,41 +178,42 @@ pub trait Databases: Send + Sync + 'static {
         bytes: Vec<u8>,
     ) -> Result<bool, StoreError>;
 
-    /// What an attachment holds.
+    /// Content of an attachment.
     async fn attachment(
         &self,
         name: &DatabaseName,
         digest: &AttachmentDigest,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Whether an attachment is stored and a revision whose body is kept names it.
+    /// Whether an attachment is stored and a revision with a stored body names it.
     async fn names_attachment(
         &self,
         name: &DatabaseName,
         digest: &AttachmentDigest,
     ) -> Result<bool, StoreError>;
 
-    /// Removes attachments that were stored before a moment, and that no revision names that is kept, of a database or of
-    /// all; how many. Who writes meanwhile waits for a piece of what goes at most, and never for what stays.
+    /// Removes attachments that were stored before a moment and that no stored revision names, of one
+    /// database or of all; returns their number. A concurrent writer waits for one piece of removed
+    /// attachments at most, and never for those that stay.
     async fn sweep_attachments(
         &self,
         of: Option<&DatabaseName>,
         stored_before: Moment,
     ) -> Result<u64, StoreError>;
 
-    /// Lets go of a piece of what dropped databases held, and of the room of a store that nothing fills; whether there
-    /// is more.
+    /// Removes a piece of the contents of dropped databases, and returns unused disk space; returns whether
+    /// there is more.
     async fn sweep_databases(&self) -> Result<bool, StoreError>;
 
-    /// Notices when a database changes, or goes, also when another process does that.
+    /// Subscribes to notices of changes or of the removal of a database, by this or another process.
     fn follow_database(&self, name: &DatabaseName) -> Notices;
 }
 
-/// What follows from the contract.
+/// Methods derived from the contract.
 #[async_trait]
 pub trait DatabasesExt: Databases {
-    /// [`Databases::update_documents`] with a value out of the decision: what the call that counts returned, and the
-    /// database as it then stands.
+    /// [`Databases::update_documents`] with a result of the decision. Returns the result of the call that was
+    /// applied, and the resulting database.
     async fn decide_documents<T, F>(
         &self,
         name: &DatabaseName,

@@ -1,4 +1,4 @@
-//! Read, decide, write: what a decision on documents sees and what it may do.
+//! Read, decide, write: the input and the output of a decision on documents.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -9,20 +9,21 @@ use super::{Database, Kind};
 use crate::error::StoreError;
 use crate::order::Number;
 
-/// A decision: a synchronous function from what there is to what is written. It may be called more than once, each time
-/// with fresh values; only what it returned last is carried out. No writes: nothing changes.
+/// A decision: a synchronous function from stored values to writes. It may be called more than once, each
+/// time with fresh values; only the result of the last call is applied. An empty list of writes changes
+/// nothing.
 pub type DecideDocuments = Box<dyn FnMut(&DocumentsSnapshot) -> Vec<DocumentWrite> + Send>;
 
-/// A document that a decision is about.
+/// A document that a decision requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// Which.
+    /// Id of the document.
     pub id: DocumentId,
-    /// Whether the attachments of its revisions are looked at.
+    /// Whether the attachments of its revisions are read.
     pub with_attachments: bool,
 }
 
-/// What is known of documents, in one transaction with what is written.
+/// The stored values of documents, read in the transaction that applies the writes.
 #[derive(Debug)]
 pub struct DocumentsSnapshot {
     pub(crate) database: Database,
@@ -30,43 +31,43 @@ pub struct DocumentsSnapshot {
     pub(crate) next_body: u64,
 }
 
-/// A document as it was found.
+/// The stored values of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FoundDocument {
-    /// Its tree; empty if it never was.
+    /// Its tree; empty if the document never existed.
     pub tree: Tree<BodyPlace>,
-    /// Its place in the order of changes.
+    /// Number of its last change.
     pub number: Number,
-    /// The attachments of revisions that are kept, if they were [wanted](Wanted::with_attachments).
+    /// Attachments of stored revisions, if they were [requested](Wanted::with_attachments).
     pub attachments: BTreeMap<Revision, Arc<[Attachment]>>,
 }
 
-/// What is kept of a revision.
+/// The stored body of a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptBody {
-    /// What it says: a JSON object without special members.
+    /// Content: a JSON object without special members.
     pub text: Arc<str>,
     /// Its attachments.
     pub attachments: Arc<[Attachment]>,
 }
 
-/// What becomes of a document. What is kept of revisions that its tree has no more goes.
+/// A write of a document. Bodies of revisions that the new tree lacks are removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentWrite {
-    /// Which.
+    /// Id of the document.
     pub id: DocumentId,
-    /// Its tree from now on; an empty one if it is forgotten.
+    /// The new tree; an empty one removes the document.
     pub tree: Tree<BodyPlace>,
-    /// Whether it takes the next place in the order of changes.
+    /// Whether the document takes the next change number.
     pub is_change: bool,
-    /// What its leaf says it is; what it was said to be before, if that stays so.
+    /// Kind that its leaf states; `None` leaves the stored kind as it is.
     pub kind: Option<Kind>,
-    /// What is new, under numbers from [`DocumentsSnapshot::next_body`] on.
+    /// New bodies, under numbers from [`DocumentsSnapshot::next_body`] on.
     pub bodies: Vec<(u64, KeptBody)>,
 }
 
 impl DocumentWrite {
-    /// Tells whether it makes nothing larger: the document is deleted or forgotten.
+    /// Tells whether the write adds nothing: it deletes or removes the document.
     #[cfg(feature = "sqlite")]
     pub(crate) fn is_without_growth(&self) -> bool {
         self.tree.winner().is_none_or(|leaf| leaf.content.is_deleted)
@@ -79,25 +80,25 @@ impl DocumentsSnapshot {
         &self.database
     }
 
-    /// What is known of a document; `None` for one that is not wanted.
+    /// The stored values of a document; `None` for one that was not requested.
     pub fn document(&self, id: &DocumentId) -> Option<&FoundDocument> {
         self.documents.get(id)
     }
 
-    /// The first number that no body has.
+    /// The first unused body number.
     pub fn next_body(&self) -> u64 {
         self.next_body
     }
 }
 
 impl KeptBody {
-    /// Where it is kept, under a number.
+    /// Reference to this body, stored under a number.
     pub fn place(&self, number: u64) -> BodyPlace {
         let attached = self.attachments.iter().map(|attachment| attachment.length).sum();
         BodyPlace { number, length: self.length(), attached }
     }
 
-    /// How many bytes it has without what its attachments hold.
+    /// Size in bytes, without the contents of attachments.
     pub fn length(&self) -> u64 {
         let of_attachment = |attachment: &Attachment| {
             attachment.name.len()
@@ -109,17 +110,17 @@ impl KeptBody {
     }
 }
 
-/// What a write changes of a database's counts.
+/// Effect of a write on a database's counts.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
-    /// Bodies that go.
+    /// Numbers of the removed bodies.
     pub(crate) gone: Vec<u64>,
     /// Whether the document takes a new number.
     pub(crate) is_change: bool,
 }
 
 impl Database {
-    /// Takes a write into account: what there was, and what there is from now on.
+    /// Counts a write: the difference between the old and the new tree.
     pub(crate) fn count(
         &mut self,
         before: &Tree<BodyPlace>,

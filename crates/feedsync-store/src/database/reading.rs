@@ -1,4 +1,4 @@
-//! What is read of a database.
+//! Requests and results of reading databases.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,94 +8,94 @@ use feedsync_couch::{BodyPlace, DocumentId, Revision, Tree};
 use super::{Database, KeptBody};
 use crate::order::Number;
 
-/// The most bytes of a [`Kind`].
+/// Maximum length of a [`Kind`], in bytes.
 pub const MOST_KIND: usize = 64;
 
 /// Maximum number of documents that [`count_documents`](super::Databases::count_documents) counts.
 pub const MAX_COUNTED: u64 = 100_000;
 
-/// Which revisions of a document are read with what they say.
+/// Chooses the revisions of a document whose bodies are read.
 pub type Choose = Box<dyn Fn(&StoredDocument) -> Vec<Revision> + Send>;
 
-/// Whether documents of a kind are passed over; `None` where the document itself must be looked at.
+/// Tells whether documents of a kind are skipped; `None` if the document itself must be read.
 pub type PassOver = Box<dyn Fn(&DocumentId, &Kind) -> bool + Send>;
 
-/// What the only leaf of a document says it is, in its member `type`: known beside the order of changes, so that
-/// documents of a kind are passed over without being read.
+/// The member `type` of a document's only leaf. It is stored with the change order, so that a reader can skip
+/// documents of a kind without reading them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// There are several leaves, or what the member says is not to be told shortly.
+    /// The document has several leaves, or the member has no short string as its value.
     #[default]
     Unknown,
-    /// It has no such member.
+    /// The leaf has no such member.
     None,
-    /// This string.
+    /// The member is this string.
     Text(String),
 }
 
-/// A document, without what it says.
+/// A document without its bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDocument {
     /// Its id.
     pub id: DocumentId,
-    /// Its place in the order of changes.
+    /// Number of its last change.
     pub number: Number,
-    /// Its revisions.
+    /// Its tree of revisions.
     pub tree: Tree<BodyPlace>,
 }
 
-/// A document with what was chosen of it.
+/// A document with its chosen bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadDocument {
     /// The document.
     pub document: StoredDocument,
-    /// What the chosen revisions say, as far as that is kept.
+    /// The bodies of the chosen revisions, as far as they are stored.
     pub bodies: BTreeMap<Revision, KeptBody>,
 }
 
-/// Some documents.
+/// A page of documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentPage {
-    /// The database at that moment.
+    /// The database when the page was read.
     pub database: Database,
-    /// They.
+    /// The documents of the page.
     pub documents: Vec<Option<ReadDocument>>,
 }
 
-/// Which documents are read by id.
+/// Range and filters of a read by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentRange {
-    /// From where.
+    /// Lower bound.
     pub from: Bound<String>,
-    /// To where.
+    /// Upper bound.
     pub to: Bound<String>,
-    /// Whether the greatest comes first.
+    /// Whether the order is descending.
     pub is_descending: bool,
-    /// Whether deleted ones are left out.
+    /// Whether deleted documents are left out.
     pub live_only: bool,
-    /// How many are passed over.
+    /// Number of documents to skip.
     pub skip: u64,
-    /// How many at most.
+    /// Maximum number of documents.
     pub most: usize,
 }
 
-/// Some changes.
+/// A page of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentChanges {
-    /// The database at that moment.
+    /// The database when the page was read.
     pub database: Database,
-    /// The documents, in the order that was asked for.
+    /// The documents, in the requested order.
     pub documents: Vec<ReadDocument>,
-    /// All changes up to this one, in that order, were looked at.
+    /// Number up to which all changes, in that order, were examined.
     pub reached: Number,
-    /// Whether there is none behind it.
+    /// Whether there are no further changes.
     pub is_end: bool,
 }
 
-/// So many bytes each revision of a tree takes, about, in memory.
+/// Approximate size of a revision of a tree in memory, in bytes.
 const REVISION: u64 = 128;
 
-/// How many bytes a page may still have, trees among them: for its first document there is always room.
+/// The remaining size of a page in bytes, trees included. The first document of a page always fits.
 pub(crate) struct Room {
     most: u64,
     left: Option<u64>,
@@ -106,7 +106,7 @@ impl Room {
         Self { most, left: None }
     }
 
-    /// Whether there is room for what is chosen of a document, which is taken then.
+    /// Tells whether the chosen bodies of a document fit, and reserves their size if so.
     pub(crate) fn takes(&mut self, document: &StoredDocument, chosen: &[Revision]) -> bool {
         let length = |revision: &Revision| Some(document.tree.content(revision)?.body.length);
         let tree = document.tree.len() as u64 * REVISION;
@@ -121,7 +121,7 @@ impl Room {
 }
 
 impl Kind {
-    /// As one text, to be stored beside the order: nothing if it is not known.
+    /// Text of the column of the change order; `None` if the kind is not known.
     pub(crate) fn to_column(&self) -> Option<String> {
         match self {
             Self::Text(text) if text.len() <= MOST_KIND => Some(format!("={text}")),
@@ -130,7 +130,7 @@ impl Kind {
         }
     }
 
-    /// What such a text says.
+    /// Parses the text of that column.
     pub(crate) fn of_column(text: Option<&str>) -> Self {
         match text.map(|text| text.strip_prefix('=')) {
             None => Self::Unknown,

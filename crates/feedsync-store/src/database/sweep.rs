@@ -1,38 +1,38 @@
-//! Attachments that nothing names are looked for by reading, some at a time, and removed in pieces: nobody who writes
-//! waits for what stays, nor for more than one piece of what goes.
+//! Sweeping of attachments that no document names. They are found by reading in batches and removed in
+//! pieces. Writers never wait for attachments that stay, and wait for one removed piece at most.
 
-/// So many attachments are looked at in one read.
+/// Number of attachments that one read examines.
 pub(crate) const LOOKED_AT: i64 = 500;
 
-/// A piece ends behind the attachment with which it has so many bytes.
+/// Size at which a piece ends, in bytes; the attachment that reaches it is the last of the piece.
 const PIECE: u64 = 64 << 20;
 
-/// An attachment: the row of its database, and what it is known by. They are in an order.
+/// Key of an attachment: the row of its database and its digest. Keys are ordered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AttachmentKey {
     pub(crate) database: i64,
     pub(crate) digest: String,
 }
 
-/// Some attachments, in their order.
+/// A batch of examined attachments, in key order.
 #[derive(Debug, Default)]
 pub(crate) struct Looked {
-    /// The last, unless that is the end.
+    /// The last key of a full batch; `None` at the end.
     pub(crate) last: Option<AttachmentKey>,
-    /// Those that nothing named, and how many bytes they have.
+    /// Attachments that no document names, with their lengths in bytes.
     pub(crate) unnamed: Vec<(AttachmentKey, u64)>,
     count: i64,
 }
 
 impl Looked {
-    /// Takes the next one; its length, if nothing names it.
+    /// Adds the next attachment, with its length if no document names it.
     pub(crate) fn take(&mut self, key: AttachmentKey, unnamed: Option<u64>) {
         self.count += 1;
         self.last = (self.count == LOOKED_AT).then(|| key.clone());
         self.unnamed.extend(unnamed.map(|bytes| (key, bytes)));
     }
 
-    /// What goes at once.
+    /// Groups the attachments to remove into pieces; each piece is removed in one transaction.
     pub(crate) fn pieces(self) -> Vec<Vec<AttachmentKey>> {
         let (mut pieces, mut piece, mut left) = (Vec::new(), Vec::new(), PIECE);
         for (key, bytes) in self.unnamed {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_ends_where_it_has_enough() {
+    fn piece_ends_at_its_byte_limit() {
         let mut looked = Looked::default();
         let megabytes = [Some(1), None, Some(63), Some(256), Some(40), None, Some(40), Some(1)];
         for (number, megabytes) in megabytes.iter().enumerate() {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_look_goes_on_behind_its_last() {
+    fn full_batch_states_its_last_key() {
         let mut looked = Looked::default();
         for number in 1..=LOOKED_AT {
             assert_eq!(looked.last, None);

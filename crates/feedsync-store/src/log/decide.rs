@@ -1,4 +1,4 @@
-//! What becomes of a log: from what is stored of it to what is stored instead.
+//! Decisions on logs: functions from the stored state of a log to its next state.
 
 use super::{Append, Ended, Expected, GENERATIONS_KEPT, Keyed, Log, LogOutcome, LogSnapshot};
 use super::{Generation, LogPlace, NewGeneration, NewSnapshot};
@@ -9,7 +9,7 @@ use crate::people::Act;
 /// A day, in microseconds.
 const DAY: u64 = 24 * 60 * 60 * 1_000_000;
 
-/// What somebody asks of a log.
+/// A requested change of a log.
 pub(crate) enum Asked {
     Append(Append),
     Generation(NewGeneration),
@@ -17,39 +17,39 @@ pub(crate) enum Asked {
     Snapshot(NewSnapshot),
 }
 
-/// What a backend carries out if a decision changes something.
+/// A change for a backend to apply.
 pub(crate) struct Change {
-    /// The log as it then stands.
+    /// The log after the change.
     pub(crate) log: Log,
-    /// Whether a generation begins with it.
+    /// Whether the change begins a generation.
     pub(crate) begins: bool,
-    /// Bytes that stand at the end of the current generation.
+    /// Bytes to add at the end of the current generation.
     pub(crate) bytes: Vec<u8>,
-    /// By what the append is known from here on.
+    /// Key under which the append is known from now on.
     pub(crate) key: Option<Keyed>,
     /// The bytes of a new snapshot.
     pub(crate) snapshot: Option<Vec<u8>>,
-    /// What is recorded.
+    /// Entry for the audit record.
     pub(crate) act: Option<Act>,
 }
 
-/// What is known of a log when it is decided on.
+/// The stored state on which a request is decided.
 pub(crate) struct Found {
     pub(crate) log: Option<Log>,
-    /// The append that had the key of the one that is asked for.
+    /// The earlier append with the key of the requested one.
     pub(crate) known: Option<Keyed>,
-    /// The greatest number of a generation of logs that went with their collections.
+    /// The greatest generation number of logs that were dropped with their collections.
     pub(crate) last_dropped: u64,
     pub(crate) now: Moment,
-    /// Random.
+    /// Random part of a new generation.
     pub(crate) tail: u32,
 }
 
-/// What changes, or why nothing does.
+/// The change, or the reason why nothing changes.
 type Decision = Result<Change, Box<LogOutcome>>;
 
 impl Asked {
-    /// The key that it has.
+    /// Idempotency key of the request.
     pub(crate) fn key(&self) -> Option<&str> {
         match self {
             Self::Append(append) => append.key.as_deref(),
@@ -57,7 +57,8 @@ impl Asked {
         }
     }
 
-    /// The digest of its bytes, where it is needed: worked out before anybody has to wait for it.
+    /// Digest of the request's bytes, where it is needed. It is computed before the transaction, so that no
+    /// other writer waits for it.
     pub(crate) fn digest(&self) -> Option<Digest> {
         match self {
             Self::Append(Append { key: Some(_), bytes, .. }) => Some(Digest::of(bytes)),
@@ -66,7 +67,7 @@ impl Asked {
         }
     }
 
-    /// Decides on it. `digest` is its [`digest`](Self::digest).
+    /// Decides on the request. `digest` is the result of its [`digest`](Self::digest).
     pub(crate) fn decide(self, found: Found, digest: Option<Digest>) -> Decision {
         match self {
             Self::Append(append) => decide_append(append, found, digest),
@@ -78,12 +79,12 @@ impl Asked {
 }
 
 impl Log {
-    /// Bytes of all generations that are kept.
+    /// Total number of bytes of all stored generations.
     fn kept_bytes(&self) -> u64 {
         self.generations().fold(0, |sum, (_, length)| sum.saturating_add(length))
     }
 
-    /// Whether it is where somebody believes it to be.
+    /// Whether the log is at an expected position.
     fn is(&self, expected: &Expected) -> bool {
         match expected {
             Expected::Absent => false,
@@ -92,13 +93,13 @@ impl Log {
         }
     }
 
-    /// The log of a store that was put back or moved: earlier generations are not here any more.
+    /// The log after its store was restored or moved: earlier generations are no longer available.
     pub(crate) fn renewed(self, tail: u32, now: Moment) -> Self {
         Self { earlier: Default::default(), ..self.gone_on(tail, now) }
     }
 
-    /// A log of which others may have seen more than is here: it goes on in the next generation, which holds what
-    /// this one held.
+    /// A log of which others may have seen more than is stored. It continues in the next generation, which
+    /// holds the bytes of the current one.
     pub(crate) fn gone_on(self, tail: u32, now: Moment) -> Self {
         if self.removed {
             return self;
@@ -115,7 +116,7 @@ impl Log {
         Self { place, snapshot, began: now, ..self }
     }
 
-    /// It as it begins in the store that it is moved to: its bytes come after it.
+    /// The log at the start of its transfer into another store: its bytes follow separately.
     pub(crate) fn moved(self, tail: u32, now: Moment) -> Self {
         let mut log = self.renewed(tail, now);
         if !log.removed {
@@ -136,7 +137,7 @@ impl Log {
         }
     }
 
-    /// A change after which it stands so, and no more.
+    /// A change that only stores this log.
     fn changed(self) -> Change {
         let (bytes, key, snapshot, act) = (Vec::new(), None, None, None);
         Change { log: self, begins: false, bytes, key, snapshot, act }
@@ -144,9 +145,10 @@ impl Log {
 }
 
 impl Log {
-    /// The earlier generation that goes first to make room. The oldest goes once it ended a day ago. Before that it stays,
-    /// and so does the one that has just ended: of those between them the one goes that lasted shortest. So a log may be
-    /// compacted any number of times a day, and nobody who compacts it takes away within a day what it held before.
+    /// The earlier generation that is removed first to make room. The oldest is removed once it ended a day
+    /// ago. Before that the oldest and the one that has just ended stay, and of those between them the one
+    /// that lasted shortest is removed. A log may therefore be compacted any number of times a day without
+    /// losing, within a day, what it held before.
     fn dispensable(&self, now: Moment) -> Option<Generation> {
         let (oldest, ended) = self.earlier.first_key_value()?;
         if ended.at.micros().saturating_add(DAY) <= now.micros() {
@@ -207,8 +209,8 @@ fn decide_generation(new: NewGeneration, found: Found) -> Decision {
         return Err(LogOutcome::Full { bytes }.into());
     }
     log.place = LogPlace { generation: generation.next(tail), length: bytes };
-    // Earlier generations make room for the next. A full log is what needs compacting most, so that the one that ends with
-    // this does not count.
+    // Earlier generations make room for the next one. Full logs need compacting most, so the generation that
+    // ends now is not counted.
     while log.earlier.len() > GENERATIONS_KEPT || log.kept_bytes().saturating_sub(length) > new.most
     {
         let bytes = log.kept_bytes();

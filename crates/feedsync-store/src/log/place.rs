@@ -1,10 +1,10 @@
-//! Generations, and places in them.
+//! Generations of a log, and positions in them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One life of a log's bytes, between two compactions. Later generations of a log have greater numbers, and
-/// no two are the same.
+/// One sequence of bytes of a log, between two compactions. Later generations of a log have greater numbers,
+/// and no two are the same.
 ///
 /// ```
 /// # use feedsync_store::{Generation, LogPlace};
@@ -19,7 +19,7 @@ pub struct Generation {
     tail: u32,
 }
 
-/// A text that is no generation of ours, or no place in one.
+/// A text that is not a generation, or not a position in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a place in a log: a number, '.', 8 hexadecimal digits, '-', a length")]
 pub struct LogPlaceError;
@@ -71,12 +71,12 @@ impl FromStr for Generation {
     }
 }
 
-/// How far a generation is known: what the entity tag of a log says.
+/// A length of a generation; the entity tag of a log states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogPlace {
     /// The generation.
     pub generation: Generation,
-    /// Its bytes.
+    /// Number of its bytes.
     pub length: u64,
 }
 
@@ -94,7 +94,7 @@ impl FromStr for LogPlace {
     }
 }
 
-/// A number as we write it: no sign, no leading zero.
+/// A number in its only accepted form: no sign, no leading zero.
 fn decimal(text: &str) -> Result<u64, LogPlaceError> {
     let canonical = text == "0" || !text.starts_with('0');
     if text.is_empty() || !canonical || !text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! The contract of [`Databases`] in memory.
+//! Implementation of [`Databases`] in memory.
 
 mod moving;
 mod room;
@@ -113,7 +113,7 @@ impl Databases for MemoryStore {
         decide: DecideDocuments,
     ) -> Result<Database, StoreError> {
         let (database, is_news) = self.with_room(name, |room| {
-            // What fails, or panics, changes nothing.
+            // An update that fails or panics changes nothing, because it works on a copy.
             let mut changed = room.clone();
             let is_news = changed.update(wanted, decide)?;
             *room = changed;

@@ -17,7 +17,7 @@ use crate::order::Moment;
 use crate::people::Act;
 use crate::transfer::MovedLog;
 
-/// A log with its bytes; images share them until one of them is appended to.
+/// A log with its bytes; images share the bytes until one of them appends.
 #[derive(Debug, Clone)]
 pub(super) struct StoredLog {
     pub(super) log: Log,
@@ -32,13 +32,13 @@ impl StoredLog {
         Self { log, bytes, keys, snapshot: None }
     }
 
-    /// Number of bytes that are kept of it: of all generations and of the snapshot.
+    /// Number of bytes that are stored: those of all generations and of the snapshot.
     pub(super) fn bytes(&self) -> u64 {
         let generations: u64 = self.log.generations().map(|(_, length)| length).sum();
         generations + self.log.snapshot.as_ref().map_or(0, |snapshot| snapshot.length)
     }
 
-    /// As it begins in a store that it is moved to.
+    /// A log at the start of its transfer into this store.
     pub(super) fn moved(moved: MovedLog, environment: &dyn Environment) -> Self {
         let MovedLog { log, keys, snapshot } = moved;
         let mut stored = Self::new(log.moved(environment.random() as u32, environment.now()));
@@ -49,7 +49,7 @@ impl StoredLog {
         stored
     }
 
-    /// It goes on in a store that was put back or moved.
+    /// Continues the log in a new generation, after the store was restored or moved.
     pub(super) fn renew(&mut self, environment: &dyn Environment) {
         let held = self.bytes.remove(&self.log.place.generation);
         self.log = self.log.clone().renewed(environment.random() as u32, environment.now());

@@ -1,7 +1,7 @@
-//! A store in memory: for tests, and for simulated worlds that crash, back up, restore and clone it.
+//! A store in memory, for tests and for simulations that crash, back up, restore and clone it.
 //!
-//! It keeps every promise of the contract except that it ends with the process: what a crash leaves
-//! is its [`Image`]. Its futures are always ready at once.
+//! It gives every guarantee of the contract, but its contents end with the process: the state after a crash
+//! is its [`Image`]. Its futures never wait.
 
 mod databases;
 mod logs;
@@ -47,12 +47,12 @@ pub struct MemoryStore {
     environment: Arc<dyn Environment>,
 }
 
-/// What a crash would leave of a [`MemoryStore`], or a backup holds.
+/// The state of a [`MemoryStore`] after a crash, or in a backup.
 #[derive(Debug, Clone)]
 pub struct Image(State);
 
 impl MemoryStore {
-    /// A new endpoint without collections.
+    /// Creates an endpoint without collections.
     pub fn new(name: &EndpointName, environment: Arc<dyn Environment>) -> Self {
         let by = identity::mint(name, &*environment);
         let state = State {
@@ -71,18 +71,18 @@ impl MemoryStore {
         Self::of(state, environment)
     }
 
-    /// All that is stored, at this moment.
+    /// A copy of the current contents.
     pub fn image(&self) -> Image {
         Image(self.state().clone())
     }
 
-    /// The same endpoint after a crash: the image must be the last one.
+    /// Reopens the same endpoint after a crash. The image must be the last one.
     pub fn reopened(image: Image, environment: Arc<dyn Environment>) -> Self {
         Self::of(image.0, environment)
     }
 
-    /// An endpoint restored from a backup, or the copy of a directory: a new incarnation, a new epoch for
-    /// each collection, and a new generation of each log.
+    /// Opens a backup, or a copy of an endpoint: begins a new incarnation, a new epoch for each collection,
+    /// and a new generation of each log.
     pub fn restored(image: Image, environment: Arc<dyn Environment>) -> Self {
         let mut state = image.0;
         let by = identity::mint(&state.identity.name, &*environment);

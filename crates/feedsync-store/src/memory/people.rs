@@ -1,4 +1,4 @@
-//! The contract of [`People`] in memory.
+//! Implementation of [`People`] in memory.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::people::{
     Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Token, Usage, User,
 };
 
-/// What is known of people.
+/// Stored users with their grants and tokens, and the audit record.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Register {
     users: BTreeMap<UserName, User>,
@@ -36,7 +36,7 @@ impl Register {
         self.users.get(name).map(|user| user.id.clone())
     }
 
-    /// The least id of the owners of a collection who do not administer.
+    /// The least id of those owners of a collection who are not administrators.
     pub(super) fn first_owner(&self, name: &CollectionName) -> Option<UserId> {
         let owners =
             self.grants.iter().filter(|((of, _), role)| of == name && **role == Role::Owner);
@@ -44,12 +44,12 @@ impl Register {
         users.filter(|user| !user.administrator).map(|user| user.id.clone()).min()
     }
 
-    /// The first role in a new collection.
+    /// Makes the creator of a new collection its owner.
     pub(super) fn own(&mut self, collection: CollectionName, owner: UserName) {
         self.grants.insert((collection, owner), Role::Owner);
     }
 
-    /// Roles and tokens follow a collection to its new name.
+    /// Renames the collection in its grants and tokens.
     pub(super) fn collection_renamed(&mut self, from: &CollectionName, to: &CollectionName) {
         let grants = std::mem::take(&mut self.grants).into_iter();
         self.grants = grants
@@ -65,7 +65,7 @@ impl Register {
         }
     }
 
-    /// Roles in a collection and tokens for it end with it.
+    /// Removes the grants in a dropped collection, and the tokens that are limited to it.
     pub(super) fn collection_dropped(&mut self, name: &CollectionName) {
         self.grants.retain(|(collection, _), _| collection != name);
         self.tokens.retain(|_, token| token.scope.collection.as_ref() != Some(name));

@@ -1,4 +1,4 @@
-//! What a memory store holds, and how an update changes it.
+//! Contents of a memory store, and their changes by updates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,12 +44,12 @@ pub(super) struct Shelf {
     pub(super) purged: BTreeMap<ItemId, Vec<Update>>,
     pub(super) discarded: BTreeMap<DiscardedId, Discarded>,
     pub(super) log: Option<StoredLog>,
-    /// The user to whom it is charged.
+    /// The user to whom the collection is charged.
     pub(super) owner: Option<UserId>,
 }
 
 impl Shelf {
-    /// An empty one.
+    /// An empty collection.
     pub(super) fn new(collection: Collection) -> Self {
         Self {
             collection,
@@ -150,7 +150,7 @@ impl State {
         self.rooms.get_mut(name).ok_or_else(|| StoreError::NoDatabase(name.clone()))
     }
 
-    /// Changes a collection; what is kept by its name follows it.
+    /// Changes a collection; whatever is stored under its name is renamed with it.
     pub(super) fn change(
         &mut self,
         name: &CollectionName,
@@ -200,7 +200,7 @@ impl State {
         Ok(lost.into_iter().take(most).collect())
     }
 
-    /// Who names a blob.
+    /// Collections and items that name a blob.
     pub(super) fn blob_named_by(&self, digest: Digest) -> Vec<(CollectionName, ItemId)> {
         let mut named = Vec::new();
         for (name, shelf) in &self.shelves {
@@ -210,7 +210,7 @@ impl State {
         named
     }
 
-    /// Moves the moment at which a subscription is due, if it is the one that was seen.
+    /// Moves the moment at which a subscription is due, if it still has the expected value.
     pub(super) fn reschedule(&mut self, id: RemoteId, seen: Option<Moment>, due: Moment) -> bool {
         let remote = self.remotes.get_mut(&id);
         match remote.and_then(|remote| remote.subscription.as_mut()) {
@@ -264,7 +264,7 @@ impl State {
         let shelf = shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
         shelf.collection = plan.collection;
         for (id, item) in plan.items {
-            // An item may keep its number, so the old entry goes before the new one comes.
+            // An item may keep its number, so the old entry is removed before the new one is inserted.
             if let Some(before) = shelf.items.remove(&id) {
                 shelf.order.remove(&before.number);
             }
@@ -304,7 +304,7 @@ impl State {
     }
 }
 
-/// Whether a listing shows an item; `text` is in lower case.
+/// Whether a listing includes an item; `text` is in lower case.
 pub(super) fn selects(selection: &Selection, stored: &StoredItem, text: Option<&str>) -> bool {
     let winner = &stored.item.winner;
     (selection.deleted || !winner.deleted)

@@ -1,4 +1,4 @@
-//! A memory store that is moved.
+//! Transfer from and to a memory store.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -107,7 +107,7 @@ impl Transfer for MemoryStore {
     async fn load(&self, part: Part) -> Result<(), StoreError> {
         let mut state = self.state();
         match part {
-            // What is unfinished ends with the process.
+            // An unfinished store ends with the process, so that its state need not be recorded.
             Part::Begin { retired, marks } => {
                 state.identity.retired.splice(..0, retired);
                 state.next_remote = state.next_remote.max(marks.next_remote);

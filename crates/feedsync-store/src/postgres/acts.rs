@@ -1,4 +1,4 @@
-//! Rows of the record of what was done.
+//! Rows of the audit record.
 
 use deadpool_postgres::GenericClient;
 use feedsync::ItemId;
@@ -10,7 +10,7 @@ use crate::name::{CollectionName, UserName};
 use crate::order::Moment;
 use crate::people::Act;
 
-/// Writes into the record, in the order of the arrays.
+/// Inserts entries into the audit record, in the order of the arrays.
 pub(super) const INSERT_ACTS: &str = "
     INSERT INTO acts (at, user_name, address, action, collection, item, detail)
     SELECT a.at, a.u, a.address, a.action, a.collection, a.item, a.detail
@@ -19,7 +19,7 @@ pub(super) const INSERT_ACTS: &str = "
         AS a (at, u, address, action, collection, item, detail, ordinal)
      ORDER BY ordinal";
 
-/// Records what was done, if anything was.
+/// Writes an entry to the audit record, if there is one.
 pub(super) async fn record(
     client: &impl GenericClient,
     at: Moment,
@@ -32,7 +32,7 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// The columns of acts.
+/// The columns of audit entries.
 #[derive(Default)]
 pub(super) struct Acts<'a> {
     at: Vec<i64>,

@@ -1,8 +1,8 @@
-//! The address of a database: how it is reached, and how it is shown to people.
+//! The address of a database: connection parameters, and a form without secrets to show to people.
 //!
-//! TLS is rustls with the ring provider and the system's certificates (`SSL_CERT_FILE` names others).
-//! A certificate that is shown is always verified; `sslmode=require` refuses a server without TLS,
-//! `disable` never asks for it, and without `sslmode` it is asked for, except on this machine.
+//! TLS is rustls with the ring provider and the system's certificates (`SSL_CERT_FILE` names others). The
+//! server's certificate is always verified. `sslmode=require` rejects a server without TLS, and `disable`
+//! never requests TLS. Without `sslmode` TLS is requested, except on this machine.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -18,13 +18,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::password;
 use crate::error::StoreError;
 
-/// A server that is away is given up after so long.
+/// Timeout of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// A server that has vanished without a word is noticed after so long.
+/// Time after which a server that stopped responding is detected.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// A parsed URL, ready to be dialled. Its texts never hold the password.
+/// A parsed URL. Its texts never contain the password.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
@@ -33,10 +33,10 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// `postgres://user:password@host:port/database`, or the words of a libpq connection string. A
-    /// password that is not there is looked for where libpq does.
+    /// Parses `postgres://user:password@host:port/database` or a libpq connection string. A missing password
+    /// is looked up where libpq finds it.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
-        // What the parser says may hold a piece of a password that was not escaped.
+        // The parser's message may contain a part of a password that was not escaped.
         let unreadable = |_| StoreError::Place {
             path: PathBuf::from("postgres:"),
             reason: "not an address of a database: \
@@ -70,7 +70,7 @@ impl Address {
         Ok(Self { config, tls, shown })
     }
 
-    /// Where errors say that something is wrong.
+    /// Address without secrets, for error messages.
     pub(super) fn path(&self) -> PathBuf {
         PathBuf::from(&self.shown)
     }
@@ -96,8 +96,8 @@ fn tls(mode: SslMode) -> Result<MakeRustlsConnect, StoreError> {
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// Whether all servers are at Unix sockets or on the loopback. What is dialled where there is one is the
-/// numeric address, whatever the host is called.
+/// Whether all servers are at Unix sockets or on the loopback interface. If there is a numeric address, it is
+/// the one that is connected to, whatever the host name is.
 fn is_here(config: &Config) -> bool {
     let is_here = |host: &Host| match host {
         Host::Tcp(name) => {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn tls_is_asked_for_unless_the_server_is_here() {
+    fn tls_is_requested_unless_the_server_is_local() {
         let mode = |url: &str| Address::parse(url).unwrap().config.get_ssl_mode();
         assert_eq!(mode("postgres://db.example/hub"), SslMode::Prefer);
         assert_eq!(mode("postgres://db.example/hub?sslmode=require"), SslMode::Require);

@@ -1,4 +1,4 @@
-//! Many rows as one array for each column, to be written by one statement.
+//! Many rows as one array for each column, to write them in one statement.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ const WRITE_LEDGER: &str = "
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
     ON CONFLICT (item, by) DO UPDATE SET sequence = excluded.sequence, shown = excluded.shown";
 
-/// The columns of items, of the versions beside their winners, and of the blobs they name.
+/// The columns of items, of their versions other than winners, and of the blobs that they name.
 #[derive(Default)]
 pub(super) struct Items<'a> {
     number: Vec<i64>,
@@ -85,7 +85,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Versions under a number or a place, in their order.
+/// Versions with the number or id of their item, in order.
 #[derive(Default)]
 pub(super) struct Placed<'a> {
     place: Vec<i64>,
@@ -118,7 +118,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// Digests under a number or a place.
+/// Digests with the number or id of their item.
 #[derive(Default)]
 pub(super) struct Named<'a> {
     place: Vec<i64>,

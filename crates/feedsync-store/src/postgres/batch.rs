@@ -1,9 +1,9 @@
 //! One transaction for many updates of one collection.
 //!
-//! Under the lock of the collection's row, everything that the updates name is read at once; their
-//! decisions are asked one after the other, in memory, each on what those before it left; what all of
-//! them come to is written at once. A decision that fails or panics leaves what was before it: that is
-//! its savepoint. So a batch costs the same few round trips, whatever it holds.
+//! Under the lock of the collection's row, everything that the updates name is read at once. Their decisions
+//! run one after the other, in memory, each on the result of those before it. The result of all of them is
+//! written at once. A decision that fails or panics leaves the state before it unchanged, like a rollback to
+//! a savepoint. A batch therefore takes the same few round trips whatever its size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,14 +31,14 @@ use crate::name::CollectionName;
 use crate::plan::plan;
 use crate::stored::DiscardedId;
 
-/// A transaction that others made impossible is begun again so often.
+/// Maximum number of attempts at a transaction that concurrent transactions made fail.
 pub(super) const ATTEMPTS: u32 = 8;
 
-/// With more keys than this the lock over all items is taken in place of one for each: the server has
-/// room for so many only.
+/// Number of keys above which one lock over all items replaces one lock for each: the server's lock table is
+/// limited.
 const MOST_ITEM_LOCKS: usize = 512;
 
-/// Names the lock over all items.
+/// Key of the lock over all items.
 const ALL_ITEMS: i64 = 0x6665_6564_7379_6e64;
 
 const LOCK_ALL_ITEMS: &str = "SELECT pg_advisory_xact_lock($1)";
@@ -55,7 +55,7 @@ const PURGED: &str = "SELECT id, vector FROM purged
                        WHERE collection = (SELECT id FROM collections WHERE name = $1)
                          AND id = ANY($2)";
 
-/// Carries tasks out, commits, and answers.
+/// Runs tasks, commits, and sends their results.
 pub(super) async fn carry_out(node: Arc<Node>, name: CollectionName, mut tasks: Vec<Task>) {
     match commit(&node, &name, &mut tasks).await {
         Ok((outcomes, is_news)) => {
@@ -63,11 +63,12 @@ pub(super) async fn carry_out(node: Arc<Node>, name: CollectionName, mut tasks: 
                 node.changed(&name);
             }
             for (task, outcome) in tasks.into_iter().zip(outcomes) {
-                // Who asked may have gone.
+                // The caller may have dropped its future.
                 let _ = task.answer.send(outcome);
             }
         }
-        // The database refuses what one of them wrote; only that one shall suffer.
+        // The database rejects a value that one of the tasks wrote. Each task is retried alone, so that only
+        // that one fails.
         Err(error) if tasks.len() > 1 && is_refusal(&error) => {
             for task in tasks {
                 Box::pin(carry_out(node.clone(), name.clone(), vec![task])).await;
@@ -81,7 +82,7 @@ pub(super) async fn carry_out(node: Arc<Node>, name: CollectionName, mut tasks: 
     }
 }
 
-/// What each task comes to, and whether those who follow the collection see any of it.
+/// Result of each task, and whether subscribers of the collection see any change.
 type Outcomes = (Vec<Result<Collection, StoreError>>, bool);
 
 async fn commit(
@@ -114,11 +115,11 @@ async fn commit(
     Err(StoreError::Database("no attempt was made".into()))
 }
 
-/// Why nothing was committed.
+/// Reason why nothing was committed.
 pub(super) enum Stopped {
-    /// The database is not where it was: a server took over from another, or was put back.
+    /// The database was moved: a server took over from another, or was restored.
     Moved,
-    /// Another one took the name while the collection, or database, that had it was waited for.
+    /// Another collection or database took the name while the lock was awaited.
     Renamed,
     Failed(StoreError),
 }
@@ -164,8 +165,8 @@ fn keys_of(work: &Work) -> &[ItemId] {
     }
 }
 
-/// What a collection and the keys of some updates hold; first as it is stored, then as the updates
-/// leave it.
+/// The stored values of a collection and of the keys of some updates; first as stored, then as the updates
+/// leave them.
 struct Held {
     shelf: Shelf,
     identity: Identity,
@@ -173,8 +174,8 @@ struct Held {
     entries: BTreeMap<ItemId, Entry>,
 }
 
-/// Locks and reads in one round trip: the statements are sent one behind the other, and each reads
-/// what was committed when the locks before it were had.
+/// Locks and reads in one round trip: the statements are pipelined, and each reads what was committed when
+/// the preceding locks were acquired.
 async fn load(
     transaction: &Transaction<'_>,
     node: &Node,
@@ -243,7 +244,7 @@ async fn load(
     }))
 }
 
-/// The name of an item's lock; two items may share one.
+/// Key of an item's lock; two items may share one.
 fn lock_of(id: &str) -> i64 {
     let digest = Sha256::digest(id.as_bytes());
     let mut bytes = [0; 8];
@@ -252,7 +253,7 @@ fn lock_of(id: &str) -> i64 {
 }
 
 impl Held {
-    /// Asks one task, and goes on from what it leaves.
+    /// Runs one task and applies its result to this state.
     fn ask(
         &mut self,
         work: &mut Work,
@@ -286,7 +287,7 @@ impl Held {
             entries: keys.iter().map(entry).collect(),
             environment: Arc::clone(environment),
         };
-        // Nothing of ours is changed yet, so nothing half-done is seen after a panic.
+        // This state is still unchanged, so a panic leaves nothing half-done.
         let writes = catch_unwind(AssertUnwindSafe(|| decide(&snapshot)))
             .map_err(|_| StoreError::Decision("the decision panicked".to_owned()))?;
         if writes.is_empty() {
@@ -320,8 +321,8 @@ fn code(error: &StoreError) -> Option<&SqlState> {
     pool::failure(error)?.0.code()
 }
 
-/// Others were in the way, or a connection from before the server was restarted: another attempt may
-/// succeed.
+/// Whether another attempt may succeed: a concurrent transaction conflicted, or the connection is older than
+/// a restart of the server.
 pub(super) fn is_passing(error: &StoreError) -> bool {
     let was_cut = pool::failure(error).is_some_and(|failure| failure.0.is_closed());
     was_cut
@@ -335,12 +336,12 @@ pub(super) fn is_passing(error: &StoreError) -> bool {
         })
 }
 
-/// Whether what was written is at fault (a data exception), not the server.
+/// Whether the written value is at fault (a data exception), not the server.
 pub(super) fn is_refusal(error: &StoreError) -> bool {
     code(error).is_some_and(|code| code.code().starts_with("22") || code.code().starts_with("54"))
 }
 
-/// The same error for each who waits.
+/// A copy of an error, for each waiting caller.
 pub(super) fn copy(error: &StoreError) -> StoreError {
     match (error, pool::failure(error)) {
         (StoreError::Unknown(why), _) => StoreError::Unknown(why.clone()),

@@ -1,4 +1,4 @@
-//! Rows of blobs, and who names them.
+//! Rows of blobs, and the items that name them.
 
 use deadpool_postgres::{Client, Transaction};
 use feedsync::ItemId;
@@ -27,7 +27,7 @@ pub(super) async fn put(
             )
             .await?;
     } else {
-        // What the disk has changed meanwhile is replaced.
+        // Replaces content that the disk has changed.
         let sql = "UPDATE blobs SET content = $2 WHERE digest = $1 AND content <> $2";
         client.execute(sql, &[&&digest.as_bytes()[..], &bytes]).await?;
     }
@@ -43,7 +43,7 @@ pub(super) async fn content(
     row.map(|row| digests::blob(digest, get(&row, 0)?)).transpose()
 }
 
-/// Those of the blobs that are not here, ascending.
+/// Those of the blobs that are not stored, ascending.
 pub(super) async fn missing(
     client: &Client,
     digests: &[Digest],
@@ -55,7 +55,7 @@ pub(super) async fn missing(
     rows.iter().map(|row| digest(row, 0)).collect()
 }
 
-/// Those that a collection's items name and that are not here, from a digest on.
+/// Blobs that a collection's items name and that are not stored, from a digest on.
 pub(super) async fn lost(
     client: &Client,
     collection: i64,
@@ -73,7 +73,7 @@ pub(super) async fn lost(
     rows.iter().map(|row| digest(row, 0)).collect()
 }
 
-/// Those that are here and were stored before a moment.
+/// Blobs that were stored before a moment.
 pub(super) async fn stored_before(
     client: &Client,
     digests: &[Digest],
@@ -85,8 +85,8 @@ pub(super) async fn stored_before(
     rows.iter().map(|row| digest(row, 0)).collect()
 }
 
-/// Those that are here are as if stored now; how many. They are locked in their order, so that no two who ask
-/// for the same ones wait for each other.
+/// Sets the moment of storing of those blobs that are stored to now; returns their number. They are locked in
+/// digest order, so that concurrent calls with the same blobs do not deadlock.
 pub(super) async fn touch(
     client: &Transaction<'_>,
     digests: &[Digest],
@@ -116,8 +116,8 @@ pub(super) async fn named_by(
     rows.iter().map(|row| Ok((parsed(row, 0)?, parsed(row, 1)?))).collect()
 }
 
-/// One round: how many went, and the digest after which the next round begins, if there is one. A blob that is
-/// put again meanwhile is looked at again, and stays.
+/// One round of a sweep: the number of removed blobs, and the digest after which the next round begins, if
+/// there is one. A blob that is put again meanwhile is rechecked, and stays.
 pub(super) async fn sweep(
     transaction: &Transaction<'_>,
     stored_before: Moment,

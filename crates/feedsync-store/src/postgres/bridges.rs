@@ -1,4 +1,4 @@
-//! Databases that are bridged to collections, and users whom databases name.
+//! Databases that are bridged to collections, and user names in access rules of databases.
 
 use deadpool_postgres::Transaction;
 use feedsync_couch::without_user;
@@ -19,7 +19,7 @@ pub(super) async fn remove(
     Ok(())
 }
 
-/// Renames the database that is bridged to a collection, unless another one has the name.
+/// Renames the database that is bridged to a collection, unless the new name is in use.
 pub(super) async fn rename(
     transaction: &Transaction<'_>,
     of: &Collection,

@@ -1,4 +1,4 @@
-//! Users to whom databases and collections are charged, and what they hold.
+//! Users to whom databases and collections are charged, and their usage.
 
 use deadpool_postgres::{Client, Transaction};
 
@@ -15,7 +15,7 @@ pub(super) const OF_COLLECTION: &str = "SELECT owner FROM collection_owners
 pub(super) const OF_DATABASE: &str = "SELECT owner FROM database_owners
     WHERE database = (SELECT id FROM databases WHERE name = $1)";
 
-/// Sums over the databases and collections that a user made, and over the databases of these collections.
+/// Sums over the databases and collections that a user created, and over the databases of these collections.
 const USAGE: &str = "
     WITH owned AS (SELECT collection AS id FROM collection_owners WHERE owner = $1),
          charged AS (SELECT database AS id, 1 AS made FROM database_owners WHERE owner = $1
@@ -43,7 +43,7 @@ const LEAVE: [&str; 3] = [
     "DELETE FROM collection_owners WHERE owner IN ('', $1)",
 ];
 
-/// Sums up what a user holds.
+/// Returns the usage of a user.
 pub(super) async fn usage(client: &Client, user: &UserId) -> Result<Usage, StoreError> {
     let statement = client.prepare_cached(USAGE).await?;
     let row = client.query_one(&statement, &[&user.as_str()]).await?;

@@ -1,4 +1,4 @@
-//! What can be found wrong with a store in a database, and with the server that keeps it.
+//! Consistency check of a store in a database, and of the server's settings.
 
 use deadpool_postgres::Client;
 
@@ -9,7 +9,7 @@ use crate::digests;
 use crate::error::StoreError;
 use crate::impossible::IMPOSSIBLE;
 
-/// Each asks for more rows that cannot be, and says what they are.
+/// Further kinds of inconsistent rows; each query selects them, and has a description.
 const OWN: [(&str, &str); 20] = [
     (
         "items of no collection",
@@ -99,7 +99,7 @@ const OWN: [(&str, &str); 20] = [
     ),
 ];
 
-/// Each asks for the names of contents that are not what their digests say.
+/// Queries for the names of contents that do not have their digests.
 const ROTTEN: [(&str, &str); 3] = [
     (
         "files",
@@ -119,7 +119,7 @@ const ROTTEN: [(&str, &str); 3] = [
     ),
 ];
 
-/// How a server that keeps acknowledged work is set up, and what happens otherwise.
+/// Settings of the server that durability requires, and the consequence of other values.
 const SERVER: [(&str, &str, &str); 3] = [
     ("full_page_writes", "on", "it is off: a power cut can tear a page"),
     ("data_checksums", "on", "it is off: a disk that changes a page is not noticed"),
@@ -127,12 +127,13 @@ const SERVER: [(&str, &str, &str); 3] = [
 ];
 
 impl PostgresStore {
-    /// What is wrong with the rows of the store, one line each; nothing if it is sound. Reads every row.
+    /// Returns the inconsistencies in the store's rows, one line each; empty if there are none. Reads every
+    /// row.
     pub async fn check(&self) -> Result<Vec<String>, StoreError> {
         self.run(|node| async move { rows(&mut node.connection().await?).await }).await
     }
 
-    /// Settings of the server that somebody should know of, each with the reason.
+    /// Returns settings of the server that endanger acknowledged writes, each with the reason.
     pub async fn check_server(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.run(|node| async move {
             let client = node.connection().await?;
@@ -150,7 +151,7 @@ impl PostgresStore {
     }
 }
 
-/// All at one moment. Here whole tables are read, in whatever order suits the server.
+/// Reads a snapshot. Unlike elsewhere, whole tables are read, in the order that suits the server.
 async fn rows(client: &mut Client) -> Result<Vec<String>, StoreError> {
     let transaction = pool::snapshot(client).await?;
     transaction

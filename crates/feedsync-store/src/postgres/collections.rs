@@ -1,4 +1,4 @@
-//! Rows of collections, of who the endpoint is, and of its epochs.
+//! Rows of collections, of the endpoint's identity, and of its epochs.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::identity::{self, Identity};
 use crate::name::{CollectionName, EndpointName, UserId};
 use crate::order::{Epoch, Moment};
 
-/// One statement reads a collection at one moment, settings too.
+/// Reads a collection with its settings at one moment, in one statement.
 macro_rules! select_collections {
     ($rest:literal) => {
         concat!(
@@ -34,19 +34,19 @@ pub(super) const BY_NAME: &str = select_collections!("WHERE name = $1");
 const ALL: &str = select_collections!("ORDER BY name");
 const AFTER: &str = select_collections!("WHERE name > $1 ORDER BY name LIMIT $2");
 
-/// A collection cannot change, be renamed or be dropped by others until the transaction ends; what it
-/// holds is read by the next statement.
+/// Locks a collection: others cannot change, rename or drop it until the transaction ends. Its values must be
+/// read by a later statement.
 pub(super) const LOCK: &str = "SELECT id FROM collections WHERE name = $1 FOR NO KEY UPDATE";
 
-/// Where the database is: the server's cluster, the database, this very table, and the server's
-/// timeline. A restored dump differs in one of the first, a server that took over from another one, or
-/// was put back to a moment of its past, in the last.
+/// Identification of the database: the server's cluster, the database, the table, and the server's timeline.
+/// A restored dump differs in one of the first three. A server that took over from another one, or that was
+/// restored to an earlier moment, differs in the timeline.
 const PLACE: &str = "SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), oid, datname, \
                       'feedsync.endpoint'::regclass::oid, \
                       left(pg_walfile_name(pg_current_wal_lsn()), 8)) \
        FROM pg_database WHERE datname = current_database()";
 
-/// A collection and its row's id.
+/// A collection and the id of its row.
 pub(super) struct Shelf {
     pub(super) id: i64,
     pub(super) collection: Collection,
@@ -67,7 +67,7 @@ pub(super) async fn require(
     find(client, name).await?.ok_or_else(|| StoreError::NoCollection(name.clone()))
 }
 
-/// The collection, locked until the transaction ends.
+/// Reads the collection and locks it until the transaction ends.
 pub(super) async fn lock(
     transaction: &Transaction<'_>,
     name: &CollectionName,
@@ -82,13 +82,13 @@ pub(super) async fn lock(
     }
 }
 
-/// Whether the row that was locked is the collection's. A lock that waits while its row gives the name up locks
-/// nothing, although another row may have the name by then.
+/// Whether the locked row is the collection's. If the row gives up its name while the lock is awaited,
+/// nothing is locked, although another row may have the name by then.
 pub(super) fn is_of(locked: Option<&Row>, shelf: &Shelf) -> Result<bool, StoreError> {
     Ok(locked.map(|row| get::<i64>(row, 0)).transpose()? == Some(shelf.id))
 }
 
-/// The names of the collections that are private to a user.
+/// Names of the collections that are private to a user.
 pub(super) async fn private_to(
     transaction: &Transaction<'_>,
     user: &UserId,
@@ -105,7 +105,7 @@ pub(super) async fn all(client: &impl GenericClient) -> Result<Vec<Collection>, 
     rows.iter().map(|row| Ok(shelf(row)?.collection)).collect()
 }
 
-/// The next collections after a name, which may be empty.
+/// Collections after a name, which may be empty.
 pub(super) async fn after(
     client: &impl GenericClient,
     after: &str,
@@ -165,8 +165,7 @@ pub(super) async fn insert(
     write_settings(transaction, get(&row, 0)?, &collection.settings).await
 }
 
-/// Carries out what was decided of a collection that is locked; the collection as it then stands, or last
-/// stood.
+/// Applies a decision to a locked collection; returns its new state, or its last one.
 pub(super) async fn alter(
     transaction: &Transaction<'_>,
     mut shelf: Shelf,
@@ -198,7 +197,7 @@ pub(super) async fn alter(
     Ok(shelf.collection)
 }
 
-/// Another one took the name since it was looked for.
+/// Converts a violation of uniqueness: another collection took the name after it was looked up.
 pub(super) fn taken(error: StoreError, name: &CollectionName) -> StoreError {
     let unique = tokio_postgres::error::SqlState::UNIQUE_VIOLATION;
     match pool::failure(&error).and_then(|failure| failure.0.code()) {
@@ -207,7 +206,7 @@ pub(super) fn taken(error: StoreError, name: &CollectionName) -> StoreError {
     }
 }
 
-/// What [`crate::CollectionChange`] may change.
+/// Writes the columns that a [`crate::CollectionChange`] may change.
 async fn rewrite(transaction: &Transaction<'_>, shelf: &Shelf) -> Result<(), StoreError> {
     let Shelf { id, collection } = shelf;
     transaction
@@ -245,7 +244,7 @@ async fn write_settings(
 
 /// Removes a collection with all its rows.
 async fn remove(transaction: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
-    // First of all: whoever makes a collection locks the endpoint's row before the name, too.
+    // This comes first: creating a collection also locks the endpoint's row before the name.
     log_rows::drop_with(transaction, id).await?;
     for table in [
         "items",
@@ -269,7 +268,7 @@ async fn remove(transaction: &Transaction<'_>, id: i64) -> Result<(), StoreError
     Ok(())
 }
 
-/// An epoch later than all of this store.
+/// Begins an epoch that is later than all epochs of this store.
 pub(super) async fn begin_epoch(
     transaction: &Transaction<'_>,
     environment: &dyn Environment,
@@ -289,7 +288,7 @@ pub(super) async fn identity(client: &impl GenericClient) -> Result<Identity, St
     read_identity(&row, 0)
 }
 
-/// Two columns from `first` on: the name and the incarnations.
+/// Reads the name and the incarnations from two columns from `first` on.
 pub(super) fn read_identity(row: &Row, first: usize) -> Result<Identity, StoreError> {
     let incarnations: Vec<&str> = get(row, first + 1)?;
     let mut incarnations: Vec<By> =
@@ -314,12 +313,12 @@ pub(super) async fn reincarnate(
     Ok(())
 }
 
-/// Where the database is.
+/// Current identification of the database.
 pub(super) async fn place(client: &impl GenericClient) -> Result<String, StoreError> {
     get(&client.query_one(PLACE, &[]).await?, 0)
 }
 
-/// Whether another server took over since the store was settled, or this one was put back.
+/// Whether another server took over since the store was last settled, or this one was restored.
 pub(super) async fn has_moved(client: &impl GenericClient) -> Result<bool, StoreError> {
     let sql = "SELECT place, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM endpoint";
     let statement = client.prepare_cached(sql).await?;
@@ -328,19 +327,19 @@ pub(super) async fn has_moved(client: &impl GenericClient) -> Result<bool, Store
     Ok(!place.ends_with(timeline))
 }
 
-/// Where it was when it was last opened; `None`: no endpoint was founded.
+/// Identification of the database when it was last opened; `None` if no endpoint was founded.
 pub(super) async fn known_place(client: &impl GenericClient) -> Result<Option<String>, StoreError> {
     let row = client.query_opt("SELECT place FROM endpoint", &[]).await?;
     row.map(|row| get(&row, 0)).transpose()
 }
 
-/// Whether all of a store that was moved into this one is here; `None`: no endpoint was founded.
+/// Whether a transfer into this store is complete; `None` if no endpoint was founded.
 pub(super) async fn is_finished(client: &impl GenericClient) -> Result<Option<bool>, StoreError> {
     let row = client.query_opt("SELECT NOT unfinished FROM endpoint", &[]).await?;
     row.map(|row| get(&row, 0)).transpose()
 }
 
-/// A new endpoint, in an empty schema.
+/// Creates an endpoint in an empty schema.
 pub(super) async fn found(
     transaction: &Transaction<'_>,
     name: &EndpointName,
@@ -357,8 +356,8 @@ pub(super) async fn found(
     reincarnate(transaction, &identity::mint(name, environment), environment.now()).await
 }
 
-/// This may be a copy, or a former state put back: a new incarnation signs from here on, and every
-/// collection and database begins a new epoch. Whoever changes a collection is waited for.
+/// Handles a copy or a restored earlier state: a new incarnation signs from now on, and every collection and
+/// database begins a new epoch. Waits for concurrent changes of collections.
 pub(super) async fn settle(
     transaction: &Transaction<'_>,
     place: &str,

@@ -75,7 +75,7 @@ impl Databases for PostgresStore {
         self.run(|node| async move {
             let mut client = node.connection().await?;
             let mut room = rows::find(&client, BY_NAME_SETTLED, &name).await?;
-            // What is known of a database by its epoch may have been lost where it was put back.
+            // If the database was restored, the epoch that the caller knows may have been lost.
             if room.is_none() && collections::has_moved(&client).await? {
                 node.settle(&mut client).await?;
                 room = rows::find(&client, BY_NAME_SETTLED, &name).await?;
@@ -93,7 +93,8 @@ impl Databases for PostgresStore {
         let name = name.clone();
         self.write(|transaction, node| {
             async move {
-                // Who creates waits for others who do: an epoch is later than all of the store.
+                // Concurrent creations wait for each other, because an epoch must be later than all others of
+                // the store.
                 transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
                 if rows::find(transaction, BY_NAME, &name).await?.is_some() {
                     return Ok(None);

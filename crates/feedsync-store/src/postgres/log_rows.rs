@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::log::{Ended, Generation, KEYS_KEPT, Keyed, Log, LogPlace, LogSnapshot};
 use crate::name::CollectionName;
 
-/// One statement reads a log at one moment.
+/// Reads a log at one moment, in one statement.
 const FIND: &str = "
     SELECT c.id, l.generation, l.length, l.media_type, l.removed, l.began, l.changed,
            s.generation, s.covers, s.media_type, s.digest, octet_length(s.content)::bigint, s.stored,
@@ -24,7 +24,7 @@ const FIND: &str = "
       LEFT JOIN log_snapshots s ON s.collection = c.id
      WHERE c.name = $1";
 
-/// How much of a generation is committed, if it is here.
+/// Committed length of a generation, if it is stored.
 pub(super) const LENGTH: &str = "
     SELECT c.id, (SELECT l.length FROM logs l
                    WHERE l.collection = c.id AND l.generation = $2 AND NOT l.removed
@@ -33,7 +33,7 @@ pub(super) const LENGTH: &str = "
                    WHERE g.collection = c.id AND g.generation = $2)
       FROM collections c WHERE c.name = $1";
 
-/// Bytes from one offset to before another: the row in which they begin, and those behind it.
+/// Bytes from one offset to another: the row that contains the first, and the following ones.
 pub(super) const BYTES: &str = "
     SELECT substring(b.bytes FROM least(greatest($3 - b.start, 0), octet_length(b.bytes))::int + 1
                               FOR ($4 - greatest(b.start, $3))::int)
@@ -43,10 +43,10 @@ pub(super) const BYTES: &str = "
                         WHERE f.collection = c.id AND f.generation = $2 AND f.start <= $3)
      ORDER BY b.start";
 
-/// A row has so many bytes at most.
+/// Maximum number of bytes in a row.
 const ROW: usize = 1 << 16;
 
-/// Makes one row of those that begin from one offset to before another, where they are whole.
+/// Merges the rows that begin between two offsets into one, if they are complete.
 const JOIN: &str = "
     WITH joined AS (
       SELECT min(start) AS first, string_agg(bytes, ''::bytea ORDER BY start) AS bytes
@@ -60,7 +60,7 @@ const JOIN: &str = "
     UPDATE log_bytes b SET bytes = j.bytes FROM joined j
      WHERE b.collection = $1 AND b.generation = $2 AND b.start = j.first";
 
-/// Generations that have bytes and stand in no other table. It steps from one generation to the next.
+/// Generations that have bytes and are in no other table. The query steps from one generation to the next.
 const FORGOTTEN: &str = "
     WITH RECURSIVE here AS (
       (SELECT collection, generation FROM log_bytes ORDER BY collection, generation LIMIT 1)
@@ -76,7 +76,7 @@ const FORGOTTEN: &str = "
        AND NOT EXISTS (SELECT FROM log_generations g WHERE g.collection = h.collection
                           AND g.generation = h.generation)";
 
-/// So many rows of bytes go in one transaction.
+/// Number of rows of bytes that are removed in one transaction.
 const ROWS_AT_ONCE: i64 = 64;
 
 /// A generation of a collection's log.
@@ -114,7 +114,7 @@ fn log(row: &Row) -> Result<Option<Log>, StoreError> {
     }))
 }
 
-/// Two columns from `first` on.
+/// A position, read from two columns from `first` on.
 fn place(row: &Row, first: usize) -> Result<LogPlace, StoreError> {
     let length: i64 = get(row, first + 1)?;
     Ok(LogPlace { generation: parsed(row, first)?, length: length as u64 })
@@ -133,13 +133,14 @@ fn snapshot(row: &Row) -> Result<Option<LogSnapshot>, StoreError> {
     }))
 }
 
-/// The greatest number of a generation of logs that were dropped.
+/// The greatest generation number of dropped logs.
 pub(super) async fn last_dropped(client: &impl GenericClient) -> Result<u64, StoreError> {
     let statement = client.prepare_cached("SELECT last_dropped_generation FROM endpoint").await?;
     Ok(get::<i64>(&client.query_one(&statement, &[]).await?, 0)? as u64)
 }
 
-/// To be called before a collection is dropped: logs that begin from here on are later than its own was.
+/// Records the generation of a collection's log before the collection is dropped, so that logs created later
+/// get greater numbers.
 pub(super) async fn drop_with(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -165,7 +166,7 @@ pub(super) async fn keyed(
     row.as_ref().map(read_keyed).transpose()
 }
 
-/// All appends of a log that are known by their keys, oldest first.
+/// All stored keyed appends of a log, oldest first.
 pub(super) async fn all_keyed(
     client: &impl GenericClient,
     name: &CollectionName,
@@ -215,7 +216,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Writes which earlier generations are kept.
+/// Writes the list of earlier generations.
 pub(super) async fn write_earlier(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -237,9 +238,9 @@ pub(super) async fn write_earlier(
     Ok(())
 }
 
-/// Writes bytes of a generation, from an offset on. Each time that it grows into another part of as many bytes as a
-/// row may have, the short rows of the last one become one row: so an append costs what it holds, twice,
-/// and a read few rows.
+/// Writes bytes of a generation, from an offset on. When the generation grows into the next block of the
+/// maximum row size, the short rows of the previous block are merged into one. An append therefore writes its
+/// bytes twice, and a read touches few rows.
 pub(super) async fn write_bytes(
     transaction: &Transaction<'_>,
     (collection, generation): Key,
@@ -262,13 +263,13 @@ pub(super) async fn write_bytes(
     Ok(())
 }
 
-/// Generations that have bytes and that nobody knows.
+/// Generations that have bytes but are in no other table.
 pub(super) async fn forgotten(client: &impl GenericClient) -> Result<Vec<Key>, StoreError> {
     let rows = client.query(FORGOTTEN, &[]).await?;
     rows.iter().map(|row| Ok((get(row, 0)?, parsed(row, 1)?))).collect()
 }
 
-/// Removes some bytes of a generation that nobody knows; whether there may be more.
+/// Removes some bytes of such a generation; returns whether there may be more.
 pub(super) async fn remove_bytes(
     transaction: &Transaction<'_>,
     (collection, generation): Key,

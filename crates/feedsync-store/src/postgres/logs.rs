@@ -1,4 +1,5 @@
-//! The contract of [`Logs`]. Who changes a log holds the row of its collection, as for any change of it.
+//! Implementation of [`Logs`]. A change of a log locks the row of its collection, like any change of the
+//! collection.
 
 use async_trait::async_trait;
 use deadpool_postgres::{Client, Transaction};
@@ -49,7 +50,7 @@ impl PostgresStore {
                     node.changed(&name);
                 }
                 for key in gone {
-                    // What stays now is swept later.
+                    // Bytes that are not removed now are swept later.
                     let _ = node.remove_log_bytes(key).await;
                 }
                 return Ok(outcome);
@@ -60,7 +61,8 @@ impl PostgresStore {
 }
 
 impl Node {
-    /// Removes the bytes of a generation that nobody knows: piece by piece, and nobody waits for a log meanwhile.
+    /// Removes the bytes of a generation that is no longer referred to, piece by piece, without locking the
+    /// log.
     async fn remove_log_bytes(&self, key: log_rows::Key) -> Result<(), StoreError> {
         let remove = || {
             self.write(move |transaction, _| {
@@ -160,7 +162,7 @@ impl Logs for PostgresStore {
                     async move { sweep(transaction, &name, ended_before).await }.boxed()
                 });
                 swept += match round.await {
-                    // It was dropped or renamed meanwhile.
+                    // The collection was dropped or renamed meanwhile.
                     Err(StoreError::NoCollection(_)) => 0,
                     count => count?,
                 };
@@ -175,7 +177,7 @@ impl Logs for PostgresStore {
     }
 }
 
-/// The collection is locked. Generations of which it keeps nothing are added to `gone`.
+/// The caller has locked the collection. Generations that are no longer stored are added to `gone`.
 async fn change(
     transaction: &Transaction<'_>,
     node: &Node,
@@ -230,7 +232,7 @@ async fn change(
     Ok(LogOutcome::Done(log))
 }
 
-/// Length and bytes are of one moment.
+/// Length and bytes are read from one snapshot.
 async fn read(
     client: &mut Client,
     name: &CollectionName,
@@ -259,7 +261,7 @@ async fn read(
     }
 }
 
-/// So many bytes are read at once.
+/// Maximum number of bytes of one read.
 const MOST: usize = 1 << 30;
 
 async fn sweep(
@@ -276,8 +278,8 @@ async fn sweep(
     Ok((before - log.earlier.len()) as u64)
 }
 
-/// Every log goes on in a new generation: others may have seen more of the last one. The collections are
-/// locked.
+/// Continues every log in a new generation, because others may have seen more of the last one. The caller has
+/// locked the collections.
 pub(super) async fn settle(
     transaction: &Transaction<'_>,
     environment: &dyn Environment,
@@ -302,7 +304,7 @@ pub(super) async fn settle(
     Ok(())
 }
 
-/// A log of a store that is moved here, without its bytes.
+/// Creates a log of a store that is moved here, without its bytes.
 pub(super) async fn begin_moved(
     transaction: &Transaction<'_>,
     environment: &dyn Environment,
@@ -322,7 +324,7 @@ pub(super) async fn begin_moved(
     Ok(())
 }
 
-/// Its bytes, piece by piece.
+/// Appends a piece of the bytes of such a log.
 pub(super) async fn extend_moved(
     transaction: &Transaction<'_>,
     name: &CollectionName,

@@ -1,48 +1,46 @@
-//! A store in a PostgreSQL database, for a hub of several processes (nodes): they share it, and hold
-//! no state of their own.
+//! A store in a PostgreSQL database, for a hub of several processes (nodes). The nodes share the database and
+//! have no state of their own.
 //!
-//! **Order and atomicity.** The row of a collection is the lock under which the collection changes.
-//! Each node has one commit under way for a collection; what is asked for meanwhile waits, and goes
-//! into the next one together. A commit is one transaction:
+//! **Order and atomicity.** Changes of a collection are serialized by a lock on its row. Each node runs at
+//! most one commit at a time for a collection; updates that arrive meanwhile are batched into the next one. A
+//! commit is one transaction:
 //!
-//! 1. the collection's row is locked (`FOR NO KEY UPDATE`), then the items that the updates name, by
-//!    advisory locks on a hash of their ids in ascending order, also where there is no such item yet.
-//!    The ledger is kept by item over the whole store, and so these are what two collections with one
-//!    item wait for;
-//! 2. what the updates name is read, with one statement a table;
-//! 3. the decisions are asked in memory, each on what those before it left. One that fails leaves
-//!    nothing, as if rolled back to a savepoint;
-//! 4. what they come to is written, with one statement a table, the collection's row with its last
-//!    number among it, and committed.
+//! 1. The collection's row is locked (`FOR NO KEY UPDATE`). Then the items that the updates name are locked,
+//!    existing or not, by advisory locks on a hash of their ids in ascending order. The ledger is stored by
+//!    item for the whole store, so two collections that share an item wait for each other here.
+//! 2. Everything that the updates name is read, with one statement for each table.
+//! 3. The decisions run in memory, each on the result of those before it. One that fails changes nothing, as
+//!    if it were rolled back to a savepoint.
+//! 4. The results are written, with one statement for each table, including the collection's row with its
+//!    last number, and committed.
 //!
-//! The row is locked first, though it would be enough to lock it last, before the number is taken. But
-//! until the commit is on the disk nobody else could take a number anyway, and what a node does under
-//! the lock apart from that wait is a few round trips for hundreds of updates. Locked first, one lock
-//! guards the items, those that are not there, the counts and the order alike, and within a collection
-//! nothing can deadlock or has to be repeated. Numbers become visible in their order since the row is
-//! locked until its commit is visible.
+//! It would be enough to lock the row last, before the number is taken. But until the commit is durable no
+//! other transaction could take a number anyway. The remaining work under the lock is a few round trips for
+//! hundreds of updates. Locking the row first protects the items, existing or not, the counts and the order
+//! with one lock. Within a collection nothing can deadlock or must be retried. Numbers become visible in
+//! their order, since the row stays locked until its commit is visible.
+//! **Isolation.** READ COMMITTED: every statement after the locks reads what was committed when they were
+//! acquired. A snapshot of the whole transaction would be older than the locks, and would cause spurious
+//! failures. Each page is read in one REPEATABLE READ transaction, so at one moment. After deadlocks (two
+//! collections, one of them dropped) and serialization failures the transaction is retried, and the decisions
+//! run again.
 //!
-//! **Isolation.** READ COMMITTED: every statement after the locks reads what was committed when they
-//! were had; a transaction-wide snapshot would be older than the locks, and fail where nothing is
-//! wrong. Each page that is read is one REPEATABLE READ transaction, so of one moment. Deadlocks (two
-//! collections, one of them dropped) and serialisation failures are tried again, with the decisions
-//! asked again.
+//! **Databases of documents** are written in the same way, under a lock on the database's row, and a node
+//! batches its commits. They share no rows of the whole store, so no other lock is needed. Writers of local
+//! documents and of attachments take a shared lock (`FOR KEY SHARE`), and wait only while the database is
+//! being dropped.
 //!
-//! **Databases of documents** are written in the same way, under the row of the database, with commits of a
-//! node together. Nothing of them is kept over the whole store, and so that row is all that is locked. Who
-//! writes a local document or an attachment shares it with the others (`FOR KEY SHARE`), and waits only for
-//! who drops the database.
+//! **Durability.** `synchronous_commit` is switched on if the server's default is off, and a server with
+//! `fsync = off` is rejected. A commit without a response yields [`StoreError::Unknown`].
 //!
-//! **Durability.** `synchronous_commit` is switched on where the server's default is off, and a server
-//! with `fsync = off` is refused. A commit whose answer never came is [`StoreError::Unknown`].
+//! **Identity.** The identification of the database is recorded: the cluster, the database, the table, and
+//! the server's timeline. If it differs when the store is opened, the store continues as a new incarnation in
+//! new epochs. It differs for a restored dump, for a server that was restored to an earlier moment, and for a
+//! standby that took over and may lack the last commits. A disk that was reset to a snapshot cannot be
+//! detected.
 //!
-//! **Identity.** The place of the database is recorded: the cluster, the database, the table, the
-//! server's timeline. If a store is found at another place (a restored dump, a server put back to an
-//! earlier moment, a standby that took over and may lack the last commits), it goes on as a new
-//! incarnation in new epochs. A disk put back to a snapshot cannot be told from the state that was left.
-//!
-//! **Beside it.** Connections must be sessions: a pooler in transaction mode will not do. The tables
-//! are drawn in `migrations/`, in the database's schema `feedsync`.
+//! **Requirements.** Connections must be sessions: a pooler in transaction mode does not work. The tables are
+//! defined in `migrations/`, in the schema `feedsync` of the database.
 
 mod acts;
 mod address;
@@ -89,13 +87,13 @@ use queue::{Queues, Task};
 use threads::Threads;
 use watch::Announcements;
 
-/// A store in a database. It has threads of its own, and is used from any executor.
+/// A store in a PostgreSQL database. It has its own threads, and can be used from any executor.
 pub struct PostgresStore {
     node: Arc<Node>,
     threads: Threads,
 }
 
-/// What is written in one transaction.
+/// The work of a write transaction.
 trait WriteWork<T>:
     for<'a> FnOnce(&'a Transaction<'a>, &'a Node) -> BoxFuture<'a, Result<T, StoreError>>
     + Send
@@ -110,10 +108,10 @@ impl<T, F> WriteWork<T> for F where
 {
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Node {
     address: Address,
-    /// Tells the nodes apart that have the store open now.
+    /// Distinguishes the nodes that currently have the store open.
     number: String,
     pool: Pool,
     environment: Arc<dyn Environment>,
@@ -125,9 +123,9 @@ struct Node {
 }
 
 impl PostgresStore {
-    /// Makes a new endpoint in a database that has none. The address is
-    /// `postgres://user:password@host:port/database`; the password is never shown, and may stand where
-    /// libpq looks for it: in `PGPASSWORD`, or in the file `PGPASSFILE` or `~/.pgpass`.
+    /// Creates an endpoint in a database that has none. The address is
+    /// `postgres://user:password@host:port/database`. The password is never shown. It may also be in
+    /// `PGPASSWORD`, or in the file `PGPASSFILE` or `~/.pgpass`, as for libpq.
     pub async fn init(
         url: &str,
         name: &EndpointName,
@@ -189,7 +187,7 @@ impl PostgresStore {
         self.threads.run(work(Arc::clone(&self.node))).await
     }
 
-    /// Runs a write in a transaction of its own, and commits it.
+    /// Runs a write in its own transaction, and commits it.
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -218,13 +216,13 @@ impl Node {
         pool::connection(&self.pool).await
     }
 
-    /// A collection was changed here: who follows it is told, here and elsewhere.
+    /// Notifies subscribers of this and other nodes that a collection was changed.
     fn changed(&self, name: &CollectionName) {
         self.bell.ring(name);
         self.announcements.add(name);
     }
 
-    /// A database was changed here, or went.
+    /// Notifies subscribers of this and other nodes that a database was changed or removed.
     fn database_changed(&self, name: &DatabaseName) {
         self.database_bell.ring(name);
         self.announcements.add_database(name);
@@ -248,7 +246,7 @@ impl Node {
         let Some((version, _)) = schema::version(&client).await? else {
             return Err(self.wrong("there is no store here"));
         };
-        // An older schema is brought up to date; a newer one may be too new.
+        // An older schema is migrated; a newer one may be too new.
         if version != schema::MIGRATIONS.len() as i64 {
             let transaction = schema::founding(&mut client).await?;
             schema::migrate(&transaction, &self.address, schema::MIGRATIONS).await?;
@@ -261,21 +259,21 @@ impl Node {
         }
     }
 
-    /// Goes on as a new incarnation if the database is not where it was.
+    /// Continues as a new incarnation if the database's identification has changed.
     async fn settle(&self, client: &mut Client) -> Result<(), StoreError> {
         let place = collections::place(client).await?;
         if collections::known_place(client).await?.as_ref() == Some(&place) {
             return Ok(());
         }
         let transaction = schema::founding(client).await?;
-        // Another node may have been quicker.
+        // Another node may have done this already.
         if collections::known_place(&transaction).await?.as_ref() != Some(&place) {
             collections::settle(&transaction, &place, &*self.environment).await?;
         }
         pool::commit(transaction).await
     }
 
-    /// Refuses a server that cannot keep what it acknowledges, or not as it was given.
+    /// Rejects a server that does not preserve acknowledged writes, or not exactly as they were sent.
     async fn check_server(&self, client: &Client) -> Result<(), StoreError> {
         let sql = "SELECT current_setting('fsync'), current_setting('server_encoding')";
         let row = client.query_one(sql, &[]).await?;

@@ -1,7 +1,7 @@
-//! The password of an address that has none: where libpq's programs find it too. `PGPASSWORD`, else the
-//! line of the password file that fits (`PGPASSFILE`, else `~/.pgpass`):
-//! `host:port:database:user:password`, `*` for whatever it is. A file that others can read is refused; what is
-//! no regular file (`/dev/null`, a directory, a pipe) holds no password, as for libpq.
+//! The password of an address that has none, from the places that libpq uses: `PGPASSWORD`, otherwise the
+//! matching line of the password file (`PGPASSFILE`, otherwise `~/.pgpass`). A line is
+//! `host:port:database:user:password`, where `*` matches any value. A file that others can read is rejected.
+//! As in libpq, anything but a regular file (`/dev/null`, a directory, a pipe) is ignored.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use tokio_postgres::config::Host;
 
 use crate::error::StoreError;
 
-/// The most bytes of a password file that are read.
+/// Maximum number of bytes of a password file that are read.
 const MOST: u64 = 1 << 20;
 
-/// Gives a configuration without password the one that is kept for it.
+/// Adds the stored password to a configuration that has none.
 pub(super) fn complete(config: &mut Config) -> Result<(), StoreError> {
     if config.get_password().is_some() {
         return Ok(());
@@ -30,16 +30,16 @@ pub(super) fn complete(config: &mut Config) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Where passwords are kept.
+/// Path of the password file.
 fn file() -> Option<PathBuf> {
     let named = std::env::var_os("PGPASSFILE").filter(|path| !path.is_empty());
     named.map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".pgpass")))
 }
 
-/// The file, if it is there and for its owner only.
+/// Contents of the file, if it exists; an error if others can read it.
 fn read(path: &PathBuf) -> Result<Option<String>, StoreError> {
     use std::io::Read as _;
-    // Asked before it is opened: to open a pipe waits for somebody who writes.
+    // This is checked first, because opening a pipe blocks until a process opens it for writing.
     if !path.is_file() {
         return Ok(None);
     }
@@ -59,7 +59,7 @@ fn read(path: &PathBuf) -> Result<Option<String>, StoreError> {
     Ok(Some(text))
 }
 
-/// What a line has to fit: the names of the host, the port, the database and the user.
+/// Values to match against a line: the names of the host, the port, the database and the user.
 struct Asked {
     hosts: Vec<String>,
     port: String,
@@ -88,7 +88,7 @@ fn asked(config: &Config) -> Asked {
     }
 }
 
-/// The password of the first line that fits.
+/// The password of the first matching line.
 fn find(text: &str, asked: &Asked) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let fields = fields(line);
@@ -103,7 +103,7 @@ fn find(text: &str, asked: &Asked) -> Option<String> {
     })
 }
 
-/// Five fields between colons; a backslash keeps a colon or a backslash what it is.
+/// Splits a line at its colons; a backslash escapes a colon or a backslash.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut letters = line.chars();
@@ -164,7 +164,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_file_holds_no_password() {
+    fn password_path_that_is_not_a_regular_file_is_ignored() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(read(&directory.path().to_owned()).unwrap(), None);
         assert_eq!(read(&PathBuf::from("/dev/null")).unwrap(), None);

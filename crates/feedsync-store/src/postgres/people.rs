@@ -1,4 +1,4 @@
-//! Rows of people, and the contract of [`People`].
+//! Rows of users, and the implementation of [`People`].
 
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Transaction};
@@ -20,7 +20,7 @@ use crate::people::{
     User,
 };
 
-/// Who changes users waits for others who do: whether an administrator remains is a matter of all.
+/// Changes of users are serialized, because the check for a remaining administrator concerns all of them.
 const LOCK: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
 
 macro_rules! select_tokens {
@@ -323,7 +323,7 @@ impl People for PostgresStore {
                 parameters.push(value);
                 sql.push_str(&format!(" AND {condition} ${}", parameters.len()));
             };
-            // Each condition of its own, so that the index for it is found.
+            // Each condition is separate, so that the server finds the index for it.
             if let Some(before) = &before {
                 only("place <", before);
             }
@@ -373,7 +373,7 @@ async fn require(client: &impl GenericClient, name: &UserName) -> Result<(), Sto
     }
 }
 
-/// The user stays until the transaction ends.
+/// Prevents the removal of the user until the transaction ends.
 async fn hold(transaction: &Transaction<'_>, name: &UserName) -> Result<(), StoreError> {
     let sql = "SELECT 1 FROM users WHERE name = $1 FOR KEY SHARE";
     match transaction.query_opt(sql, &[&name.as_str()]).await? {
@@ -396,7 +396,7 @@ async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Result<i64, Stor
     Ok(collection)
 }
 
-/// Lets a user own the collection that they make, and charges it to them.
+/// Makes a user the owner of the collection that they create, and charges it to them.
 pub(super) async fn found(
     transaction: &Transaction<'_>,
     user: UserName,
@@ -410,7 +410,7 @@ pub(super) async fn found(
     }
 }
 
-/// The collection stays until the transaction ends; its row's id.
+/// Prevents the removal of the collection until the transaction ends; returns the id of its row.
 async fn hold_collection(
     transaction: &Transaction<'_>,
     name: &CollectionName,

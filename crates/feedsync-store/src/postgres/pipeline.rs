@@ -1,5 +1,5 @@
-//! Statements that are sent one behind the other and answered together: one round trip for all. The
-//! server carries them out one by one, each on what those before it left.
+//! Pipelined statements, which take one round trip in all. The server executes them in their order, each on
+//! the result of those before it.
 
 use deadpool_postgres::Transaction;
 use futures_util::future::try_join_all;
@@ -18,7 +18,7 @@ impl<'a> Pipeline<'a> {
         self.0.push((sql, parameters));
     }
 
-    /// A statement for so many rows; for none it is left out.
+    /// Adds a statement that writes this many rows; if there are none, the statement is left out.
     pub(super) fn add_for(
         &mut self,
         rows: usize,
@@ -30,7 +30,7 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    /// What each statement returned, in their order.
+    /// Returns the rows of each statement, in order.
     pub(super) async fn run(
         self,
         transaction: &Transaction<'_>,
@@ -39,12 +39,12 @@ impl<'a> Pipeline<'a> {
         for (sql, parameters) in self.0 {
             prepared.push((transaction.prepare_cached(sql).await?, parameters));
         }
-        // So few futures are polled in their order, and each sends when it is polled first.
+        // This few futures are polled in order, and each sends its statement when it is first polled.
         let sent = prepared.iter().map(|(sql, parameters)| transaction.query(sql, parameters));
         Ok(try_join_all(sent).await?)
     }
 
-    /// As [`run`](Self::run), with exactly so many statements.
+    /// Like [`run`](Self::run), with a fixed number of statements.
     pub(super) async fn run_all<const N: usize>(
         self,
         transaction: &Transaction<'_>,

@@ -1,4 +1,4 @@
-//! Connections: a bounded pool, and how a session is set up.
+//! Connection pool and settings of a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use tokio_postgres::{Error, IsolationLevel};
 use super::address::Address;
 use crate::error::StoreError;
 
-/// At most so many connections a node, beside the one that listens.
+/// Maximum number of connections of a node, besides the one that listens.
 const CONNECTIONS: usize = 16;
 
-/// Who finds them all busy waits so long.
+/// Maximum time to wait for a free connection.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// What each session is set to. No statement runs long: pages are short, and who waits for a lock
-/// waits for commits of others. Every statement is made for an index, also before the server has
-/// counted what is in a table, and is too short to be compiled first. A server that is set not to wait
-/// for its disk is asked to.
+/// Settings of each session. No statement runs long: pages are short, and a lock is held only until the
+/// commit of another transaction. Plans always use indexes, even if the server has no statistics of a table,
+/// and queries are too short to profit from JIT compilation. `synchronous_commit` is switched on if the
+/// server's default is off.
 pub(super) const SESSION: &str = "
     SET search_path = feedsync;
     SET statement_timeout = '30s';
@@ -34,7 +34,7 @@ pub(super) const SESSION: &str = "
     SELECT set_config('synchronous_commit', 'on', false)
      WHERE current_setting('synchronous_commit') = 'off'";
 
-/// A pool that connects when it is asked to.
+/// A pool that connects on demand.
 pub(super) fn pool(address: &Address) -> Result<Pool, StoreError> {
     let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(address.config.clone(), address.tls.clone(), settings);
@@ -52,7 +52,7 @@ pub(super) fn pool(address: &Address) -> Result<Pool, StoreError> {
         .map_err(|error| StoreError::Database(Box::new(error)))
 }
 
-/// A connection that works, as far as is known.
+/// A connection from the pool, without a check that it still works.
 pub(super) async fn connection(pool: &Pool) -> Result<Client, StoreError> {
     pool.get().await.map_err(|error| match error {
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
@@ -62,18 +62,19 @@ pub(super) async fn connection(pool: &Pool) -> Result<Client, StoreError> {
     })
 }
 
-/// Reads of one moment. It is ended by dropping it, which waits for nothing.
+/// Begins a transaction that reads a snapshot. Dropping it ends it without waiting.
 pub(super) async fn snapshot(client: &mut Client) -> Result<Transaction<'_>, StoreError> {
     let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
     Ok(begin.read_only(true).start().await?)
 }
 
-/// Reads and writes, each statement on what is committed when it begins.
+/// Begins a transaction in which each statement sees what is committed when the statement begins.
 pub(super) async fn transaction(client: &mut Client) -> Result<Transaction<'_>, StoreError> {
     Ok(client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await?)
 }
 
-/// Commits. That a server refused to is known; what became of a commit that nobody answered is not.
+/// Commits. If the server rejected the commit, nothing was written; if there was no response, the outcome is
+/// unknown.
 pub(super) async fn commit(transaction: Transaction<'_>) -> Result<(), StoreError> {
     transaction.commit().await.map_err(|error| {
         let severity = error.as_db_error().and_then(DbError::parsed_severity);
@@ -82,7 +83,7 @@ pub(super) async fn commit(transaction: Transaction<'_>) -> Result<(), StoreErro
     })
 }
 
-/// An error with all that its sources say.
+/// Text of an error with all its sources.
 pub(super) fn described(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -106,12 +107,12 @@ impl From<Error> for StoreError {
     }
 }
 
-/// What the database said, in one line; kept whole, so that it can be asked what it was.
+/// An error of the database as one line of text, with the error itself for later inspection.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", described(&*self.0))]
 pub(super) struct Failure(pub(super) Arc<Error>);
 
-/// What PostgreSQL says of an error of ours.
+/// The PostgreSQL error within a store error.
 pub(super) fn failure(error: &StoreError) -> Option<&Failure> {
     match error {
         StoreError::Database(error) => error.downcast_ref(),

@@ -1,5 +1,5 @@
-//! What is to be written, by collection or database: whatever has queued up while a commit was under way
-//! is committed together by the next one.
+//! Queues of writes, by collection or database. All writes that were queued during a commit are committed
+//! together by the next one.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -16,11 +16,11 @@ use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::Number;
 
-/// A commit waits for no more than this, however much is queued.
+/// Maximum number of tasks in one commit, however many are queued.
 const MOST_TASKS: usize = 512;
 const MOST_KEYS: usize = 4_096;
 
-/// Something to write, and who waits for it.
+/// A write, with the channel for its result.
 pub(super) struct Task {
     pub(super) work: Work,
     pub(super) answer: oneshot::Sender<Result<Collection, StoreError>>,
@@ -31,7 +31,7 @@ pub(super) enum Work {
         keys: Vec<ItemId>,
         decide: Decide,
     },
-    /// Changes up to here have been shown.
+    /// Marks changes up to this number as shown to others.
     Sent(Number),
 }
 
@@ -44,9 +44,9 @@ impl Work {
     }
 }
 
-/// What waits to be committed.
+/// A write in a queue.
 pub(super) trait Queued {
-    /// How many keys it names.
+    /// Number of its keys.
     fn keys(&self) -> usize;
 }
 
@@ -56,7 +56,7 @@ impl Queued for Task {
     }
 }
 
-/// A collection or database stands here while a task commits for it.
+/// Queues by name. A name has an entry while a task commits for it.
 pub(super) struct Queues<N, T>(Mutex<HashMap<N, VecDeque<T>>>);
 
 impl<N, T> Default for Queues<N, T> {
@@ -70,7 +70,7 @@ impl<N: Clone + Eq + Hash, T: Queued> Queues<N, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether somebody has to begin to commit under this name.
+    /// Adds a task; returns whether the caller must start committing for this name.
     pub(super) fn push(&self, name: &N, task: T) -> bool {
         let mut queues = self.lock();
         match queues.get_mut(name) {
@@ -85,7 +85,7 @@ impl<N: Clone + Eq + Hash, T: Queued> Queues<N, T> {
         }
     }
 
-    /// What is committed next; nothing: the name stands here no longer.
+    /// The tasks of the next commit. If there are none, the entry of the name is removed.
     pub(super) fn next(&self, name: &N) -> Vec<T> {
         let mut queues = self.lock();
         let mut tasks = Vec::new();
@@ -106,7 +106,7 @@ impl<N: Clone + Eq + Hash, T: Queued> Queues<N, T> {
     }
 }
 
-/// Queues work; ready when it is durable.
+/// Queues a write; the future is ready when the write is durable.
 pub(super) async fn submit(
     node: Arc<Node>,
     name: CollectionName,
@@ -126,7 +126,8 @@ async fn commit_all(node: Arc<Node>, name: CollectionName) {
         if tasks.is_empty() {
             return;
         }
-        // A task of its own: should it panic, those who wait are told, and the next ones served.
+        // In its own task: if it panics, the waiting callers get an error, and the following tasks are still
+        // run.
         let _ = tokio::spawn(batch::carry_out(node.clone(), name.clone(), tasks)).await;
     }
 }

@@ -1,5 +1,4 @@
-//! Pages of items, and the recoverable list. Each is read at one moment, in a transaction of its own
-//! that ends with the page.
+//! Pages of items, and the recoverable list. Each page is read at one moment, in its own transaction.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -22,7 +21,8 @@ use crate::stored::{
     StoredItem,
 };
 
-/// So many rows are asked for at once: a page that ends by its bytes has fetched few in vain.
+/// Number of rows that are fetched at once, so that a page that ends by its size has fetched few rows in
+/// vain.
 const CHUNK: usize = 100;
 
 macro_rules! select_items {
@@ -42,7 +42,7 @@ const BY_ID: &str = select_items!("id > $2 ORDER BY id LIMIT $3");
 
 pub(super) const BY_IDS: &str = select_items!("id = ANY($2) ORDER BY id");
 
-/// One for each index that holds nothing but what is selected.
+/// The query for a selection; each kind of selection has an index that contains only selected rows.
 fn listing_sql(selection: &Selection) -> &'static str {
     macro_rules! select {
         ($condition:literal) => {
@@ -159,7 +159,7 @@ pub(super) async fn listing(
 ) -> Result<ItemPage, StoreError> {
     let before = selection.before.map_or(i64::MAX, bound);
     let containing = selection.containing.as_deref().map(str::to_ascii_lowercase);
-    // Nothing that is stored holds it.
+    // No stored text contains NUL.
     if containing.as_ref().is_some_and(|text| text.contains('\0')) {
         let collection = collections::require(client, name).await?.collection;
         return Ok(ItemPage { collection, items: Vec::new(), more: false });
@@ -173,7 +173,7 @@ fn shelf(row: Option<&Row>, name: &CollectionName) -> Result<Shelf, StoreError> 
     collections::shelf(row.ok_or_else(|| StoreError::NoCollection(name.clone()))?)
 }
 
-/// Reads a page: the collection's name goes before the parameters, the limit after them.
+/// Reads a page; the query's parameters are the collection's name, the given ones, and the limit.
 async fn page(
     client: &mut Client,
     name: &CollectionName,
@@ -185,7 +185,7 @@ async fn page(
     let collection = transaction.prepare_cached(collections::BY_NAME).await?;
     let items = transaction.prepare_cached(sql).await?;
     let name_text = name.as_str();
-    // One more, to know whether there is more; a page of no items holds one.
+    // One more, to find out whether there are more; a page limit of zero counts as one.
     let most = i64::try_from(limit.items.max(1)).unwrap_or(i64::MAX).saturating_add(1);
     let by_name: [Parameter<'_>; 1] = [&name_text];
     let all: Vec<Parameter<'_>> = [&name_text as Parameter<'_>]
@@ -215,7 +215,7 @@ async fn page(
     Ok((collection, page))
 }
 
-/// The rows of the ledger for items, by line of edits.
+/// The rows of the ledger for items, by authoring line.
 pub(super) const ISSUED: &str = "SELECT item, by, sequence, shown, incarnation FROM ledger
                                   WHERE item = ANY($1) ORDER BY item, by";
 
@@ -296,8 +296,8 @@ mod tests {
     use crate::conformance::wait;
     use crate::{EndpointName, PostgresStore, SystemEnvironment};
 
-    /// Work follows the change, not the collection: no page is read by going through all items, or
-    /// by sorting, whether the server has counted what is in the table or not.
+    /// The cost of a page follows the page, not the collection. No page scans or sorts all items, whether the
+    /// server has statistics of the table or not.
     #[test]
     fn every_page_is_read_along_an_index() {
         let url = Cluster::shared().database();

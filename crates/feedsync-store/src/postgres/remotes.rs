@@ -82,7 +82,7 @@ pub(super) async fn add(
     Ok(remote)
 }
 
-/// A remote with all that is known of it.
+/// Inserts a remote with all its values.
 pub(super) async fn insert(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -109,7 +109,7 @@ pub(super) async fn change(
     rewrite(transaction, remote).await
 }
 
-/// Writes all of a remote but its id and collection.
+/// Writes all values of a remote except its id and collection.
 async fn rewrite(transaction: &Transaction<'_>, remote: &Remote) -> Result<(), StoreError> {
     let subscription = remote.subscription.as_ref();
     let changed = transaction
@@ -150,7 +150,8 @@ pub(super) async fn reschedule(
     Ok(moved > 0)
 }
 
-/// That no other remote of the collection has the address; under the collection's lock.
+/// Checks that no other remote of the collection has the address. The caller holds the lock of the
+/// collection.
 async fn require_new(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -171,7 +172,7 @@ pub(super) async fn remove(transaction: &Transaction<'_>, id: RemoteId) -> Resul
     }
 }
 
-/// Nothing happens if the remote was removed meanwhile.
+/// Writes the state of a remote; has no effect if the remote was removed meanwhile.
 pub(super) async fn write_state(
     client: &impl GenericClient,
     id: RemoteId,

@@ -1,5 +1,5 @@
-//! Removing many rows, so many in each transaction: no statement is longer than a session's may be, and nobody
-//! waits for long.
+//! Removal of many rows in several transactions. No statement exceeds the session's timeout, and no other
+//! transaction waits for long.
 
 use futures_util::FutureExt as _;
 
@@ -8,10 +8,10 @@ use super::rows::micros;
 use crate::error::StoreError;
 use crate::order::Moment;
 
-/// So many rows are looked at in one transaction.
+/// Number of rows that one transaction examines.
 pub(super) const ROUND: i64 = 1_000;
 
-/// Removes what is from before a moment, which is `$1`, at most `$2` rows at once; how many.
+/// Removes rows from before a moment, which is `$1`, at most `$2` rows at once; returns their number.
 pub(super) async fn remove(
     node: &Node,
     sql: &'static str,

@@ -1,4 +1,4 @@
-//! Items as rows: the winner's columns, and back; many rows at a time.
+//! Conversion of items to and from rows, many rows at a time.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::error::StoreError;
 use crate::order::{Moment, Number};
 use crate::stored::StoredItem;
 
-/// The columns that [`stored`] reads, in its order.
+/// The columns that [`stored`] reads, in order.
 macro_rules! item_columns {
     () => {
         "number, id, edited, created_here, origin, conflicts, blobs, updates, deleted, \
@@ -32,7 +32,7 @@ const CONFLICTS: &str = "SELECT number, updates, deleted, noconflicts, history, 
 const BLOBS: &str = "SELECT number, digest FROM item_blobs
                       WHERE collection = $1 AND number = ANY($2) ORDER BY number, digest";
 
-/// A column, or what is wrong with it.
+/// Reads a column.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
     Ok(row.try_get(column)?)
 }
@@ -63,7 +63,7 @@ pub(super) fn micros(moment: Moment) -> i64 {
     moment.micros() as i64
 }
 
-/// A number as a bound: one above all numbers is as good as the greatest.
+/// A number as a bound; greater numbers than the column can hold become its maximum.
 pub(super) fn bound(number: Number) -> i64 {
     i64::try_from(number.get()).unwrap_or(i64::MAX)
 }
@@ -74,13 +74,13 @@ pub(super) fn digest(row: &Row, column: usize) -> Result<Digest, StoreError> {
     Ok(Digest::from_bytes(bytes))
 }
 
-/// Text for people: PostgreSQL cannot keep the character NUL, which no XML or JSON document holds as
-/// it is either.
+/// Replaces NUL in texts for people: PostgreSQL cannot store it, and no XML or JSON document contains it
+/// unescaped.
 pub(super) fn text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// Seven columns from `first` on: updates, deleted, noconflicts, history, format, payload,
+/// Reads seven columns from `first` on: updates, deleted, noconflicts, history, format, payload,
 /// sync_foreign.
 pub(super) fn version(row: &Row, first: usize) -> Result<Version<Payload>, StoreError> {
     let updates: i64 = get(row, first)?;
@@ -99,7 +99,7 @@ pub(super) fn version(row: &Row, first: usize) -> Result<Version<Payload>, Store
     })
 }
 
-/// The items of rows of `items`, with what their other tables hold.
+/// The items of rows of `items`, with their rows in other tables.
 pub(super) async fn stored(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -155,7 +155,7 @@ pub(super) async fn stored(
     Ok(items)
 }
 
-/// The columns of many versions, to be written by one statement.
+/// The columns of many versions, to write them in one statement.
 #[derive(Default)]
 pub(super) struct Versions<'a> {
     updates: Vec<i64>,

@@ -1,9 +1,10 @@
 //! The schema's numbered migrations.
 //!
-//! They stand in the database's schema `feedsync`. Nodes of two versions may run at once while a hub is
-//! brought up to date, so a migration only adds; one that an older node could not work with says which
-//! version is the oldest that can. From then on an older node does not open the store, and one that has it
-//! open commits nothing more: a write shares the lock under which the schema is migrated, and looks first.
+//! The tables are in the schema `feedsync` of the database. During an upgrade of a hub, nodes of two versions
+//! may run at once, so a migration only adds. A migration that is incompatible with older nodes states the
+//! oldest version that is compatible. From then on an older node does not open the store, and one that has it
+//! open commits nothing more. To this end, each write shares the lock under which the schema is migrated, and
+//! checks the version first.
 
 use deadpool_postgres::{Client, Transaction};
 
@@ -12,20 +13,20 @@ use super::pipeline::Pipeline;
 use super::{pool, rows};
 use crate::error::StoreError;
 
-/// One step of the schema, and the oldest version that can work with it.
+/// One migration of the schema, and the oldest version that can work with its result.
 pub(super) struct Migration {
     pub(super) sql: &'static str,
     pub(super) oldest_compatible: i64,
 }
 
-/// Each brings the schema to the next version; the newest is the last.
+/// Migrations in order; each brings the schema to the next version.
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/001.sql"), oldest_compatible: 1 },
     Migration { sql: include_str!("migrations/002.sql"), oldest_compatible: 1 },
-    // An older node would keep the bytes of a dropped collection's log, and go on in its generation after another
-    // server took over.
+    // An older node would not remove the bytes of a dropped collection's log, and would continue its
+    // generation after another server took over.
     Migration { sql: include_str!("migrations/003.sql"), oldest_compatible: 3 },
-    // An older node would leave databases in their epochs after another server took over.
+    // An older node would not begin new epochs of databases after another server took over.
     Migration { sql: include_str!("migrations/004.sql"), oldest_compatible: 4 },
     // An older node could not read the trees of documents with attachments.
     Migration { sql: include_str!("migrations/005.sql"), oldest_compatible: 5 },
@@ -34,15 +35,15 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/007.sql"), oldest_compatible: 7 },
 ];
 
-/// Names the lock under which a store is founded, migrated and settled, and that writes share: "feedsync".
+/// Key of the lock under which a store is founded, migrated and settled, and which writes share: "feedsync".
 pub(super) const FOUNDING: i64 = 0x6665_6564_7379_6e63;
 
-/// What each transaction that writes begins with, before any other lock.
+/// First statement of each transaction that writes, before any other lock.
 pub(super) const SHARE_FOUNDING: &str = "SELECT pg_advisory_xact_lock_shared($1)";
 
 const OLDEST_COMPATIBLE: &str = "SELECT oldest_compatible FROM schema";
 
-/// The schema's version and the oldest that can work with it; `None`: there is no store.
+/// The schema's version and the oldest that can work with it; `None` if there is no store.
 pub(super) async fn version(client: &Client) -> Result<Option<(i64, i64)>, StoreError> {
     let there = client.query_one("SELECT to_regclass('feedsync.schema') IS NOT NULL", &[]).await?;
     if !there.get::<_, bool>(0) {
@@ -52,7 +53,7 @@ pub(super) async fn version(client: &Client) -> Result<Option<(i64, i64)>, Store
     Ok(row.await?.map(|row| (row.get(0), row.get(1))))
 }
 
-/// Refuses a store that this version is too old for.
+/// Rejects a store that requires a newer version of the program.
 pub(super) fn check(address: &Address, oldest_compatible: i64) -> Result<(), StoreError> {
     let known = MIGRATIONS.len() as i64;
     if oldest_compatible > known {
@@ -62,7 +63,7 @@ pub(super) fn check(address: &Address, oldest_compatible: i64) -> Result<(), Sto
     Ok(())
 }
 
-/// A transaction that writes, to a schema that this version can work with until it ends.
+/// Begins a transaction that writes; this version can work with the schema until it ends.
 pub(super) async fn writing<'a>(
     client: &'a mut Client,
     address: &Address,
@@ -77,7 +78,7 @@ pub(super) async fn writing<'a>(
     Ok(transaction)
 }
 
-/// A transaction in which nobody else founds, migrates, settles or writes.
+/// Begins a transaction during which no other one founds, migrates, settles or writes.
 pub(super) async fn founding(client: &mut Client) -> Result<Transaction<'_>, StoreError> {
     let transaction = pool::transaction(client).await?;
     transaction
@@ -87,7 +88,7 @@ pub(super) async fn founding(client: &mut Client) -> Result<Transaction<'_>, Sto
     Ok(transaction)
 }
 
-/// Brings the schema up to date; refuses one that this version cannot work with.
+/// Migrates the schema; rejects one that this version cannot work with.
 pub(super) async fn migrate(
     transaction: &Transaction<'_>,
     address: &Address,
@@ -112,7 +113,7 @@ pub(super) async fn migrate(
     for migration in migrations.iter().skip(found as usize) {
         transaction.batch_execute(migration.sql).await?;
     }
-    // A version that knows this schema must be able to work with all that each step brought.
+    // A version that supports this schema must support the result of each migration.
     let oldest = migrations.iter().map(|migration| migration.oldest_compatible).max();
     if let Some(oldest) = oldest.filter(|_| found < known) {
         transaction
@@ -138,8 +139,8 @@ mod tests {
     use crate::conformance::wait;
     use crate::{EndpointName, PostgresStore, Store as _, SystemEnvironment};
 
-    /// Four nodes of a newer version bring a store up to date, once, under a node of this version
-    /// that goes on; and a migration that fails leaves what was there.
+    /// Four nodes of a newer version migrate a store, exactly once, while a node of this version continues. A
+    /// migration that fails changes nothing.
     #[test]
     fn a_store_is_migrated_once_under_those_who_use_it() {
         let url = Cluster::shared().database();
@@ -171,7 +172,7 @@ mod tests {
         wait(async { tokio::try_join!(bring(add), bring(add), bring(add), bring(add)) }).unwrap();
         assert_eq!(version(), Some((known + 1, oldest)));
         store_each(&store, &notes, &["a"]);
-        // One step that this version cannot work with is enough, whatever comes after it.
+        // One migration that this version cannot work with is enough, whatever follows it.
         wait(bring(&[add[0], ("ALTER TABLE items ADD b text", 9), ("SELECT 1", 1)])).unwrap();
         assert_eq!(version(), Some((known + 3, 9)));
         let refused = wait(store.put_blob(b"x".to_vec()));

@@ -1,4 +1,4 @@
-//! The contract, method by method, on the connections of a [`PostgresStore`].
+//! Implementation of [`Store`] on the connections of a [`PostgresStore`].
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -68,7 +68,8 @@ impl Store for PostgresStore {
     ) -> Result<Collection, StoreError> {
         self.write(|transaction, node| {
             async move {
-                // Who creates waits for others who do: an epoch is later than all of the store.
+                // Concurrent creations wait for each other, because an epoch must be later than all others of
+                // the store.
                 transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
                 if collections::find(transaction, &new.name).await?.is_some() {
                     return Err(StoreError::CollectionExists(new.name));
@@ -313,7 +314,7 @@ impl Store for PostgresStore {
                 })
                 .await?;
             }
-            // Only now: what is here from here on is young, and is not swept.
+            // The order matters: blobs that are found after touching are recent, and are not swept.
             blobs::missing(&node.connection().await?, &digests).await
         })
         .await

@@ -1,16 +1,16 @@
-//! The threads that talk to the database.
+//! The threads that communicate with the database.
 //!
-//! A connection lives on the executor that opened it. The store brings its own, so that it can be
-//! called from any: what is asked runs there to its end, even if who asked goes away.
+//! A connection belongs to the executor that opened it. The store has its own executor, so that it can be
+//! called from any other. A request runs there to its end, even if its caller drops the future.
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::StoreError;
 
-/// Two threads: they wait for the database, and decide.
+/// Two threads: they wait for the database, and run decisions.
 const THREADS: usize = 2;
 
-/// The executor. Dropping it ends what still runs without waiting; nobody is left who waits for it.
+/// The executor. Dropping it stops its tasks without waiting, since no caller waits for them.
 pub(super) struct Threads {
     runtime: Option<Runtime>,
     handle: Handle,
@@ -27,7 +27,7 @@ impl Threads {
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime) })
     }
 
-    /// Runs to the end.
+    /// Runs a future to its end.
     pub(super) async fn run<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -37,7 +37,7 @@ impl Threads {
         self.handle.spawn(work).await.map_err(ended)?
     }
 
-    /// Runs for as long as the executor does.
+    /// Runs a future for as long as the executor exists.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.handle.spawn(work);
     }

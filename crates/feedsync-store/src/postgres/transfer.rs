@@ -1,4 +1,4 @@
-//! A PostgreSQL store that is moved.
+//! Transfer from and to a PostgreSQL store.
 
 use std::collections::BTreeMap;
 
@@ -236,7 +236,7 @@ async fn begin_at(transaction: &Transaction<'_>, marks: &Marks) -> Result<(), St
     Ok(())
 }
 
-/// They come before the one that was minted when the store was founded.
+/// Inserts retired incarnations before the one that was minted when the store was founded.
 async fn retire(
     transaction: &Transaction<'_>,
     lines: &[By],

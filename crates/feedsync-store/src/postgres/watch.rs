@@ -1,8 +1,9 @@
-//! Tells other nodes what changed here, and notices what they commit.
+//! Notification of other nodes about changes, and detection of their commits.
 //!
-//! After a commit, not in it (a transaction that notifies queues behind all others that do), the names
-//! of changed collections and databases are gathered for a moment and sent with one NOTIFY each: a hint. The
-//! truth is a look at those that somebody follows, once a second, on the one connection that listens. It is made anew when it is lost.
+//! Names of changed collections and databases are collected for a short time and sent with one NOTIFY each.
+//! They are sent after the commit, because a notifying transaction queues behind all others that notify. A
+//! notification is a hint. In addition, the rows of all names with subscribers are polled once a second, on
+//! the one connection that listens. A lost connection is re-established.
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::poll_fn;
@@ -19,17 +20,17 @@ use super::{Node, pool};
 use crate::error::StoreError;
 use crate::name::CollectionName;
 
-/// Commits so close to each other make one notification.
+/// Interval in which commits are combined into one notification.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// How often the followed collections are looked at.
+/// Interval of polling the collections that have subscribers.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Where collections are announced, and where databases are.
+/// Channels of notifications about collections and databases.
 const COLLECTIONS: &str = "feedsync";
 const DATABASES: &str = "feedsync_databases";
 
-/// What changed and other nodes have not been told of.
+/// Changes that are not yet sent to other nodes.
 #[derive(Default)]
 pub(super) struct Announcements {
     pending: Mutex<Pending>,
@@ -62,7 +63,7 @@ impl Announcements {
     }
 }
 
-/// Announces, for as long as the executor runs.
+/// Sends notifications, for as long as the executor runs.
 pub(super) async fn announce(node: Arc<Node>) {
     loop {
         node.announcements.wake.notified().await;
@@ -71,7 +72,7 @@ pub(super) async fn announce(node: Arc<Node>) {
         let collections: Vec<&str> = collections.iter().map(CollectionName::as_str).collect();
         let databases: Vec<&str> = databases.iter().map(DatabaseName::as_str).collect();
         for (channel, names) in [(COLLECTIONS, collections), (DATABASES, databases)] {
-            // Whom it does not reach looks for himself.
+            // Nodes that miss the notification detect the change by polling.
             let _ = notify(&node, channel, &names).await;
         }
     }
@@ -88,10 +89,10 @@ async fn notify(node: &Node, channel: &str, names: &[&str]) -> Result<(), StoreE
     Ok(())
 }
 
-/// Listens and looks, for as long as the executor runs.
+/// Listens and polls, for as long as the executor runs.
 pub(super) async fn watch(node: Arc<Node>) {
     loop {
-        // What fails now is tried again: notices are hints.
+        // Failures are retried: notices are hints.
         let _ = watch_until_lost(&node).await;
         tokio::time::sleep(INTERVAL).await;
     }
@@ -130,7 +131,7 @@ async fn watch_until_lost(node: &Node) -> Result<(), StoreError> {
     }
 }
 
-/// Another node says what it changed.
+/// Handles a notification from another node.
 fn ring(node: &Node, notification: &Notification) {
     let Some((from, name)) = notification.payload().split_once(' ') else { return };
     if from == node.number {
@@ -142,14 +143,15 @@ fn ring(node: &Node, notification: &Notification) {
     }
 }
 
-/// What of the rows of a collection and its log changes when those who follow have to look.
+/// Values in the rows of a collection and its log that change with each change that subscribers must read.
 #[derive(PartialEq, Eq)]
 struct Seen {
     numbers: [i64; 4],
     texts: [String; 3],
 }
 
-/// Rings for what is not as it was when it was looked at last, or was not looked at before.
+/// Notifies subscribers of collections that changed since the last poll, or that are polled for the first
+/// time.
 async fn look(
     node: &Node,
     client: &Client,
@@ -178,12 +180,12 @@ async fn look(
         }
         known.insert(name, seen);
     }
-    // What is left was dropped or renamed.
+    // The remaining ones were dropped or renamed.
     former.keys().for_each(|name| node.bell.ring(name));
     Ok(())
 }
 
-/// The same for databases: what of their rows changes with their documents.
+/// The same for databases, with values of their rows that change with their documents.
 async fn look_at_databases(
     node: &Node,
     client: &Client,
@@ -204,7 +206,7 @@ async fn look_at_databases(
         }
         known.insert(name, seen);
     }
-    // What is left was dropped.
+    // The remaining ones were dropped.
     former.keys().for_each(|name| node.database_bell.ring(name));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a batch of updates comes to, written with one statement for each table.
+//! Writing the result of a batch of updates, with one statement for each table.
 
 use std::collections::BTreeMap;
 
@@ -63,18 +63,18 @@ const REDATE: &str = "
               FROM items WHERE collection = $1 AND edited > $2) ahead
      WHERE items.collection = $1 AND items.number = ahead.number";
 
-/// The difference between what is stored and what a batch leaves.
+/// The difference between the stored state and the result of a batch.
 pub(super) struct Changes {
-    /// Whether anything is to be written.
+    /// Whether there is anything to write.
     pub(super) is_any: bool,
-    /// Whether those who follow the collection see any of it.
+    /// Whether subscribers of the collection see any change.
     pub(super) is_news: bool,
     id: i64,
     collection: Collection,
-    /// The incarnation before the batch, and how many had retired.
+    /// The incarnation before the batch, and the number of retired ones.
     before: (By, usize),
     minted: Vec<(By, Moment)>,
-    /// The stored rows that go.
+    /// The stored rows to remove.
     gone: BTreeMap<ItemId, StoredItem>,
     items: BTreeMap<ItemId, Option<StoredItem>>,
     purged: BTreeMap<ItemId, Vec<Update>>,
@@ -83,7 +83,7 @@ pub(super) struct Changes {
     recovered: Vec<DiscardedId>,
     remotes: BTreeMap<RemoteId, RemoteState>,
     acts: Vec<(Moment, Act)>,
-    /// The clock was ahead and is back ([`Plan::redated`]).
+    /// Set when the clock was ahead and has been corrected ([`Plan::redated`]).
     redated: Option<Moment>,
 }
 
@@ -108,15 +108,14 @@ impl Changes {
         }
     }
 
-    /// The collection as it then stands.
+    /// Replaces the collection by its new state.
     pub(super) fn advance(&mut self, collection: &Collection) {
         self.is_any |= self.collection != *collection;
         self.is_news |= collection.is_news_since(&self.collection);
         self.collection = collection.clone();
     }
 
-    /// An item as it was before an update, and as the update leaves it. What was before the first
-    /// update is what is stored.
+    /// Records an item before and after an update. The state before the first update is the stored one.
     pub(super) fn item(
         &mut self,
         id: &ItemId,
@@ -129,7 +128,7 @@ impl Changes {
         self.items.insert(id.clone(), after);
     }
 
-    /// The rest of an update.
+    /// Records the other results of an update.
     pub(super) fn add(&mut self, plan: Plan) {
         self.advance(&plan.collection);
         self.is_any = true;
@@ -147,7 +146,7 @@ impl Changes {
     }
 }
 
-/// Writes in one round trip, where nothing rare is among it. What goes makes room for what comes.
+/// Writes in one round trip, except for rare changes. Rows are removed before new ones are inserted.
 pub(super) async fn write(transaction: &Transaction<'_>, changes: &Changes) -> Result<(), Stopped> {
     let id = &changes.id;
     let numbers = |which: fn(&StoredItem) -> bool| -> Vec<i64> {
@@ -199,7 +198,7 @@ pub(super) async fn write(transaction: &Transaction<'_>, changes: &Changes) -> R
     Ok(())
 }
 
-/// Writes items as they are, each under its number.
+/// Inserts items as they are, each with its number.
 pub(super) async fn insert_items(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -224,7 +223,7 @@ pub(super) async fn write_ledger(
     Ok(())
 }
 
-/// Writes what purges leave behind.
+/// Writes the vectors of purged items.
 pub(super) async fn write_purged(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -236,7 +235,7 @@ pub(super) async fn write_purged(
     Ok(())
 }
 
-/// Writes what an update changes of its collection.
+/// Writes the changes of an update to its collection.
 pub(super) async fn advance(
     transaction: &Transaction<'_>,
     id: i64,
@@ -249,7 +248,7 @@ pub(super) async fn advance(
     Ok(())
 }
 
-/// The values that [`ADVANCE`] writes.
+/// The values of the statement [`ADVANCE`].
 fn counts(collection: &Collection) -> [i64; 8] {
     [
         collection.last.get(),
@@ -264,8 +263,8 @@ fn counts(collection: &Collection) -> [i64; 8] {
     .map(|count| count as i64)
 }
 
-/// Puts items on the recoverable list. Their places are given out here, in the order of the commits,
-/// since other collections give them out too.
+/// Puts items on the recoverable list. Their ids are assigned here, in the order of commits, since all
+/// collections share the sequence of ids.
 async fn discard(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -282,7 +281,7 @@ async fn discard(
     insert_discarded(transaction, collection, (first..).zip(discarded)).await
 }
 
-/// Writes items into the recoverable list, each at its place.
+/// Inserts items into the recoverable list, with their ids.
 pub(super) async fn insert_discarded(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -308,8 +307,8 @@ pub(super) async fn insert_discarded(
     Ok(())
 }
 
-/// Begins incarnations, unless somebody else did since ours was read: then the decisions were made as
-/// somebody that we no longer are, and are asked again.
+/// Begins incarnations, unless another node did so since ours was read. In that case the decisions were based
+/// on a retired incarnation, and must run again.
 async fn reincarnate(transaction: &Transaction<'_>, changes: &Changes) -> Result<(), Stopped> {
     transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
     if collections::identity(transaction).await?.by != changes.before.0 {

@@ -1,4 +1,4 @@
-//! Rows of what attachments hold, and of who names them.
+//! Rows of attachments, and of their uses by bodies.
 
 use feedsync_couch::{Attachment, AttachmentDigest};
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -8,7 +8,7 @@ use crate::digests;
 use crate::error::StoreError;
 use crate::order::Moment;
 
-/// Whether no body of its database names an attachment: their keys begin with the database's.
+/// Whether no body of its database names an attachment. The keys of the database's bodies begin with its id.
 macro_rules! is_unnamed {
     () => {
         "NOT EXISTS (SELECT 1 FROM attachment_uses u
@@ -34,7 +34,7 @@ pub(super) fn put(
     if changed > 0 {
         return Ok(true);
     }
-    // Either MD5 tells them not apart, or the disk has changed what is stored, which is replaced.
+    // Either two contents have the same MD5, or the disk has changed the stored one, which is replaced.
     let is_rotten = matches!(content(connection, database, digest), Err(StoreError::Rotten(_)));
     if is_rotten && digest.is_of(bytes) {
         connection
@@ -71,7 +71,7 @@ pub(super) fn is_named(
     Ok(connection.prepare_cached(sql)?.exists(params![database, digest.as_str()])?)
 }
 
-/// The body of this key names these.
+/// Records the attachments that the body of this key names.
 pub(super) fn name(
     connection: &Connection,
     key: i64,
@@ -85,14 +85,14 @@ pub(super) fn name(
     Ok(())
 }
 
-/// The body of this key names nothing any more.
+/// Removes the records of attachments that the body of this key names.
 pub(super) fn forget(connection: &Connection, key: i64) -> Result<(), StoreError> {
     connection.prepare_cached("DELETE FROM attachment_uses WHERE key = ?1")?.execute([key])?;
     Ok(())
 }
 
-/// Looks at the attachments behind one, of databases up to one, for those that were stored before a moment and that no
-/// body names. What dropped databases held goes with them.
+/// Searches the attachments after one, of databases up to one, for those that were stored before a moment and
+/// that no body names. Attachments of dropped databases are removed with their databases.
 pub(super) fn look(
     connection: &Connection,
     after: &AttachmentKey,
@@ -123,7 +123,7 @@ pub(super) fn look(
     Ok(looked)
 }
 
-/// Removes those of some attachments of which it still is so; how many.
+/// Removes those of the given attachments that are still unnamed and old; returns their number.
 pub(super) fn remove(
     connection: &Connection,
     piece: &[AttachmentKey],

@@ -1,4 +1,4 @@
-//! Rows of blobs, and who names them.
+//! Rows of blobs, and the items that name them.
 
 use feedsync::ItemId;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -22,7 +22,7 @@ pub(super) fn put(
              ON CONFLICT (digest) DO UPDATE SET stored = excluded.stored",
         )?
         .execute(params![digest.to_string(), now, bytes])?;
-    // What the disk has changed meanwhile is replaced.
+    // Replaces content that the disk has changed.
     connection
         .prepare_cached("UPDATE blobs SET content = ?2 WHERE digest = ?1 AND content <> ?2")?
         .execute(params![digest.to_string(), bytes])?;
@@ -56,7 +56,7 @@ pub(super) fn missing(
     Ok(missing)
 }
 
-/// Those that a collection's items name and that are not here, from a digest on.
+/// Blobs that a collection's items name and that are not stored, from a digest on.
 pub(super) fn lost(
     connection: &Connection,
     collection: i64,
@@ -80,7 +80,7 @@ pub(super) fn lost(
     Ok(lost)
 }
 
-/// Those of the blobs that are here and were stored before a moment.
+/// Those of the blobs that were stored before a moment.
 pub(super) fn stale(
     connection: &Connection,
     digests: &[Digest],
@@ -97,7 +97,7 @@ pub(super) fn stale(
     Ok(stale)
 }
 
-/// They are as if stored now.
+/// Sets the moment of storing of the blobs to now.
 pub(super) fn touch(
     connection: &Connection,
     digests: &[Digest],

@@ -1,4 +1,4 @@
-//! What can be wrong with a file: what SQLite itself finds, and rows that belong to nothing or are counted wrongly.
+//! Consistency check of a file: faults that SQLite itself finds, dangling rows, and wrong counts.
 
 use feedsync_couch::AttachmentDigest;
 use rusqlite::{Connection, ErrorCode};
@@ -8,7 +8,7 @@ use crate::digests;
 use crate::error::StoreError;
 use crate::impossible::IMPOSSIBLE;
 
-/// More rows that there are none of in a sound file, each kind with its name.
+/// Further kinds of inconsistent rows, each with a description.
 const OWN: [(&str, &str); 5] = [
     (
         "what documents say, of no database",
@@ -40,8 +40,8 @@ const OWN: [(&str, &str); 5] = [
     ),
 ];
 
-/// Faults that SQLite itself finds in a file, of whatever version, one line each. A file in which SQLite cannot even look
-/// for faults has that fault.
+/// Faults that SQLite itself finds in a file of any version, one line each. If SQLite cannot run its check on
+/// the file, that is the fault.
 pub(super) fn file(connection: &Connection) -> Result<Vec<String>, StoreError> {
     match integrity(connection) {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
@@ -66,7 +66,7 @@ fn integrity(connection: &Connection) -> Result<Vec<String>, rusqlite::Error> {
     Ok(faults)
 }
 
-/// Contents that are not what their digests say, one line for each kind of them.
+/// Contents that do not have their digests, one line for each kind.
 pub(super) fn digests(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut blobs = Vec::new();
     let mut statement = connection.prepare("SELECT digest, content FROM blobs ORDER BY digest")?;
@@ -106,7 +106,7 @@ pub(super) fn digests(connection: &Connection) -> Result<Vec<String>, StoreError
     Ok(kinds.iter().filter_map(|(what, names)| digests::finding(what, names)).collect())
 }
 
-/// Rows that cannot be, one line for each kind of them.
+/// Inconsistent rows, one line for each kind.
 pub(super) fn rows(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut faults = Vec::new();
     for (what, sql) in IMPOSSIBLE.into_iter().chain(OWN) {

@@ -1,4 +1,4 @@
-//! Rows of collections, of who the endpoint is, and of its epochs.
+//! Rows of collections, of the endpoint's identity, and of its epochs.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ macro_rules! select_collections {
     };
 }
 
-/// A collection and its row's id.
+/// A collection and the id of its row.
 pub(super) struct Shelf {
     pub(super) id: i64,
     pub(super) collection: Collection,
@@ -44,7 +44,7 @@ pub(super) fn require(connection: &Connection, name: &CollectionName) -> Result<
     find(connection, name)?.ok_or_else(|| StoreError::NoCollection(name.clone()))
 }
 
-/// Carries out what was decided of a collection; the collection as it then stands, or last stood.
+/// Applies a decision to a collection; returns its new state, or its last one.
 pub(super) fn alter(
     connection: &Connection,
     mut shelf: Shelf,
@@ -97,7 +97,7 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Collection>, StoreError
     Ok(collections)
 }
 
-/// The next collections after a name, which may be empty.
+/// Collections after a name, which may be empty.
 pub(super) fn after(
     connection: &Connection,
     after: &str,
@@ -164,7 +164,7 @@ pub(super) fn insert(connection: &Connection, collection: &Collection) -> Result
     write_settings(connection, connection.last_insert_rowid(), &collection.settings)
 }
 
-/// What [`crate::CollectionChange`] may change.
+/// Writes the columns that a [`crate::CollectionChange`] may change.
 pub(super) fn rewrite(connection: &Connection, shelf: &Shelf) -> Result<(), StoreError> {
     let Shelf { id, collection } = shelf;
     connection.execute(
@@ -195,7 +195,7 @@ fn write_settings(
     Ok(())
 }
 
-/// What an update changes of its collection.
+/// Writes the columns that an update changes.
 pub(super) fn advance(
     connection: &Connection,
     id: i64,
@@ -221,7 +221,7 @@ pub(super) fn advance(
     Ok(())
 }
 
-/// An epoch later than all of this store.
+/// Begins an epoch that is later than all epochs of this store.
 pub(super) fn begin_epoch(
     connection: &Connection,
     environment: &dyn Environment,
@@ -262,7 +262,7 @@ pub(super) fn reincarnate(
     Ok(())
 }
 
-/// A new endpoint, in an empty schema.
+/// Creates an endpoint in an empty schema.
 pub(super) fn found(
     connection: &Connection,
     name: &EndpointName,
@@ -276,12 +276,12 @@ pub(super) fn found(
     reincarnate(connection, &identity::mint(name, environment), environment.now())
 }
 
-/// Whether all of a store that was moved into this one is here.
+/// Whether the store is complete; `false` during a transfer into it.
 pub(super) fn is_finished(connection: &Connection) -> Result<bool, StoreError> {
     Ok(connection.query_row("SELECT NOT unfinished FROM endpoint", [], |row| row.get(0))?)
 }
 
-/// Whether the store is where it was.
+/// Whether the store is at its recorded location.
 pub(super) fn is_in_place(connection: &Connection, place: &str) -> Result<bool, StoreError> {
     let known: Option<String> =
         connection.query_row("SELECT place FROM endpoint", [], |row| row.get(0)).optional()?;
@@ -290,8 +290,8 @@ pub(super) fn is_in_place(connection: &Connection, place: &str) -> Result<bool, 
         .ok_or_else(|| StoreError::Damaged("a store without endpoint".to_owned()))
 }
 
-/// This may be a copy, or a former state put back: a new incarnation signs from here on, and every
-/// collection begins a new epoch.
+/// Handles a copy or a restored earlier state: a new incarnation signs from now on, and every collection
+/// begins a new epoch.
 pub(super) fn settle(
     connection: &Connection,
     place: &str,

@@ -1,4 +1,4 @@
-//! Backups: a file copied whole, and put in its place.
+//! Backup and restoration of the database file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::log_pack::{self, BackedUp};
 use super::{check, place, schema};
 use crate::error::StoreError;
 
-/// Copies all of one moment: in a single step, so that no writer can make it begin again.
+/// Copies a snapshot in a single step, so that no concurrent writer can make the copy restart.
 pub(super) fn backup(
     source: &Connection,
     files: &LogFiles,
@@ -21,7 +21,7 @@ pub(super) fn backup(
     remove(&partial)?;
     place::make_file(&partial)?;
     let mut target = copy(source, &partial)?;
-    // A backup from which nothing can be restored replaces no older one.
+    // A damaged backup must not replace an older one.
     if let Some(fault) = check::file(&target)?.into_iter().next() {
         drop(target);
         remove(&partial)?;
@@ -34,12 +34,12 @@ pub(super) fn backup(
     Ok(backed_up)
 }
 
-/// Puts a backup where no store is.
+/// Restores a backup to a path where there is no store.
 pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
     if fs::metadata(file).is_ok_and(|file| file.len() > 0) {
         return Err(super::occupied(file));
     }
-    // A log left behind by another file would be taken for this one's.
+    // A write-ahead log that belongs to another file would be applied to this one.
     let log = with_suffix(file, "-wal");
     if log.exists() {
         let reason = "belongs to a store that is gone; move it away first";
@@ -59,14 +59,14 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
     remove(&partial)?;
     place::make_file(&partial)?;
     let copied = copy(&source, &partial)?;
-    // The store's recorded place must not be that of this file by chance (an inode used again).
+    // The recorded location must not equal that of this file by chance (a reused inode).
     copied.execute("UPDATE endpoint SET place = 'backup'", [])?;
     close(copied, &partial)?;
     fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;
     place::sync_directory(&place::parent(file))
 }
 
-/// One file, without companions.
+/// Copies a database into one file without companion files.
 pub(super) fn copy(source: &Connection, file: &Path) -> Result<Connection, StoreError> {
     let mut target = schema::connect(file)?;
     let step = Backup::new(source, &mut target)?.step(-1)?;
@@ -77,7 +77,7 @@ pub(super) fn copy(source: &Connection, file: &Path) -> Result<Connection, Store
     Ok(target)
 }
 
-/// What was written is durable.
+/// Closes a copy and makes it durable.
 fn close(target: Connection, file: &Path) -> Result<(), StoreError> {
     target.close().map_err(|(_, error)| error)?;
     fs::File::open(file)

@@ -1,4 +1,4 @@
-//! Rows of databases that are moved.
+//! Transfer of rows of databases.
 
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use rusqlite::{Connection, Params, Row, params};
@@ -75,7 +75,7 @@ pub(super) fn attachments(
     page(connection, sql, params![room, after], PageLimit::items(limit), |row| rows::parsed(row, 1))
 }
 
-/// Rows whose first column is how many bytes they have.
+/// A page of rows whose first column is their size in bytes.
 fn page<T>(
     connection: &Connection,
     sql: &str,
@@ -95,7 +95,7 @@ fn page<T>(
     Ok(page.items)
 }
 
-/// A database that holds nothing yet, in a new epoch.
+/// Creates an empty database in a new epoch.
 pub(super) fn begin(
     connection: &Connection,
     environment: &dyn Environment,

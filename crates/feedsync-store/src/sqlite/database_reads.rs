@@ -16,10 +16,10 @@ use crate::database::{
 use crate::error::StoreError;
 use crate::order::Number;
 
-/// So many changes are looked at in one read.
+/// Maximum number of changes that one read examines.
 const LOOKED_AT: usize = 100_000;
 
-/// Reads documents as long as there is room for them.
+/// Reads documents as long as the page has room.
 pub(super) struct Page<'a> {
     connection: &'a Connection,
     room: i64,
@@ -37,7 +37,7 @@ impl<'a> Page<'a> {
         Self { connection, room, choose, left: database::Room::of(most) }
     }
 
-    /// `None` where there is no room for it; there is always room for the first.
+    /// Reads a document; `None` if it does not fit. The first document always fits.
     pub(super) fn read(
         &mut self,
         document: StoredDocument,
@@ -50,7 +50,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// In which order changes are read, and which.
+/// Order and range in which changes are read.
 pub(super) struct Walk {
     pub(super) after: Number,
     pub(super) before: Option<Number>,
@@ -68,7 +68,8 @@ pub(super) fn changes(
 ) -> Result<DocumentChanges, StoreError> {
     let Walk { after, before, most, is_descending } = walk;
     let Room { id: room, database, .. } = database_rows::require(connection, name)?;
-    // Only the index is read until a document is looked at; where all are, it is followed to them.
+    // With a filter, only the index is read until a document is required. Without one, the query reads the
+    // documents themselves.
     macro_rules! select {
         ($columns:literal, $order:literal) => {
             concat!(

@@ -1,4 +1,4 @@
-//! Rows of databases, of their documents, and of what those say.
+//! Rows of databases, of their documents, and of bodies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ macro_rules! select_databases {
     };
 }
 
-/// A database and what its row knows besides.
+/// A database with the internal columns of its row.
 pub(super) struct Room {
     pub(super) id: i64,
     pub(super) next_body: u64,
@@ -100,12 +100,12 @@ pub(super) fn insert(connection: &Connection, database: &Database) -> Result<(),
     Ok(())
 }
 
-/// Drops a database: its name is free at once, and what it held is swept later.
+/// Drops a database: its name is free immediately, and its contents are swept later.
 pub(super) fn drop(connection: &Connection, id: i64) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE databases SET name = NULL, local_bytes = 0 WHERE id = ?1")?
         .execute([id])?;
-    // What was said of the database that is gone is not said of the next one of its name.
+    // Local documents of the dropped database must not become visible in a later one of its name.
     let mut statement =
         connection.prepare_cached("DELETE FROM local_documents WHERE database = ?1")?;
     statement.execute([id])?;
@@ -127,7 +127,7 @@ pub(super) fn drop_bridged(connection: &Connection, of: &Collection) -> Result<(
     }
 }
 
-/// Renames the database that is bridged to a collection, unless another one has the name.
+/// Renames the database that is bridged to a collection, unless the new name is in use.
 pub(super) fn rename_bridged(
     connection: &Connection,
     of: &Collection,
@@ -185,7 +185,7 @@ pub(super) fn write(connection: &Connection, room: &Room) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Finds documents of a database, one after the other.
+/// Finds documents of a database with one prepared statement.
 pub(super) struct Finder<'a> {
     statement: CachedStatement<'a>,
     database: i64,
@@ -213,7 +213,7 @@ pub(super) fn tree(row: &Row<'_>, column: usize) -> Result<Tree<BodyPlace>, Stor
     Tree::of_bytes(bytes).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
-/// A document of a row: id, number and tree from a column on.
+/// Reads a document's id, number and tree from a column on.
 pub(super) fn stored(row: &Row<'_>, first: usize) -> Result<StoredDocument, StoreError> {
     let id: DocumentId = parsed(row, first)?;
     let number = Number::new(row.get::<_, i64>(first + 1)? as u64);
@@ -320,7 +320,7 @@ fn kept_attachments(text: &str) -> Result<Arc<[Attachment]>, StoreError> {
     Ok(attachments.into())
 }
 
-/// A document with what is chosen of it.
+/// A document with its chosen bodies.
 pub(super) fn read(
     connection: &Connection,
     database: i64,
@@ -344,7 +344,7 @@ pub(super) fn read(
     Ok(ReadDocument { document, bodies })
 }
 
-/// What a row says, in its text and its attachments from a column on.
+/// Reads a body: its text and its attachments, from a column on.
 pub(super) fn body(row: &Row<'_>, first: usize) -> Result<KeptBody, StoreError> {
     let text = row.get_ref(first)?.as_str().map_err(rusqlite::Error::from)?.into();
     let named = row.get_ref(first + 1)?.as_str_or_null().map_err(rusqlite::Error::from)?;

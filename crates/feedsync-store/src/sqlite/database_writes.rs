@@ -1,4 +1,4 @@
-//! What was decided of documents is written; what nothing needs any more goes.
+//! Application of decisions on documents, and removal of rows that are no longer needed.
 
 use feedsync_couch::DocumentId;
 use rusqlite::types::FromSql;
@@ -12,20 +12,21 @@ use crate::database::{
 use crate::error::StoreError;
 use crate::order::Number;
 
-/// So many rows of a table of what a dropped database held go at once,
+/// Maximum number of rows of a table of a dropped database that are removed at once.
 const SWEPT: i64 = 2_000;
 
-/// and so many bytes: what is behind the row that is the last of them stays for the next piece. Nobody else writes
-/// meanwhile.
+/// Maximum number of bytes that are removed at once; the row that reaches it is the last one of the piece. No
+/// other transaction writes meanwhile.
 const SWEPT_BYTES: i64 = 64 << 20;
 
-/// So many pages of 4 KiB are given back to the file system at once,
+/// Number of pages of 4 KiB that are returned to the file system at once.
 const GIVEN_BACK: i64 = 1_000;
 
-/// where more than so many are free,
+/// Number of free pages up to which none are returned.
 const FREE_PAGES: i64 = 256;
 
-/// and more than this part of all: what is free is filled again without the file having to grow.
+/// Free pages are returned only if they are more than this fraction of all: new rows reuse free pages without
+/// growing the file.
 const FREE_PART: i64 = 8;
 
 pub(super) fn update(
@@ -71,7 +72,7 @@ pub(super) fn update(
     Ok((room.database, is_news))
 }
 
-/// Carries out one write, and takes it for what is known from now on.
+/// Applies one write, also to the values in memory.
 fn put(
     connection: &Connection,
     room: &mut Room,
@@ -144,8 +145,8 @@ pub(super) fn compact(
     Ok(last.filter(|_| count == most))
 }
 
-/// A piece of what dropped databases held, and where they held nothing, of the room in the file that nothing fills;
-/// whether there is more.
+/// Removes a piece of the contents of dropped databases. If there are none, returns unused pages of the file
+/// to the file system. Returns whether there is more.
 pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
     let dropped: Option<i64> = connection
         .prepare_cached("SELECT id FROM databases WHERE name IS NULL LIMIT 1")?
@@ -201,8 +202,8 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// The key of the last row that goes with this piece, if one does: of rows with their keys and how many bytes they have,
-/// those up to the one that takes the last of the room.
+/// The key of the last row to remove with this piece, if there is any. The rows have a key and a size, and
+/// the row that uses up the remaining bytes is the last one.
 fn last_of_piece<K: FromSql>(
     connection: &Connection,
     sql: &str,
@@ -214,13 +215,14 @@ fn last_of_piece<K: FromSql>(
     let mut last = None;
     while let Some(row) = rows.next()?.filter(|_| *left > 0) {
         last = Some(row.get(0)?);
-        // A row is something, however little it holds.
+        // Each row counts at least one byte.
         *left -= row.get::<_, i64>(1)?.max(1);
     }
     Ok(last)
 }
 
-/// Makes the file smaller by some pages, if many of it are free; whether there are still. What is on its way goes before.
+/// Shrinks the file by some pages if a large part of it is free; returns whether that is still so. It runs
+/// only when no contents of dropped databases are left.
 fn give_back(connection: &Connection) -> Result<bool, StoreError> {
     let count = |pragma| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let is_much = || -> rusqlite::Result<Option<i64>> {
@@ -230,8 +232,8 @@ fn give_back(connection: &Connection) -> Result<bool, StoreError> {
     let Some(before) = is_much()? else { return Ok(false) };
     let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({GIVEN_BACK})"))?;
     let mut pages = statement.query([])?;
-    // Each row is a page that has gone.
+    // Each row of the result is a returned page.
     while pages.next()?.is_some() {}
-    // A file that was begun otherwise keeps its pages.
+    // A file that was created without incremental vacuum keeps its pages.
     Ok(is_much()?.is_some_and(|after| after < before))
 }

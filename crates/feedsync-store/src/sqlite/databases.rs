@@ -1,4 +1,4 @@
-//! The contract of [`Databases`] on the threads of a [`SqliteStore`].
+//! Implementation of [`Databases`] on the threads of a [`SqliteStore`].
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::order::{Epoch, Moment, Number};
 use crate::stored::PageLimit;
 use crate::transfer::Transfer;
 
-/// What says who may do what in more bytes than this is read each time.
+/// Maximum size of access rules that are cached, in bytes; longer ones are read each time.
 const SHORT: usize = 4 << 10;
 
 #[async_trait]
@@ -249,7 +249,7 @@ impl Databases for SqliteStore {
                 if after >= database.last {
                     return Ok(0);
                 }
-                // Whichever side of the number has fewer is counted.
+                // The side of the number with fewer changes is counted.
                 let is_early = after.get() < database.last.get() / 2;
                 let sql = match is_early {
                     true => {
@@ -295,7 +295,7 @@ impl Databases for SqliteStore {
         after: Option<&LocalId>,
         limit: PageLimit,
     ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
-        // Moving a database reads them in this order, too.
+        // A transfer of a database uses the same order.
         Transfer::local_documents(self, name, after, limit).await
     }
 
@@ -427,7 +427,7 @@ impl Databases for SqliteStore {
     async fn sweep_databases(&self) -> Result<bool, StoreError> {
         let is_more = self.writer.run_without_growth(sweep).await?;
         if !is_more {
-            // The file is cut only by what brings the log ahead of it home.
+            // The file shrinks only when a checkpoint copies the write-ahead log into it.
             self.readers.run(write_home).await??;
         }
         Ok(is_more)

@@ -1,9 +1,9 @@
-//! Collections, logs and databases as they were read last, for as long as nobody has committed.
+//! A cache of collections, logs and databases, valid until the next commit of any process.
 //!
-//! `PRAGMA data_version` tells a connection whether anybody else, in this process or another, has
-//! committed since it last looked. It takes two locks of shared memory and no wait for the disk or for
-//! who writes, so that it is asked on the caller's thread: what most requests ask for, whether there is
-//! anything new, then costs microseconds and no other thread. What is found is as new as a read would be.
+//! `PRAGMA data_version` states whether any other connection, in this process or another, has committed since
+//! the last call. It takes two locks in shared memory, and waits neither for the disk nor for a writer, so it
+//! runs on the caller's thread. Most requests only check whether anything is new; the cache answers them in
+//! microseconds without another thread. Cached values are as current as a read would be.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,22 +17,21 @@ use crate::database::Database;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 
-/// Collections, logs and databases that are known at most, to each connection.
+/// Maximum number of cached collections, logs and databases together, for each connection.
 const MOST: usize = 1_024;
 
-/// What is known: to each of several connections for itself, so that threads do not wait for one another
-/// and no waiting thread has to be woken.
+/// The cache. Each of several connections has its own part, so that threads do not contend for one lock.
 pub(super) struct Known(Vec<Mutex<State>>);
 
-/// What is known while a connection tells that nobody has committed. It never writes: its own commits
-/// would go unnoticed.
+/// Cached values with the connection that validates them. The connection must never write, because it does
+/// not detect its own commits.
 struct State {
     connection: Connection,
     version: i64,
     read: Read,
 }
 
-/// What was read while the file had one version.
+/// Values that were read at one version of the file.
 #[derive(Default)]
 struct Read {
     collections: HashMap<CollectionName, Collection>,
@@ -40,8 +39,7 @@ struct Read {
     databases: HashMap<DatabaseName, Database>,
 }
 
-/// The state of the file before which nothing that is read from now on was committed, as one of the
-/// connections counts.
+/// Version of the file before a read, as one of the connections counts versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     state: usize,
@@ -54,7 +52,7 @@ impl Known {
         Self(connections.into_iter().map(state).map(Mutex::new).collect())
     }
 
-    /// A collection that is known and still as it was, or else the version that the file has now.
+    /// The cached collection if it is valid; otherwise the current version of the file.
     pub(super) fn collection(
         &self,
         name: &CollectionName,
@@ -62,7 +60,7 @@ impl Known {
         self.look(|read| read.collections.get(name).cloned())
     }
 
-    /// A collection's log, likewise.
+    /// The same for a collection's log.
     pub(super) fn log(
         &self,
         name: &CollectionName,
@@ -70,7 +68,7 @@ impl Known {
         self.look(|read| read.logs.get(name).cloned())
     }
 
-    /// A database, likewise.
+    /// The same for a database.
     pub(super) fn database(
         &self,
         name: &DatabaseName,
@@ -94,21 +92,21 @@ impl Known {
         Ok(find(&state.read).ok_or(Version { state: index, version }))
     }
 
-    /// Keeps what was read after a version was told, unless another one was found since.
+    /// Caches a collection that was read after `version` was obtained, unless the version has changed since.
     pub(super) fn learn(&self, version: Version, collection: &Collection) {
         self.keep(version, |read| {
             read.collections.insert(collection.name.clone(), collection.clone());
         });
     }
 
-    /// Keeps a log that was read so.
+    /// Caches a log in the same way.
     pub(super) fn learn_log(&self, version: Version, name: &CollectionName, log: &Arc<KnownLog>) {
         self.keep(version, |read| {
             read.logs.insert(name.clone(), Arc::clone(log));
         });
     }
 
-    /// Keeps a database that was read so.
+    /// Caches a database in the same way.
     pub(super) fn learn_database(&self, version: Version, database: &Database) {
         self.keep(version, |read| {
             read.databases.insert(database.name.clone(), database.clone());
@@ -127,7 +125,7 @@ impl Known {
         insert(&mut state.read);
     }
 
-    /// A connection that nobody uses, or else the first once it is free.
+    /// A connection that is not in use; if all are, waits for the first one.
     fn free(&self) -> (usize, MutexGuard<'_, State>) {
         let free = self
             .0

@@ -1,28 +1,28 @@
-//! How an older state of the database, put back where it was, is told from the last one.
+//! Detection of an older state of the database that was restored at the same location.
 //!
-//! A nonce stands both in the database and in the file `feedsync.life` beside it. Both are renewed
-//! together: with the first commit of a process, with one in each minute in which it writes, and
-//! when it ends after having written. So an older copy of the database holds another nonce than the
-//! file. What a store finds when it is opened means:
+//! A nonce is stored both in the database and in the file `feedsync.life` next to it. Both are renewed
+//! together: with the first commit of a process, with one commit in each minute in which it writes, and when
+//! it ends after having written. An older copy of the database therefore has another nonce than the file.
+//! When a store is opened:
 //!
-//! - Both are equal: this is the state that was left here.
-//! - They differ, or only one of them is there: the database was put back (also one of before there
-//!   were nonces), or the process died between the two writes. The store goes on as a new
-//!   incarnation in new epochs; that costs peers a complete feed and loses nothing.
-//! - Neither is there: the database is from before there were nonces, and stays what it was.
+//! - If both are equal, the database is in its last state.
+//! - If they differ, or only one of them exists, the database was restored (possibly to a version without
+//!   nonces), or the process crashed between the two writes. The store continues as a new incarnation in new
+//!   epochs. Peers then have to read the complete feed, and nothing is lost.
+//! - If neither exists, the database is older than nonces, and continues unchanged.
 //!
-//! The file is renamed into place, synchronised, before the database commits, and both under the
-//! database's lock. So whoever dies between them leaves them unequal: a needless new incarnation,
-//! never an old state that goes unnoticed. A process that finds them unequal while it writes leaves
-//! them so for the next one that opens the store. That several processes have it open is no
-//! difference: each looks under the lock, and those that opened it earlier have already looked.
+//! Before the database commits, the file is synchronized and renamed into place, both under the database's
+//! lock. A crash between these steps leaves the nonces unequal: this causes a needless new incarnation, but
+//! never an undetected old state. A process that finds them unequal while it writes leaves them so for the
+//! next one that opens the store. Several processes may have the store open: each checks under the lock, and
+//! those that opened it earlier have already checked.
 //!
-//! Not noticed in this way: the database and `feedsync.life` copied together and put back together
-//! over the files that are there, a disk or a machine put back to a snapshot, and a copy made in the
-//! last minute of a process that was then killed. There the ledger and the peers remain: an endpoint
-//! that meets its own `by` above what it has issued mints a new incarnation, and a subscriber whose
-//! `until` is above a collection's last change is out of step and reads all. A log whose file was not put
-//! back too is longer than the database knows, and goes on in a new generation.
+//! Three cases are not detected: the database and `feedsync.life` copied together and restored together over
+//! the existing files; a disk or machine reset to a snapshot; and a copy made in the last minute of a process
+//! that was then killed. In these cases the ledger and the peers limit the damage. An endpoint that receives
+//! its own `by` with a higher sequence than it has issued mints a new incarnation. A subscriber whose `until`
+//! is above a collection's last change is out of sync and reads everything. If the file of a log was not
+//! restored too, it is longer than the database states, and the log continues in a new generation.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -37,12 +37,12 @@ use crate::error::StoreError;
 
 const FILE: &str = "feedsync.life";
 
-/// A process that writes renews the nonces after so long.
+/// Interval after which a process that writes renews the nonces.
 const PERIOD: Duration = Duration::from_secs(60);
 
 impl SqliteStore {
-    /// Whether a directory held a store whose database is gone or empty: files that a store has beside it are still
-    /// there.
+    /// Whether a directory held a store whose database is missing or empty, although other files of the store
+    /// exist.
     pub fn is_lost(directory: &Path) -> bool {
         let has_content = |name: &str| {
             directory.join(name).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
@@ -52,7 +52,7 @@ impl SqliteStore {
     }
 }
 
-/// Whether the database holds the nonce that the file beside it holds.
+/// Whether the nonces in the database and in the file are equal.
 pub(super) fn agrees(connection: &Connection, directory: &Path) -> Result<bool, StoreError> {
     let stored: Option<String> =
         connection.query_row("SELECT life FROM endpoint", [], |row| row.get(0))?;
@@ -65,9 +65,10 @@ pub(super) fn agrees(connection: &Connection, directory: &Path) -> Result<bool, 
     Ok(stored.map(String::into_bytes) == beside)
 }
 
-/// Writes a fresh nonce into both; to be committed at once.
+/// Writes a new nonce into both; the caller must commit immediately.
 pub(super) fn begin(connection: &Connection, directory: &Path) -> Result<(), StoreError> {
-    // Of no consequence but to be another one: not even a simulated world may draw it twice.
+    // The nonce only has to be unique, even between simulations with the same seed, so it uses the system's
+    // randomness.
     let system = SystemEnvironment;
     let nonce = format!("{:016x}{:016x}", system.random(), system.random());
     connection.prepare_cached("UPDATE endpoint SET life = ?1")?.execute([&nonce])?;
@@ -88,7 +89,7 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// When a process that writes renews the nonces.
+/// Schedule of renewals in a process that writes.
 pub(super) struct Life {
     directory: PathBuf,
     renewed: Option<Instant>,
@@ -100,7 +101,8 @@ impl Life {
         Self { directory, renewed: None, written_since: false }
     }
 
-    /// To be called last before a commit; true if the commit renews.
+    /// Renews the nonces if that is due; must be the last step before a commit. Returns whether it renewed
+    /// them.
     pub(super) fn renew_if_due(&self, connection: &Connection) -> Result<bool, StoreError> {
         let due = self.renewed.is_none_or(|renewed| renewed.elapsed() >= PERIOD);
         let renews = due && agrees(connection, &self.directory)?;
@@ -110,7 +112,7 @@ impl Life {
         Ok(renews)
     }
 
-    /// To be called when it is committed.
+    /// Records a commit; must be called after it.
     pub(super) fn committed(&mut self, renewed: bool) {
         self.written_since = !renewed;
         if renewed {
@@ -118,7 +120,8 @@ impl Life {
         }
     }
 
-    /// Renews at the end of a process, so that a copy made since the last time is known as old.
+    /// Renews the nonces at the end of a process, so that copies made since the last renewal are detected as
+    /// old.
     pub(super) fn end(&self, connection: &mut Connection) -> Result<(), StoreError> {
         if self.written_since {
             let transaction =

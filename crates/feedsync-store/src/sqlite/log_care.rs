@@ -1,4 +1,4 @@
-//! The files of logs when a store is opened, put back and checked.
+//! Maintenance of log files when a store is opened, restored and checked.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::log::{Generation, Log};
 
-/// What is to be done to files when a store is opened. If logs were not settled just now, one whose file holds
-/// more whole lines than are committed goes on in a new generation: these may have been committed and
-/// read, and then an older state of the database was put back, together with what tells that of others. A crash
-/// between writing and committing leaves the same, and is taken for it: that costs those who follow the
-/// log a look at the new generation.
+/// Repairs log files when a store is opened. Unless logs were settled just now, a log whose file has more
+/// complete lines than are committed continues in a new generation. These lines may have been committed and
+/// read, before an older state of the database was restored together with the file of its nonce. A crash
+/// between writing and committing leaves the same state and is handled in the same way. This costs the log's
+/// followers one extra request for the new generation.
 pub(super) fn put_in_order(
     connection: &mut Connection,
     directory: &Path,
@@ -32,13 +32,13 @@ pub(super) fn put_in_order(
         }
         transaction.commit()?;
     }
-    // Only now: while the new generation was not committed, its file was the old one's.
+    // This must follow the commit: until then the file of the new generation was that of the old one.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tidy(&transaction, &files)?;
     Ok(transaction.commit()?)
 }
 
-/// Whether there are neither files of no log nor bytes that were never committed.
+/// Whether there are neither files without a log nor bytes after the committed lengths.
 fn is_tidy(connection: &Connection, files: &LogFiles) -> Result<bool, StoreError> {
     let found = files.found()?;
     if found.is_empty() {
@@ -48,8 +48,8 @@ fn is_tidy(connection: &Connection, files: &LogFiles) -> Result<bool, StoreError
     Ok(found.iter().all(|(key, found)| known.get(key).is_some_and(|length| found <= length)))
 }
 
-/// Removes what a crash left. In a transaction that writes: nobody else has one under way, whose files would
-/// look the same.
+/// Removes files and bytes that a crash left. The caller holds the lock for writing, so that no other
+/// transaction is in progress, whose files would look the same.
 fn tidy(connection: &Connection, files: &LogFiles) -> Result<(), StoreError> {
     let known = log_rows::lengths(connection)?;
     for (key, found) in files.found()? {
@@ -62,7 +62,8 @@ fn tidy(connection: &Connection, files: &LogFiles) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// As for [`put_in_order`], and in a transaction that writes; whether there was such a log.
+/// Continues logs with uncommitted lines as [`put_in_order`] describes, within a transaction that writes;
+/// returns whether there were any.
 fn settle_longer(
     connection: &Connection,
     files: &LogFiles,
@@ -74,7 +75,7 @@ fn settle_longer(
         let (collection, generation) = key;
         let Some(length) = known.get(&key).filter(|length| found > **length) else { continue };
         let Some(log) = log_rows::find(connection, collection)? else { continue };
-        // An earlier generation had ended where it ends, whatever was put back.
+        // An earlier generation ended at its committed length, even if the database was restored.
         if log.place.generation == generation && files.has_line_behind(key, *length)? {
             let log = log.gone_on(environment.random() as u32, environment.now());
             files.link(key, (collection, log.place.generation))?;
@@ -85,9 +86,9 @@ fn settle_longer(
     Ok(is_any)
 }
 
-/// Every log goes on in a new generation: others may have seen more of the last one. Its bytes come from the
-/// backup that this is, or else its file gets another name beside the old one, which is a crash's once this
-/// is committed.
+/// Continues every log in a new generation, because others may have seen more of the last one. Its bytes come
+/// from the backup that is being restored. Otherwise its file gets a second name; the file with the old name
+/// is removed like those that a crash left.
 pub(super) fn settle(
     connection: &Connection,
     files: &LogFiles,
@@ -115,7 +116,7 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// Writes a log that goes on in another generation than before, and what its snapshot stands for.
+/// Writes a log that continues in another generation, and the position that its snapshot covers.
 fn write_next(
     connection: &Connection,
     collection: i64,
@@ -131,8 +132,8 @@ fn write_next(
     Ok(())
 }
 
-/// Logs whose files do not hold what is committed, one line each. Others may append and remove meanwhile: what
-/// was committed before the files were looked at counts, if it is kept afterwards.
+/// Logs whose files lack committed bytes, one line each. Concurrent appends and removals are tolerated: only
+/// bytes count that were committed before the files were examined and are still referred to afterwards.
 pub(super) fn check(connection: &Connection, files: &LogFiles) -> Result<Vec<String>, StoreError> {
     let mut known = log_rows::lengths(connection)?;
     let found = files.found()?;

@@ -1,11 +1,12 @@
 //! The bytes of logs: one plain file for each generation, `logs/{collection}-{generation}.log`.
 //!
-//! How long a log is stands in the database, and that alone counts. An append writes at the committed
-//! length, under the database's lock; the file is synchronised before the transaction commits. So what was
-//! acknowledged is on the disk, and whatever else stands behind the committed length is nobody's: the next
-//! append cuts it off, or the next who opens the store (in a new generation, where it may have been
-//! committed before an older database was put back). A file goes after the commit that forgot it, and
-//! its name is never used again, since no generation is.
+//! The committed length of a log is in the database, and only that length counts. An append writes at the
+//! committed length, under the database's lock, and the file is synchronized before the transaction commits.
+//! Acknowledged bytes are therefore durable. Bytes after the committed length are invalid: the next append
+//! truncates them, or the next process that opens the store. In the latter case complete lines may have been
+//! committed before an older database was restored, so the log continues in a new generation. A file is
+//! removed after the commit that removed its generation. Its name is never used again, since no generation
+//! is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -18,15 +19,15 @@ use crate::error::StoreError;
 use crate::log::Generation;
 use crate::owned;
 
-/// A line is looked for in pieces of so many bytes.
+/// Size of the pieces in which a line end is searched, in bytes.
 const PIECE: usize = 1 << 16;
 
 /// A generation of a collection's log.
 pub(super) type Key = (i64, Generation);
 
-/// The files, and what the transaction that is under way does to them.
+/// The files of logs, and their changes by the current transaction.
 pub(super) struct LogFiles {
-    /// The store's.
+    /// Directory of the store.
     parent: PathBuf,
     directory: PathBuf,
     pending: Mutex<Pending>,
@@ -42,18 +43,18 @@ struct Pending {
 struct Written {
     file: File,
     is_new: bool,
-    /// Where it ends if the transaction commits.
+    /// End of the generation if the transaction commits.
     length: u64,
 }
 
-/// A generation that is read.
+/// Reader of a generation.
 pub(super) struct LogReader {
     path: PathBuf,
     file: File,
 }
 
 impl LogReader {
-    /// So many bytes more, or what is there of them and why that is not all.
+    /// The next bytes. If the file has fewer, returns those with an error.
     pub(super) fn next(&mut self, count: usize) -> (Vec<u8>, Option<StoreError>) {
         let mut bytes = Vec::with_capacity(count);
         let fault = match (&self.file).take(count as u64).read_to_end(&mut bytes) {
@@ -66,7 +67,7 @@ impl LogReader {
 }
 
 impl LogFiles {
-    /// Those of the store in a directory.
+    /// The log files of the store in a directory.
     pub(super) fn of(store: &Path) -> Self {
         let (parent, directory) = (store.to_owned(), store.join("logs"));
         Self { parent, directory, pending: Mutex::default() }
@@ -76,7 +77,7 @@ impl LogFiles {
         self.directory.join(name(key))
     }
 
-    /// Bytes of a generation; `None` if its file is not here. There must be as many.
+    /// Bytes of a generation; `None` if its file does not exist. Fails if the file has fewer bytes.
     pub(super) fn read(
         &self,
         key: Key,
@@ -90,7 +91,8 @@ impl LogFiles {
         }
     }
 
-    /// Reads a generation from an offset on, whatever becomes of its name; `None` if its file is not here.
+    /// Opens a generation for reading from an offset on; `None` if its file does not exist. The reader still
+    /// works after the file is removed.
     pub(super) fn reader(&self, key: Key, from: u64) -> Result<Option<LogReader>, StoreError> {
         let path = self.path(key);
         let open = |path: &Path| {
@@ -105,7 +107,7 @@ impl LogFiles {
         }
     }
 
-    /// Bytes of a generation, without waiting for the disk: `None` unless the system has them in memory.
+    /// Bytes of a generation if they are in the system's page cache; never waits for the disk.
     #[cfg(target_os = "linux")]
     pub(super) fn read_held(&self, key: Key, from: u64, count: usize) -> Option<Vec<u8>> {
         use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
@@ -118,24 +120,24 @@ impl LogFiles {
         (read == count).then_some(bytes)
     }
 
-    /// `None`: this system does not tell what it has in memory.
+    /// Always `None`: this system cannot read from its page cache only.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn read_held(&self, _: Key, _: u64, _: usize) -> Option<Vec<u8>> {
         None
     }
 
-    /// Writes at the committed end of a generation that is here.
+    /// Writes at the committed end of an existing generation.
     pub(super) fn append(&self, key: Key, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
         self.write(key, at, bytes, false)
     }
 
-    /// Begins a generation.
+    /// Creates the file of a new generation.
     pub(super) fn begin(&self, key: Key, bytes: &[u8]) -> Result<(), StoreError> {
         if !self.directory.exists() {
             owned::make_directory(&self.directory)
                 .map_err(|error| failed(&self.directory, error))?;
         }
-        // Whoever made it may have died before this.
+        // The process that created the directory may have crashed before it synchronized the parent.
         place::sync_directory(&self.parent)?;
         self.write(key, 0, bytes, true)
     }
@@ -173,12 +175,12 @@ impl LogFiles {
         Ok(Written { file, is_new, length: committed })
     }
 
-    /// Files that are no longer needed once the transaction is committed.
+    /// Schedules files for removal after the commit.
     pub(super) fn forget(&self, keys: impl IntoIterator<Item = Key>) {
         self.pending().gone.extend(keys);
     }
 
-    /// To be called before the commit: what it says is there is on the disk.
+    /// Synchronizes written files; must be called before the commit.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let mut pending = self.pending();
         for (key, Written { file, length, .. }) in &pending.written {
@@ -192,31 +194,33 @@ impl LogFiles {
         Ok(())
     }
 
-    /// To be called when it is committed. What cannot be removed now is found later.
+    /// Removes scheduled files; must be called after the commit. Files that cannot be removed now are removed
+    /// by a later sweep.
     pub(super) fn committed(&self) {
         for key in self.take().gone {
             let _ = fs::remove_file(self.path(key));
         }
     }
 
-    /// To be called when nothing was committed. The lock is gone by then, so that another process may have appended
-    /// behind the same end: nothing is cut off here but by the next append. A file that is new has a name
-    /// that nobody else gives.
+    /// Undoes changes; must be called when nothing was committed. The lock is already released, so another
+    /// process may have appended at the same offset. Therefore nothing is truncated here; the next append
+    /// does that. The name of a new file is used by no other process, so new files are removed.
     pub(super) fn rolled_back(&self) {
         for (key, written) in self.take().written {
             if written.is_new {
-                // What cannot be removed now is found later.
+                // A file that cannot be removed now is removed by a later sweep.
                 let _ = fs::remove_file(self.path(key));
             }
         }
     }
 
-    /// To be called when it is not known whether it was committed: nothing is cut off that may be.
+    /// Forgets the changes of a transaction whose outcome is unknown; its bytes may be committed, so nothing
+    /// is truncated.
     pub(super) fn left_open(&self) {
         self.take();
     }
 
-    /// The generations that have a file, with their lengths.
+    /// Generations that have a file, with the lengths of the files.
     pub(super) fn found(&self) -> Result<BTreeMap<Key, u64>, StoreError> {
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
@@ -226,7 +230,8 @@ impl LogFiles {
         let mut found = BTreeMap::new();
         for entry in entries {
             let entry = entry.map_err(|error| failed(&self.directory, error))?;
-            // What has a name of another kind is not ours; one that goes meanwhile is no longer here.
+            // Files with other names are not logs of this store. Files that are removed meanwhile are
+            // skipped.
             if let Some(key) = entry.file_name().to_str().and_then(key)
                 && let Ok(metadata) = entry.metadata()
             {
@@ -236,7 +241,8 @@ impl LogFiles {
         Ok(found)
     }
 
-    /// Removes what a crash left, unless another process, whose commit forgot it, is quicker.
+    /// Removes a file that a crash left. It may already be gone, if the process that removed the generation
+    /// removes it concurrently.
     pub(super) fn remove(&self, key: Key) -> Result<(), StoreError> {
         let path = self.path(key);
         match fs::remove_file(&path) {
@@ -245,14 +251,14 @@ impl LogFiles {
         }
     }
 
-    /// Cuts off what a crash left.
+    /// Truncates bytes that a crash left.
     pub(super) fn cut(&self, key: Key, length: u64) -> Result<(), StoreError> {
         let path = self.path(key);
         let file = OpenOptions::new().write(true).open(&path);
         file.and_then(|file| cut(&file, length)).map_err(|error| failed(&path, error))
     }
 
-    /// Whether a line ends behind an offset.
+    /// Whether there is a line feed after an offset.
     pub(super) fn has_line_behind(&self, key: Key, from: u64) -> Result<bool, StoreError> {
         let Some(mut reader) = self.reader(key, from)? else { return Ok(false) };
         loop {
@@ -264,8 +270,8 @@ impl LogFiles {
         }
     }
 
-    /// Gives a generation's file a second name, or its bytes a second file where a file has one name.
-    /// What is here need not be on the disk yet, since somebody may have copied it.
+    /// Gives a generation's file a second name, or copies it if the file system has no hard links. The result
+    /// is synchronized, since the original may have been copied here without being durable.
     pub(super) fn link(&self, from: Key, to: Key) -> Result<(), StoreError> {
         let (from, to) = (self.path(from), self.path(to));
         if !from.exists() {
@@ -287,12 +293,12 @@ impl LogFiles {
     }
 }
 
-/// A file whose bytes are needed is not here.
+/// Error for a required file that does not exist.
 pub(super) fn missing(path: &Path) -> StoreError {
     StoreError::Damaged(format!("the log file {} is missing", path.display()))
 }
 
-/// A file does not hold what is committed.
+/// Error for a file that is shorter than the committed length.
 pub(super) fn too_short(path: &Path) -> StoreError {
     StoreError::Damaged(format!("the log file {} is too short", path.display()))
 }
@@ -305,7 +311,7 @@ fn name((collection, generation): Key) -> String {
     format!("{collection}-{generation}.log")
 }
 
-/// What a name of ours says.
+/// Parses the name of a log file.
 fn key(text: &str) -> Option<Key> {
     let (collection, generation) = text.strip_suffix(".log")?.split_once('-')?;
     let key = (collection.parse().ok()?, generation.parse().ok()?);

@@ -1,4 +1,4 @@
-//! The bytes of logs in a backup, piece by piece; what is lacking of one that is damaged is told.
+//! The bytes of logs in a backup, in pieces, with a report of bytes that damaged logs lack.
 
 use std::fmt;
 
@@ -12,37 +12,38 @@ use crate::log::{Log, LogPlace};
 use crate::name::CollectionName;
 use crate::transfer::MovedLog;
 
-/// A backup holds logs in pieces of so many bytes.
+/// Size of the pieces of logs in a backup, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// A log may be removed while the others are copied; then it is looked at again, so often.
+/// Maximum number of attempts to copy a log. A log may be removed while the others are copied; then its
+/// current state is read again.
 const TRIES: usize = 5;
 
-/// A backup that was made.
+/// Report of a backup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use = "it may lack bytes of logs"]
 pub struct BackedUp {
-    /// Logs of which it does not hold all that was committed. All else is in it.
+    /// Logs of which it lacks committed bytes. Everything else is complete.
     pub damaged: Vec<DamagedLog>,
 }
 
 impl BackedUp {
-    /// Whether it holds all that the store should.
+    /// Whether the backup is complete.
     pub fn is_whole(&self) -> bool {
         self.damaged.is_empty()
     }
 }
 
-/// A log whose file does not hold what was committed.
+/// A log whose file lacks committed bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLog {
-    /// Whose it is.
+    /// Collection of the log.
     pub collection: CollectionName,
-    /// What is wrong with its file.
+    /// Description of the fault of its file.
     pub fault: String,
-    /// The bytes that it should have.
+    /// Number of committed bytes.
     pub committed: u64,
-    /// The bytes of it that the backup holds: the whole lines that are there.
+    /// Number of its bytes in the backup, which are the complete lines of the file.
     pub kept: u64,
 }
 
@@ -53,14 +54,14 @@ impl fmt::Display for DamagedLog {
     }
 }
 
-/// Whether this is a backup: it holds the bytes of logs too.
+/// Whether this is a backup, which contains the bytes of logs.
 pub(super) fn is_packed(connection: &Connection) -> Result<bool, StoreError> {
     let sql = "SELECT 1 FROM sqlite_schema WHERE name = 'log_bytes'";
     Ok(connection.prepare(sql)?.exists([])?)
 }
 
-/// Puts the bytes of all logs into a backup of `source`. Earlier generations stay behind: a store that is put
-/// back forgets them. A log that was removed since is in the backup as it stands now.
+/// Copies the bytes of all logs into a backup of `source`. Earlier generations are not copied, because a
+/// restored store removes them. A log that was removed meanwhile is copied in its current state.
 pub(super) fn pack(
     backup: &mut Connection,
     source: &Connection,
@@ -137,7 +138,8 @@ impl Packing<'_> {
         }
     }
 
-    /// Copies so many bytes, or what is there of them: then it says what is wrong.
+    /// Copies the given number of bytes; if the file has fewer, copies those and returns a description of the
+    /// fault.
     fn copy(
         &self,
         collection: i64,
@@ -160,12 +162,12 @@ impl Packing<'_> {
         Ok(None)
     }
 
-    /// Whether nobody needs the file of a generation any more.
+    /// Whether no row refers to the file of a generation any more.
     fn is_forgotten(&self, key: Key) -> Result<bool, StoreError> {
         Ok(!log_rows::lengths(self.source)?.contains_key(&key))
     }
 
-    /// Takes a log as it stands now; as removed if its collection is gone.
+    /// Replaces a log by its current state; a log of a dropped collection is recorded as removed.
     fn look_again(&self, collection: i64, before: Log) -> Result<(), StoreError> {
         let now = self.source.unchecked_transaction()?;
         let log = log_rows::find(&now, collection)?;
@@ -177,7 +179,7 @@ impl Packing<'_> {
         log_rows::write_moved(self.backup, collection, &MovedLog { log, keys, snapshot })
     }
 
-    /// Takes away what stands behind the last line feed; how much is left.
+    /// Removes the bytes after the last line feed; returns the remaining number.
     fn keep_whole_lines(&self, collection: i64) -> Result<u64, StoreError> {
         let last = "SELECT start, bytes FROM log_bytes WHERE collection = ?1
                      ORDER BY start DESC LIMIT 1";
@@ -200,8 +202,8 @@ impl Packing<'_> {
         }
     }
 
-    /// A log that has lost its end: its snapshot may stand for more than it holds, and no append is known by its
-    /// key, since it may be among what was lost.
+    /// Records the loss of the log's end. Its snapshot may cover more than the remaining bytes, and all keys
+    /// are removed, since the appends may be among the lost bytes.
     fn shorten(&self, collection: i64, mut log: Log, kept: u64) -> Result<(), StoreError> {
         log.place.length = kept;
         log_rows::write(self.backup, collection, &log)?;
@@ -215,7 +217,7 @@ impl Packing<'_> {
     }
 }
 
-/// Writes the bytes that a backup holds of a log into a file. What they took is used again.
+/// Writes the bytes of logs in a backup to files. The space of the removed rows is reused.
 pub(super) fn unpack(
     connection: &Connection,
     files: &LogFiles,
@@ -230,7 +232,7 @@ pub(super) fn unpack(
         files.append(key, row.get::<_, i64>(0)? as u64, bytes)?;
     }
     files.sync()?;
-    // However many logs there are, one file is open at a time.
+    // Only one file is open at a time, however many logs there are.
     files.left_open();
     Ok(())
 }
@@ -252,7 +254,7 @@ mod tests {
         Arc::new(TestEnvironment::new(seed))
     }
 
-    /// The store of a backup whose database is a copy of before `change`, and whose logs are packed after it.
+    /// Restores a backup whose database is copied before `change`, and whose logs are packed after it.
     fn backed_up(store: &SqliteStore, parent: &Path, change: impl FnOnce()) -> SqliteStore {
         let file = parent.join("backup");
         std::fs::write(&file, "").unwrap();
@@ -269,7 +271,7 @@ mod tests {
         SqliteStore::init(&parent.join("data"), &name, environment(1)).unwrap()
     }
 
-    /// As often as anybody does it, nobody's backup fails.
+    /// Removing logs during a backup never makes the backup fail, however often it happens.
     #[test]
     fn a_log_that_is_removed_while_others_are_copied_is_backed_up_as_it_then_stands() {
         let parent = tempfile::tempdir().unwrap();

@@ -39,7 +39,7 @@ pub(super) fn find(connection: &Connection, collection: i64) -> Result<Option<Lo
     Ok(Some(log))
 }
 
-/// Two columns from `first` on.
+/// A position, read from two columns from `first` on.
 pub(super) fn place(row: &Row<'_>, first: usize) -> Result<LogPlace, StoreError> {
     let length: i64 = row.get(first + 1)?;
     Ok(LogPlace { generation: parsed(row, first)?, length: length as u64 })
@@ -64,7 +64,7 @@ pub(super) fn snapshot(
     }))
 }
 
-/// Its bytes.
+/// Bytes of the snapshot.
 pub(super) fn snapshot_content(
     connection: &Connection,
     collection: i64,
@@ -87,7 +87,7 @@ pub(super) fn keyed(
     rows.next()?.map(read_keyed).transpose()
 }
 
-/// All appends of a log that are known by their keys, oldest first.
+/// All stored keyed appends of a log, oldest first.
 pub(super) fn all_keyed(
     connection: &Connection,
     collection: i64,
@@ -135,7 +135,7 @@ pub(super) fn write(connection: &Connection, collection: i64, log: &Log) -> Resu
     Ok(())
 }
 
-/// Writes a log that nothing stands beside yet.
+/// Writes a log without earlier generations, keys or snapshot.
 pub(super) fn write_moved(
     connection: &Connection,
     collection: i64,
@@ -233,14 +233,15 @@ pub(super) fn generations(log: Option<&Log>) -> Vec<Generation> {
     log.map_or(Vec::new(), |log| log.generations().map(|(generation, _)| generation).collect())
 }
 
-/// The greatest number of a generation of logs that were dropped.
+/// The greatest generation number of dropped logs.
 pub(super) fn last_dropped(connection: &Connection) -> Result<u64, StoreError> {
     let sql = "SELECT last_dropped_generation FROM endpoint";
     let last: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     Ok(last as u64)
 }
 
-/// To be called before a collection is dropped: logs that begin from here on are later than its own was.
+/// Records the generation of a collection's log before the collection is dropped, so that logs created later
+/// get greater numbers.
 pub(super) fn drop_with(connection: &Connection, collection: i64) -> Result<(), StoreError> {
     let Some(log) = find(connection, collection)? else { return Ok(()) };
     connection.execute(
@@ -250,13 +251,13 @@ pub(super) fn drop_with(connection: &Connection, collection: i64) -> Result<(), 
     Ok(())
 }
 
-/// The generations of a collection's log: when the collection goes, their files do.
+/// The generations of a collection's log, whose files are removed with the collection.
 pub(super) fn keys(connection: &Connection, collection: i64) -> Result<Vec<Key>, StoreError> {
     let generations = generations(find(connection, collection)?.as_ref());
     Ok(generations.into_iter().map(|generation| (collection, generation)).collect())
 }
 
-/// For each collection with a log, a text that is another one after each change of the log.
+/// For each collection with a log, a text that differs after each change of the log.
 pub(super) fn marks(
     connection: &Connection,
 ) -> Result<HashMap<CollectionName, String>, StoreError> {
@@ -273,7 +274,7 @@ pub(super) fn marks(
     Ok(marks)
 }
 
-/// The committed bytes of every generation that is here.
+/// Committed lengths of all stored generations, in bytes.
 pub(super) fn lengths(connection: &Connection) -> Result<BTreeMap<Key, u64>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT collection, generation, length FROM logs WHERE NOT removed

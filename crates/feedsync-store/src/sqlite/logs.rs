@@ -1,4 +1,4 @@
-//! The contract of [`Logs`] on the threads of a [`SqliteStore`].
+//! Implementation of [`Logs`] on the threads of a [`SqliteStore`].
 
 use std::sync::Arc;
 
@@ -21,10 +21,11 @@ use crate::order::Moment;
 use crate::people::Act;
 use crate::transfer::MovedLog;
 
-/// So many bytes are read on the caller's thread, if the system has them in memory: another thread costs more.
+/// Maximum number of bytes that are read on the caller's thread, if they are in the page cache: another
+/// thread costs more.
 const AT_ONCE: usize = 64 << 10;
 
-/// What is known of a collection's log.
+/// A cached log of a collection.
 #[derive(Debug)]
 pub(super) struct KnownLog {
     collection: i64,
@@ -145,7 +146,7 @@ impl Logs for SqliteStore {
         if read.is_some() {
             return Ok(read);
         }
-        // It was forgotten since it was looked for, or else it is lost.
+        // Either the generation was removed after it was looked up, or its file is lost.
         match self.read_known_log(collection).await?.length_of(generation) {
             Some(_) => Err(log_files::missing(&self.files.path(key))),
             None => Ok(None),
@@ -187,8 +188,8 @@ impl Logs for SqliteStore {
     }
 }
 
-/// Decides and writes, in the savepoint of its caller. The file comes last: if that fails, nothing else has
-/// to be taken back.
+/// Decides and writes in the caller's savepoint. The file is written last: if that fails, the savepoint
+/// undoes everything else.
 fn change(
     connection: &Connection,
     files: &LogFiles,
@@ -250,14 +251,14 @@ fn sweep(
     }
     connection.execute("DELETE FROM log_generations WHERE ended < ?1", [ended_before])?;
     let count = swept.len() as u64;
-    // Nobody else has a transaction under way: what is not known is a crash's.
+    // No other transaction is in progress, so files without a row were left by a crash.
     let known = log_rows::lengths(connection)?;
     let left = files.found()?.into_keys().filter(|key| !known.contains_key(key));
     files.forget(swept.into_iter().chain(left));
     Ok(count)
 }
 
-/// A log of a store that is moved here, without its bytes.
+/// Creates a log of a store that is moved here, without its bytes.
 pub(super) fn begin_moved(
     connection: &Connection,
     files: &LogFiles,
@@ -272,7 +273,7 @@ pub(super) fn begin_moved(
     if removed { Ok(()) } else { files.begin((collection, generation), &[]) }
 }
 
-/// Its bytes, piece by piece.
+/// Appends a piece of the bytes of such a log.
 pub(super) fn extend_moved(
     connection: &Connection,
     files: &LogFiles,

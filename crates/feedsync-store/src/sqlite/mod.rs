@@ -1,11 +1,11 @@
 //! A store in one SQLite file.
 //!
-//! Every commit is synchronised to the disk before it is answered (write-ahead log, `synchronous =
-//! FULL`). One thread writes and commits what is queued together; others read, each at one moment,
-//! without waiting for it. Several processes may have the same store open: the file's lock puts
-//! their updates in one order, and each notices what the others commit. The tables are drawn in
-//! `migrations/`, made to be read by a person with the `sqlite3` shell. The bytes of logs stand beside
-//! the file, in plain files.
+//! Every commit is synchronized to the disk before it is acknowledged (write-ahead log, `synchronous =
+//! FULL`). One thread writes, and commits all queued writes together. Other threads read without waiting for
+//! it, each read at one moment. Several processes may have the same store open: the lock of the file
+//! serializes their updates, and each process detects the commits of the others. The tables are defined in
+//! `migrations/`, and are meant to be readable with the `sqlite3` shell. The bytes of logs are in plain files
+//! next to the database.
 
 mod attachment_rows;
 mod blobs;
@@ -59,8 +59,8 @@ use space::Space;
 use watch::Watch;
 use writer::Writer;
 
-/// A store in the file `feedsync.db` of a directory. Dropping it writes what is queued and waits
-/// for its threads.
+/// A store in the file `feedsync.db` of a directory. Dropping it writes what is queued and waits for its
+/// threads.
 pub struct SqliteStore {
     directory: PathBuf,
     environment: Arc<dyn Environment>,
@@ -70,14 +70,14 @@ pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
     known: Known,
-    /// A write failed for want of space, and there is no more since.
+    /// Whether a write failed because the disk was full, and the disk has no space since.
     is_full: Arc<AtomicBool>,
     _watch: Watch,
 }
 
 impl SqliteStore {
-    /// Makes a new endpoint in a directory that has none; creates the directory where needed,
-    /// readable for its owner only.
+    /// Creates an endpoint in a directory that has none. Creates the directory if necessary, readable by the
+    /// owner only.
     pub fn init(
         directory: &Path,
         name: &EndpointName,
@@ -94,7 +94,7 @@ impl SqliteStore {
         }
         let place = place::place(&file)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process may have been quicker.
+        // Another process may have done this already.
         if schema::contents(&transaction)? != schema::Contents::Empty {
             return Err(occupied(&file));
         }
@@ -107,13 +107,13 @@ impl SqliteStore {
         Self::start(directory, connection, environment)
     }
 
-    /// Opens the store of a directory. If it is not where it was when it was last open, or not the
-    /// state that was left there, it may be a copy or an old state put back: it goes on as a new
-    /// incarnation, in new epochs. A whole directory put back over itself, file by file, or a disk
-    /// put back to a snapshot cannot be told from the state that was left; a log whose file was left out
-    /// of that goes on in a new generation.
+    /// Opens the store of a directory. The store may be a copy or a restored old state: it is at another
+    /// location than when it was last open, or not in the state of that time. Then it continues as a new
+    /// incarnation, in new epochs. A whole directory restored over itself, file by file, or a disk reset to a
+    /// snapshot, cannot be detected. A log whose file was not restored with the rest continues in a new
+    /// generation.
     ///
-    /// On a disk without any room the reserve is released, since even reading a store takes some.
+    /// On a full disk the reserve is released, since even reading a store requires some space.
     pub fn open(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
         match Self::open_once(directory, Arc::clone(&environment)) {
             Err(_) if space::release_where_full(directory) => {
@@ -150,12 +150,12 @@ impl SqliteStore {
             Ok::<_, StoreError>(settled)
         };
         let mut settles = false;
-        // Nearly always nothing is to be done, and nobody who writes is waited for.
+        // Usually there is nothing to do, and no lock for writing is needed.
         if !schema::is_current(contents) || !is_settled(&connection)? {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             schema::migrate(&transaction, &file)?;
-            // Another process may have been quicker, or have been renewing the nonces.
+            // Another process may have done this already, or may have been renewing the nonces.
             if !is_settled(&transaction)? {
                 collections::settle(&transaction, &place, &*environment)?;
                 log_care::settle(&transaction, &LogFiles::of(directory), &*environment)?;
@@ -173,7 +173,7 @@ impl SqliteStore {
         directory.join(place::FILE).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
     }
 
-    /// Removes the reserve of a store that nobody writes to any more.
+    /// Removes the reserve of a store that is no longer written to.
     pub fn remove_reserve(directory: &Path) -> Result<(), StoreError> {
         space::remove(directory)
     }
@@ -184,7 +184,7 @@ impl SqliteStore {
         environment: Arc<dyn Environment>,
     ) -> Result<Self, StoreError> {
         let file = directory.join(place::FILE);
-        // A process may go to another directory.
+        // The path is made absolute, because the process may change its working directory.
         let absolute = place::absolute(directory)?;
         let files = Arc::new(LogFiles::of(&absolute));
         let is_full = Arc::new(AtomicBool::new(false));
@@ -215,18 +215,19 @@ impl SqliteStore {
         })
     }
 
-    /// Copies the store, while it is in use, into one file, the bytes of its logs too: all of one moment, but
-    /// that a log which is removed meanwhile is there as it stands a little later; durable, readable for
-    /// its owner only. An older file of that name is replaced when the copy is made. A log whose file is
-    /// damaged keeps nobody from it: what is there of the log is copied, and what is lacking is told.
+    /// Copies the store, while it is in use, into one file that includes the bytes of logs. The copy is a
+    /// snapshot of one moment, except that a log which is removed meanwhile is copied in a slightly later
+    /// state. It is durable, and readable by the owner only. An older file of that name is replaced when the
+    /// copy is complete. A log whose file is damaged does not make the backup fail: its existing bytes are
+    /// copied, and the result reports what is missing.
     pub async fn backup(&self, file: &Path) -> Result<BackedUp, StoreError> {
         let (file, files) = (file.to_owned(), Arc::clone(&self.files));
         self.readers.run(move |connection| copy::backup(connection, &files, &file)).await?
     }
 
-    /// Makes a store of a backup in a directory that has none. It is the same endpoint in a new
-    /// incarnation, its collections in new epochs, its logs in new generations: what was signed after the
-    /// backup stays distinguishable from what will be.
+    /// Restores a backup into a directory that has no store. The store is the same endpoint in a new
+    /// incarnation, with its collections in new epochs and its logs in new generations. Sequences that were
+    /// issued after the backup therefore stay distinguishable from later ones.
     pub fn restore(
         backup: &Path,
         directory: &Path,
@@ -234,11 +235,11 @@ impl SqliteStore {
     ) -> Result<Self, StoreError> {
         place::make_directory(directory)?;
         copy::restore(backup, &directory.join(place::FILE))?;
-        // Its recorded place is another one, so that opening it does the rest.
+        // The recorded location is another one, so that opening the store does the rest.
         Self::open(directory, environment)
     }
 
-    /// What is wrong with the file, and what the files of logs lack, one line each; nothing if all is whole.
+    /// Returns faults of the database and missing bytes of log files, one line each; empty if there are none.
     /// Reads every row.
     pub async fn check(&self) -> Result<Vec<String>, StoreError> {
         let files = Arc::clone(&self.files);
@@ -246,7 +247,7 @@ impl SqliteStore {
             .run(move |connection| {
                 let mut faults = check::file(connection)?;
                 if !faults.is_empty() {
-                    // What else would be found in a damaged file may be due to the damage.
+                    // Further findings in a damaged file may be consequences of the damage.
                     return Ok(faults);
                 }
                 faults.extend(check::rows(connection)?);
@@ -259,7 +260,7 @@ impl SqliteStore {
 }
 
 impl SqliteStore {
-    /// Tells whether a write failed for want of space, and there is no more since.
+    /// Tells whether a write failed because the disk was full, and the disk has no space since.
     fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
@@ -267,7 +268,7 @@ impl SqliteStore {
     /// Checks that there is room on the disk.
     async fn check_room(&self) -> Result<(), StoreError> {
         if self.is_full() {
-            // The thread that writes looks for room before each batch.
+            // The writing thread checks for space before each batch.
             self.writer.run(|_| Ok(())).await?;
         }
         let directory = self.directory.clone();

@@ -1,4 +1,4 @@
-//! Rows of people, and the contract of [`People`] on the threads of a [`SqliteStore`].
+//! Rows of users, and the implementation of [`People`] on the threads of a [`SqliteStore`].
 
 use std::sync::Arc;
 
@@ -278,7 +278,7 @@ impl People for SqliteStore {
     }
 }
 
-/// Writes into the record.
+/// Writes an entry into the audit record.
 pub(super) fn insert_act(connection: &Connection, at: Moment, act: &Act) -> Result<(), StoreError> {
     connection
         .prepare_cached(
@@ -347,7 +347,7 @@ fn is_last_administrator(connection: &Connection, name: &UserName) -> Result<boo
     Ok(administrators.is_some_and(|(first, count)| count == 1 && first == name.as_str()))
 }
 
-/// Lets a user own the collection that they make, and charges it to them.
+/// Makes a user the owner of the collection that they create, and charges it to them.
 pub(super) fn found(
     connection: &Connection,
     user: UserName,

@@ -1,4 +1,5 @@
-//! Where a store lives: its directory, its file, and how a copy is told from the original.
+//! Location of a store: its directory, its file, and the identification that distinguishes a copy from the
+//! original.
 
 use std::fs;
 use std::io;
@@ -11,13 +12,13 @@ use crate::owned;
 /// The file of a store in its directory.
 pub(super) const FILE: &str = "feedsync.db";
 
-/// Makes the directory, readable for its owner only, if it is not there.
+/// Creates the directory, readable by the owner only, if it does not exist.
 pub(super) fn make_directory(directory: &Path) -> Result<(), StoreError> {
     owned::make_directory(directory).map_err(|source| failed(directory, source))
 }
 
-/// Makes the file, readable for its owner only, if it is not there; the database gives its companions
-/// the same permissions. Refuses to make the database of a directory that has lost it.
+/// Creates the file, readable by the owner only, if it does not exist; SQLite gives its companion files the
+/// same permissions. Fails in a directory of a store whose database was lost.
 pub(super) fn make_file(file: &Path) -> Result<(), StoreError> {
     if file.file_name().is_some_and(|name| name == FILE) && SqliteStore::is_lost(&parent(file)) {
         let reason = "the database of the store that was here is gone or empty";
@@ -31,9 +32,9 @@ pub(super) fn sync_directory(directory: &Path) -> Result<(), StoreError> {
     owned::sync_directory(directory).map_err(|source| failed(directory, source))
 }
 
-/// Names the place of a store: two copies never have the same. It holds device and inode of the
-/// directory, the inode of the file and the path. A file copied back over the one that is there keeps
-/// all of them; that is [`super::life`]'s to notice.
+/// Identification of a store's location: no two existing copies have the same. It consists of the device and
+/// inode of the directory, the inode of the file, and the path. It stays the same if a file is copied back
+/// over the existing one; [`super::life`] detects that.
 pub(super) fn place(file: &Path) -> Result<String, StoreError> {
     let path = absolute(&parent(file))?;
     let numbers = |path: &Path| {
@@ -45,7 +46,7 @@ pub(super) fn place(file: &Path) -> Result<String, StoreError> {
     Ok(format!("{device} {inode} {file} {}", path.display()))
 }
 
-/// The directory by its own path, from the root and without links.
+/// The canonical path of the directory: absolute and without links.
 pub(super) fn absolute(directory: &Path) -> Result<PathBuf, StoreError> {
     fs::canonicalize(directory).map_err(|source| failed(directory, source))
 }

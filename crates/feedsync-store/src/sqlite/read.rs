@@ -28,7 +28,7 @@ const BY_ID: &str = concat!(
     " FROM items WHERE collection = ?1 AND id > ?2 ORDER BY id"
 );
 
-/// The index that holds nothing but what is selected.
+/// The query for a selection; each kind of selection has an index that contains only selected rows.
 fn listing_sql(selection: &Selection) -> &'static str {
     macro_rules! select {
         ($source:literal, $condition:literal) => {
@@ -227,8 +227,7 @@ pub(super) fn discarded(
 mod tests {
     use super::*;
 
-    /// Work follows the change, not the collection: no page is read by going through all items, or
-    /// by sorting.
+    /// The cost of a page follows the page, not the collection. No page scans or sorts all items.
     #[test]
     fn every_page_is_read_along_an_index() {
         let connection = Connection::open_in_memory().unwrap();

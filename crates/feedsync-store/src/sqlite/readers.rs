@@ -1,4 +1,4 @@
-//! Threads that read, each with a connection of its own, so that no asynchronous thread waits.
+//! Threads that read, each with its own connection, so that no thread of an executor blocks.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::error::StoreError;
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
-/// The pool. Dropping it ends the threads when all that is queued is answered.
+/// The pool. Dropping it ends the threads after all queued reads.
 pub(super) struct Readers {
     queue: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
@@ -33,8 +33,8 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Runs a read in a transaction: all that it sees is of one moment, and that moment is after
-    /// every commit that was acknowledged before the call.
+    /// Runs a read in a transaction, which sees one snapshot. The snapshot is later than every commit that
+    /// was acknowledged before the call.
     pub(super) async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -49,7 +49,7 @@ impl Readers {
         .await?
     }
 
-    /// Runs anything that takes time.
+    /// Runs blocking work on one of the threads.
     pub(super) async fn run<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -58,7 +58,7 @@ impl Readers {
         let stopped = || StoreError::Database("a reading thread has ended".into());
         let (answer, outcome) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
-            // Who asked may have gone.
+            // The caller may have dropped its future.
             let _ = answer.send(work(connection));
         });
         if let Some(queue) = &self.queue {

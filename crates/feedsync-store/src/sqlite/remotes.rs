@@ -80,14 +80,14 @@ pub(super) fn add(connection: &Connection, new: NewRemote) -> Result<Remote, Sto
     Ok(remote)
 }
 
-/// A remote with all that is known of it.
+/// Inserts a remote with all its values.
 pub(super) fn put_back(connection: &Connection, remote: &Remote) -> Result<(), StoreError> {
     let Remote { id, collection, name, url, .. } = remote.clone();
     insert(connection, Some(id), &NewRemote { collection, name, url, subscription: None })?;
     change(connection, remote)
 }
 
-/// Under an id, or under the next one.
+/// Inserts a remote under a given id, or under the next one.
 fn insert(
     connection: &Connection,
     id: Option<RemoteId>,
@@ -147,7 +147,7 @@ pub(super) fn remove(connection: &Connection, id: RemoteId) -> Result<(), StoreE
     }
 }
 
-/// Nothing happens if the remote was removed meanwhile.
+/// Writes the state of a remote; has no effect if the remote was removed meanwhile.
 pub(super) fn write_state(
     connection: &Connection,
     id: RemoteId,

@@ -1,4 +1,4 @@
-//! Items as rows: the winner's columns, and back.
+//! Conversion of items to and from rows.
 
 use std::str::FromStr;
 
@@ -12,10 +12,10 @@ use crate::error::StoreError;
 use crate::order::{Moment, Number};
 use crate::stored::StoredItem;
 
-/// Bits of a change key that hold the number; the collection's id is above them.
+/// Bits of a change key that hold the number; the bits above them hold the collection's id.
 const NUMBER_BITS: u32 = 40;
 
-/// The columns of [`stored`], in its order.
+/// The columns of [`stored`], in order.
 macro_rules! item_columns {
     () => {
         "change_key, id, edited, created_here, origin, conflicts, blobs, updates, deleted, \
@@ -44,7 +44,7 @@ impl ToSql for Number {
     }
 }
 
-/// Parses a column; a text that does not parse is damage.
+/// Parses a column; a text that does not parse is reported as damage.
 pub(super) fn parsed<T: FromStr>(row: &Row<'_>, column: usize) -> Result<T, StoreError>
 where
     T::Err: std::fmt::Display,
@@ -53,7 +53,7 @@ where
     parse(text)
 }
 
-/// Seven columns from `first` on: updates, deleted, noconflicts, history, format, payload,
+/// Reads seven columns from `first` on: updates, deleted, noconflicts, history, format, payload,
 /// sync_foreign.
 pub(super) fn version(row: &Row<'_>, first: usize) -> Result<Version<Payload>, StoreError> {
     let text = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
@@ -74,7 +74,7 @@ pub(super) fn version(row: &Row<'_>, first: usize) -> Result<Version<Payload>, S
     })
 }
 
-/// The item of a row of `items`, with what its other tables hold.
+/// The item of a row of `items`, with its rows in other tables.
 pub(super) fn stored(connection: &Connection, row: &Row<'_>) -> Result<StoredItem, StoreError> {
     let change_key: i64 = row.get(0)?;
     let id: ItemId = parsed(row, 1)?;
@@ -113,7 +113,7 @@ pub(super) fn stored(connection: &Connection, row: &Row<'_>) -> Result<StoredIte
     })
 }
 
-/// Writes an item under its number; its former row is gone already.
+/// Inserts an item under its number; its former row must already be removed.
 pub(super) fn insert(
     connection: &Connection,
     collection: i64,

@@ -8,10 +8,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 
 use crate::error::StoreError;
 
-/// "fsyn": tells a store of ours from any other database.
+/// "fsyn": distinguishes a store from other SQLite databases.
 const APPLICATION_ID: i64 = 0x6673_796e;
 
-/// Each brings the schema to the next version; the newest is the last.
+/// Migrations in order; each brings the schema to the next version.
 const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/001.sql"),
     include_str!("migrations/002.sql"),
@@ -25,15 +25,15 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/010.sql"),
 ];
 
-/// A writer that finds another process writing asks again so soon, since a busy process leaves only
-/// short gaps, and no more often than this: about a minute.
+/// Pause before a writer that found the file locked tries again, and the maximum number of attempts: about a
+/// minute in all. The pause is short, since a busy process leaves only short gaps.
 const PAUSE: Duration = Duration::from_micros(500);
 const TRIES: i32 = 100_000;
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contents {
-    /// Nothing yet.
+    /// The file is empty.
     Empty,
     /// A store of this schema version.
     Store(i64),
@@ -41,7 +41,7 @@ pub(super) enum Contents {
     Foreign,
 }
 
-/// A connection that writes. Every commit is durable before it returns.
+/// Opens a connection that writes. Every commit is durable before it returns.
 pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
     let mut connection = Connection::open_with_flags(
         file,
@@ -75,20 +75,21 @@ fn is_not_a_database(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
 }
 
-/// A connection that only reads.
+/// Opens a connection that only reads.
 pub(super) fn connect_reader(file: &Path) -> Result<Connection, StoreError> {
     let connection = connect(file)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -8000;")?;
     Ok(connection)
 }
 
-/// A file that holds nothing yet becomes one that can be made smaller: that is laid down with its first page.
+/// Enables incremental vacuum in an empty file, which is only possible before its first page is written.
 pub(super) fn begin(connection: &Connection) -> Result<(), StoreError> {
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     write_ahead(connection)
 }
 
-/// Readers do not wait for writers, nor writers for readers. The mode is kept in the file.
+/// Enables write-ahead logging, with which readers and writers do not wait for each other. The mode is stored
+/// in the file.
 pub(super) fn write_ahead(connection: &Connection) -> Result<(), StoreError> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
@@ -100,7 +101,8 @@ pub(super) fn write_ahead(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// Brings into the file what is written ahead of it, as far as nobody reads what was there before; waits for nobody.
+/// Runs a checkpoint that copies the write-ahead log into the file, except for pages that are still read.
+/// Never waits.
 pub(super) fn write_home(connection: &Connection) -> Result<(), StoreError> {
     Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
 }
@@ -128,7 +130,7 @@ pub(super) fn is_current(contents: Contents) -> bool {
     contents == Contents::Store(MIGRATIONS.len() as i64)
 }
 
-/// Brings the schema up to date; refuses what is not a store or newer than this program.
+/// Migrates the schema; rejects a file that is not a store or that is newer than this program.
 pub(super) fn migrate(transaction: &Transaction<'_>, file: &Path) -> Result<(), StoreError> {
     let known = MIGRATIONS.len() as i64;
     let found = match contents(transaction)? {

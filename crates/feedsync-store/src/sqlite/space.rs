@@ -1,9 +1,10 @@
-//! Space that a store keeps back, so that data can be deleted on a full disk.
+//! Reserved disk space, so that data can be deleted on a full disk.
 //!
-//! A deletion needs space before it gives any back: for its tombstone, and for the write-ahead log. So a reserve, the
-//! file `feedsync.reserve`, is made after the first commit. When a write fails for want of space, the reserve is
-//! released, and from then on the store takes writes alone that make nothing larger. When there is room for the reserve
-//! and some more, it is made again, and the store takes all writes. A disk that is too small for a reserve has none.
+//! A deletion needs space before it frees any: for its tombstone, and for the write-ahead log. Therefore a
+//! reserve, the file `feedsync.reserve`, is created after the first commit. When a write fails because the
+//! disk is full, the reserve is released. From then on the store accepts only writes that add nothing. When
+//! there is space for the reserve and a margin, the reserve is created again, and the store accepts all
+//! writes. A disk that is too small for a reserve has none.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -24,19 +25,19 @@ const FILE: &str = "feedsync.reserve";
 /// Size of the reserve, in bytes.
 const RESERVE: u64 = 8 << 20;
 
-/// Bytes that must be free beside the reserve before the store takes all writes again.
+/// Number of bytes that must be free besides the reserve before the store accepts all writes again.
 const MARGIN: u64 = 1 << 20;
 
-/// Pause between two attempts to make the reserve.
+/// Pause between two attempts to create the reserve.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Bytes that a probe writes.
+/// Number of bytes that a probe writes.
 const PROBE: u64 = 64 << 10;
 
-/// Pages that are given back to the file system at once.
+/// Number of pages that are returned to the file system at once.
 const GIVEN_BACK: u32 = 4_096;
 
-/// The reserve of a store, in the hands of the thread that writes.
+/// The reserve of a store, owned by the writing thread.
 pub(super) struct Space {
     file: PathBuf,
     is_full: Arc<AtomicBool>,
@@ -45,19 +46,20 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// The reserve of the store in a directory. The flag tells others whether the disk is full.
+    /// The reserve of the store in a directory. The flag tells other threads whether the disk is full.
     pub(super) fn new(directory: &Path, is_full: Arc<AtomicBool>) -> Self {
         let file = directory.join(FILE);
         let has_reserve = fs::metadata(&file).is_ok_and(|known| known.len() >= RESERVE);
         Self { file, is_full, has_reserve, tried: None }
     }
 
-    /// Tells whether a write failed for want of space, and there is no more since.
+    /// Tells whether a write failed because the disk was full, and the disk has no space since.
     pub(super) fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// Releases the reserve, since a write failed for want of space. Where there is none, each write tries for itself.
+    /// Releases the reserve after a write failed because the disk was full. Without a reserve, each write is
+    /// attempted.
     pub(super) fn release(&mut self, connection: &Connection) {
         self.has_reserve = false;
         if fs::remove_file(&self.file).is_ok() {
@@ -67,13 +69,13 @@ impl Space {
         } else if self.is_full() {
             give_back(connection);
         } else {
-            // An attempt to make the reserve would take what is left.
+            // An immediate attempt to create the reserve would take the space that was just released.
             self.tried = Some(Instant::now());
         }
     }
 
-    /// Makes the reserve where there is none, after a commit. On a full disk the write-ahead log begins anew after each
-    /// commit, as far as nobody reads it: so it needs no more room than one commit.
+    /// Creates the reserve after a commit, if there is none. On a full disk this also resets the write-ahead
+    /// log after each commit, unless it is being read, so that the log needs no more space than one commit.
     pub(super) fn keep(&mut self, connection: &Connection) {
         if self.is_full() {
             let home = "PRAGMA wal_checkpoint(PASSIVE)";
@@ -84,7 +86,7 @@ impl Space {
         }
     }
 
-    /// Makes the reserve again, if there is room. From then on the store takes all writes.
+    /// Creates the reserve again if there is space. From then on the store accepts all writes.
     pub(super) fn restore(&mut self, connection: &Connection) {
         if !self.is_full() || !self.may_try() {
             return;
@@ -105,8 +107,8 @@ impl Space {
     }
 }
 
-/// Gives free pages and the write-ahead log back to the file system, as far as that is possible. Failures are no harm: there
-/// is less room then.
+/// Returns free pages and the write-ahead log to the file system as far as possible. Failures are ignored:
+/// there is less space then.
 fn give_back(connection: &Connection) {
     let vacuum = || {
         let sql = format!("PRAGMA incremental_vacuum({GIVEN_BACK})");
@@ -116,13 +118,13 @@ fn give_back(connection: &Connection) {
         Ok::<_, rusqlite::Error>(())
     };
     let shorten = || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    // First the log, whose pages the vacuum needs, then what the vacuum freed.
+    // The write-ahead log is reset first, because the vacuum needs its space, and again after the vacuum.
     let _ = shorten();
     let _ = vacuum();
     let _ = shorten();
 }
 
-/// Makes the reserve; leaves nothing behind where there is no room for it and some more.
+/// Creates the reserve; leaves nothing behind if there is no space for it and the margin.
 fn make(file: &Path) -> io::Result<()> {
     let made = fill(file, RESERVE + MARGIN)
         .and_then(|()| OpenOptions::new().write(true).open(file)?.set_len(RESERVE));
@@ -132,7 +134,7 @@ fn make(file: &Path) -> io::Result<()> {
     made
 }
 
-/// Writes bytes that no file system compresses.
+/// Writes random bytes, which file systems cannot compress.
 fn fill(file: &Path, bytes: u64) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -148,9 +150,9 @@ fn fill(file: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks that a directory takes some bytes more.
+/// Checks that bytes can be written in a directory.
 pub(super) fn probe(directory: &Path) -> Result<(), StoreError> {
-    // Probes at once have a file each.
+    // Concurrent probes use different files.
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let file = directory.join(format!("feedsync.probe-{}-{number}", std::process::id()));
@@ -159,15 +161,15 @@ pub(super) fn probe(directory: &Path) -> Result<(), StoreError> {
     written.and(removed).map_err(|error| place::failed(&file, error))
 }
 
-/// Releases the reserve of a directory that takes no bytes more; tells whether there was one.
+/// Releases the reserve of a directory whose disk is full; returns whether there was one.
 pub(super) fn release_where_full(directory: &Path) -> bool {
     let reserve = directory.join(FILE);
-    // Nothing is written to a directory that holds no store.
+    // Nothing is written to a directory without a store.
     let is_full = || matches!(probe(directory), Err(StoreError::Full));
     reserve.exists() && is_full() && fs::remove_file(reserve).is_ok()
 }
 
-/// Removes the reserve of a directory, if it is there.
+/// Removes the reserve of a directory, if it exists.
 pub(super) fn remove(directory: &Path) -> Result<(), StoreError> {
     let file = directory.join(FILE);
     match fs::remove_file(&file) {

@@ -1,4 +1,4 @@
-//! The contract, method by method, on the threads of a [`SqliteStore`].
+//! Implementation of [`Store`] on the threads of a [`SqliteStore`].
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -98,7 +98,8 @@ impl Store for SqliteStore {
                 if let Some(decide) = decide.take() {
                     decided = Some((shelf.collection.clone(), decide(&shelf.collection)));
                 }
-                // It decides once: where the collection has changed before the second attempt, there is none.
+                // The decision can run only once. If the collection has changed before the second attempt,
+                // there is no decision to apply.
                 let (_, Altered { alteration, act }) = decided
                     .clone()
                     .filter(|(seen, _)| *seen == shelf.collection)
@@ -326,7 +327,7 @@ impl Store for SqliteStore {
                 .run_without_growth(move |connection| blobs::touch(connection, &stale, now))
                 .await?;
         }
-        // Only now: what is here from here on is young, and is not swept.
+        // The order matters: blobs that are found after touching are recent, and are not swept.
         self.readers.read(move |connection| blobs::missing(connection, digests)).await
     }
 

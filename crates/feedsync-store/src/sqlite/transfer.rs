@@ -1,4 +1,4 @@
-//! An SQLite store that is moved.
+//! Transfer from and to an SQLite store.
 
 use std::sync::Arc;
 
@@ -277,7 +277,8 @@ fn begin_at(connection: &Connection, marks: &Marks) -> Result<(), StoreError> {
             marks.last_dropped_generation as i64
         ],
     )?;
-    // Where SQLite keeps the highest id that a table ever had; a row stands there for each table that had one.
+    // In `sqlite_sequence` SQLite stores the highest id that each table ever had; a table without rows so far
+    // has no entry.
     let given = marks.next_remote.0 as i64 - 1;
     connection.execute(
         "INSERT INTO sqlite_sequence (name, seq)
@@ -289,7 +290,7 @@ fn begin_at(connection: &Connection, marks: &Marks) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// They come before the one that was minted when the store was founded.
+/// Inserts retired incarnations before the one that was minted when the store was founded.
 fn retire(
     connection: &Connection,
     environment: &dyn Environment,

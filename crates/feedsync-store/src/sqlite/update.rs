@@ -1,4 +1,4 @@
-//! An update: what its keys hold, and what its plan leaves.
+//! Updates of items: reading the keys, and storing the plan.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use crate::order::Moment;
 use crate::plan::{Plan, plan};
 use crate::stored::{Discarded, DiscardedId, StoredItem};
 
-/// The collection and the items of an update.
+/// The collection and the item ids of an update.
 pub(super) struct Asked<'a> {
     pub(super) name: &'a CollectionName,
     pub(super) keys: &'a [ItemId],
-    /// The disk is full: an update that makes something larger is refused.
+    /// Whether the disk is full; then an update that adds something is rejected.
     pub(super) is_full: bool,
 }
 
-/// Reads, decides and writes, in the savepoint of its caller; the collection as it then stands, and whether
-/// those who follow it see any of that.
+/// Reads, decides and writes in the caller's savepoint. Returns the resulting collection, and whether its
+/// subscribers see a change.
 pub(super) fn update(
     connection: &Connection,
     environment: &Arc<dyn Environment>,
@@ -71,7 +71,7 @@ pub(super) fn update(
         }
     }
     for key in plan.items.keys().filter(|key| stored.contains(*key)) {
-        // Takes the conflicts and the names of blobs with it.
+        // Also removes the conflicts and the blob references of the item.
         connection
             .prepare_cached("DELETE FROM items WHERE collection = ?1 AND id = ?2")?
             .execute(params![id, key.as_str()])?;
@@ -81,8 +81,8 @@ pub(super) fn update(
     Ok((after, is_news))
 }
 
-/// Which memories of what is gone are empty: a subscriber that neither purges nor edits has none, and
-/// is not made to look for each item of a first pull.
+/// Whether the tables of purged vectors and of the ledger have rows. A subscriber that neither purges nor
+/// edits has none, and need not query them for each item of a first pull.
 #[derive(Clone, Copy)]
 struct Memory {
     has_purged: bool,
@@ -139,7 +139,7 @@ pub(super) fn item(
     found.next()?.map(|row| rows::stored(connection, row)).transpose()
 }
 
-/// The rows of the ledger for an item, by line of edits.
+/// The rows of the ledger for an item, by authoring line.
 pub(super) fn issued(connection: &Connection, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT \"by\", sequence, shown, incarnation FROM ledger WHERE item = ?1 ORDER BY \"by\"",
@@ -168,9 +168,9 @@ fn next_discarded(connection: &Connection) -> Result<DiscardedId, StoreError> {
     Ok(DiscardedId(next as u64))
 }
 
-/// Stores what an update leaves; the former rows of its items are gone already.
+/// Stores the result of an update; the former rows of its items must already be removed.
 fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection, StoreError> {
-    // In the order of their numbers, so that they are appended.
+    // The items are inserted in the order of their numbers, so that rows are appended to the table.
     let mut stored: Vec<&StoredItem> = plan.items.values().flatten().collect();
     stored.sort_unstable_by_key(|stored| stored.number);
     for stored in stored {
@@ -217,7 +217,7 @@ fn redate(connection: &Connection, id: i64, last: Moment, now: Moment) -> Result
     Ok(())
 }
 
-/// What a purge leaves behind.
+/// Records the vector of a purged item.
 pub(super) fn purge(
     connection: &Connection,
     id: i64,
@@ -232,7 +232,7 @@ pub(super) fn purge(
     Ok(())
 }
 
-/// A row of the ledger.
+/// Writes a row of the ledger.
 pub(super) fn issue(
     connection: &Connection,
     item: &ItemId,

@@ -1,4 +1,4 @@
-//! Notices what other processes commit.
+//! Detection of commits by other processes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::{Epoch, Number};
 
-/// Who is told.
+/// Channels of the subscribers to notify.
 type Bells = (Arc<Bell<CollectionName>>, Arc<Bell<DatabaseName>>);
 
-/// How often the file is looked at while somebody follows.
+/// Interval of polling the file while there are subscribers.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// The thread that looks. Dropping it ends it.
+/// The polling thread. Dropping it ends the thread.
 pub(super) struct Watch {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -56,7 +56,7 @@ fn watch(connection: &Connection, (bell, database_bell): &Bells, ended: &Receive
         if !bell.is_followed() && !database_bell.is_followed() {
             continue;
         }
-        // What fails now is tried again: notices are hints.
+        // Failures are retried: notices are hints.
         let version: Option<i64> = connection
             .query_row("PRAGMA data_version", [], |row| row.get(0))
             .ok()
@@ -77,9 +77,9 @@ fn watch(connection: &Connection, (bell, database_bell): &Bells, ended: &Receive
             }
             known.insert(collection.name.clone(), (collection, log));
         }
-        // What is left was dropped or renamed.
+        // The remaining ones were dropped or renamed.
         former.keys().for_each(|name| bell.ring(name));
-        // Of databases there may be very many.
+        // There may be very many databases, so each name with subscribers is looked up by itself.
         let mut former = std::mem::take(&mut known_databases);
         for name in database_bell.followed() {
             let Ok(found) = database_rows::find(connection, &name) else { continue };

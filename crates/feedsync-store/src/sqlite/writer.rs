@@ -1,8 +1,7 @@
-//! The one thread that writes: whatever is queued is committed together.
+//! The only thread that writes; it commits all queued tasks together.
 //!
-//! Each task runs in a savepoint of its own, so that one that fails takes nothing else with it, and
-//! is answered after the commit, when all of them are durable. What they write into files of logs is
-//! synchronised before it.
+//! Each task runs in its own savepoint, so that a failed task does not affect others. Results are sent after
+//! the commit, when all tasks are durable. Log files that they wrote are synchronized before the commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,30 +17,30 @@ use super::log_files::LogFiles;
 use super::space::Space;
 use crate::error::StoreError;
 
-/// A commit waits for no more than this, however much is queued.
+/// Maximum number of tasks in one commit, however many are queued.
 const MOST_TASKS: usize = 512;
 const MOST_TIME: Duration = Duration::from_millis(50);
 
-/// While other processes write too, each commit leaves them a gap; for so long after the last sign of
-/// them.
+/// Pause after each commit while other processes also write, so that they can acquire the lock. It applies
+/// for a limited time after the last detected commit of another process.
 const GAP: Duration = Duration::from_millis(1);
 const COURTESY: Duration = Duration::from_secs(1);
 
-/// Something to write.
+/// A queued write.
 trait Task: Send {
-    /// Does it; true if it is to be committed.
+    /// Runs the write; returns whether it is to be committed.
     fn run(&mut self, connection: &Connection) -> bool;
-    /// Tells whether it makes nothing larger, so that it may be run on a full disk, and run again.
+    /// Tells whether it adds nothing, so that it may run on a full disk, and may be run again.
     fn is_without_growth(&self) -> bool;
-    /// Tells whether there was no room for it.
+    /// Tells whether it failed because the disk was full.
     fn is_full(&self) -> bool;
-    /// Answers who waits: with what `run` made of it, or with why it was not committed.
+    /// Sends the result of `run` to the caller, or the reason why it was not committed.
     fn answer(self: Box<Self>, failure: Option<StoreError>);
-    /// Answers who waits without running it.
+    /// Sends an error to the caller without running the write.
     fn refuse(self: Box<Self>, failure: StoreError);
 }
 
-/// How a task is run.
+/// Closure of a task.
 enum Form<F, G> {
     Once(Option<F>),
     WithoutGrowth(G),
@@ -60,7 +59,7 @@ where
     G: FnMut(&Connection) -> Result<T, StoreError> + Send,
 {
     fn run(&mut self, connection: &Connection) -> bool {
-        // The savepoint is rolled back, so nothing half-done is seen after a panic.
+        // The savepoint is rolled back, so a panic leaves nothing half-done.
         let work = &mut self.work;
         let result = catch_unwind(AssertUnwindSafe(|| match work {
             Form::Once(work) => work.take().map(|work| work(connection)),
@@ -83,13 +82,14 @@ where
 
     fn answer(self: Box<Self>, failure: Option<StoreError>) {
         let Self { work, outcome, answer } = *self;
-        // Before the answer: the work may hold the store, which must not be dropped by its own thread.
+        // The closure is dropped before the result is sent: it may own the store, which must not be dropped
+        // by its own thread.
         drop(work);
         let outcome = match (outcome, failure) {
             (Ok(_), Some(failure)) => Err(failure),
             (outcome, _) => outcome,
         };
-        // Who asked may have gone.
+        // The caller may have dropped its future.
         let _ = answer.send(outcome);
     }
 
@@ -100,7 +100,7 @@ where
     }
 }
 
-/// The thread and its queue. Dropping it ends the thread when all that is queued is written.
+/// The thread and its queue. Dropping it ends the thread after all queued tasks are written.
 pub(super) struct Writer {
     queue: Option<Sender<Box<dyn Task>>>,
     thread: Option<JoinHandle<()>>,
@@ -121,7 +121,7 @@ impl Writer {
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Queues work; ready when it is durable.
+    /// Queues a write; the future is ready when the write is durable.
     pub(super) async fn run<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -130,8 +130,9 @@ impl Writer {
         self.queue(Form::<F, fn(&Connection) -> Result<T, StoreError>>::Once(Some(work))).await
     }
 
-    /// Queues work that makes nothing larger; ready when it is durable. It is done on a full disk, too, from the
-    /// [reserve](super::space). It may be run twice, where the first attempt is not committed.
+    /// Queues a write that adds nothing; the future is ready when the write is durable. It also runs on a
+    /// full disk, with space from the [reserve](super::space). It may run twice, if the first attempt is not
+    /// committed.
     pub(super) async fn run_without_growth<T, G>(&self, work: G) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -182,7 +183,7 @@ fn write(state: &mut WriterState, tasks: &Receiver<Box<dyn Task>>) {
         let lacks_room = matches!(failure, Some(Failure::Full { .. }));
         if lacks_room || done.iter().any(|task| task.is_full()) {
             state.space.release(&state.connection);
-            // Where what was given back is enough, everything is run again; else deletions are.
+            // If the returned space suffices, everything is run again; otherwise only deletions are.
             state.space.restore(&state.connection);
             let (again, over): (Vec<_>, Vec<_>) = done
                 .into_iter()
@@ -198,12 +199,13 @@ fn write(state: &mut WriterState, tasks: &Receiver<Box<dyn Task>>) {
         state.space.keep(&state.connection);
         others.leave_a_gap(&state.connection);
     }
-    // Nobody is left to tell; only copies made since the last time are not known as old.
+    // No caller is left to report an error to. If this fails, copies made since the last renewal are not
+    // detected as old.
     let _ = state.life.end(&mut state.connection);
 }
 
 impl WriterState {
-    /// Runs the first task and those that are queued behind it, and commits them together.
+    /// Runs the first task and those queued after it, and commits them together.
     fn commit(
         &mut self,
         first: Box<dyn Task>,
@@ -228,7 +230,7 @@ impl WriterState {
                 Some(Failure::before(error.into()))
             }
         };
-        // What filled the disk ended the transaction, and the savepoints with it.
+        // The full disk ended the transaction together with its savepoints.
         let failure = match failure {
             Some(Failure::Before(_)) if done.iter().any(|task| task.is_full()) => {
                 Some(Failure::Full { in_commit: false })
@@ -236,7 +238,7 @@ impl WriterState {
             failure => failure,
         };
         if failure.is_some() && !connection.is_autocommit() {
-            // If even this fails, the next BEGIN will say so.
+            // If this fails too, the next BEGIN reports it.
             let _ = connection.execute_batch("ROLLBACK");
         }
         match &failure {
@@ -247,7 +249,7 @@ impl WriterState {
         failure
     }
 
-    /// Runs a task again, with the room that the reserve has left.
+    /// Runs a task again, in the space that the reserve has released.
     fn again(&mut self, task: Box<dyn Task>) {
         let mut done = Vec::new();
         let failure = self.commit(task, None, &mut done);
@@ -257,7 +259,7 @@ impl WriterState {
     }
 }
 
-/// What is known of other processes that write to the file.
+/// Activity of other processes that write to the file.
 struct Others {
     version: Option<i64>,
     last_seen: Option<Instant>,
@@ -265,7 +267,7 @@ struct Others {
 
 impl Others {
     fn leave_a_gap(&mut self, connection: &Connection) {
-        // It changes with commits of others only. Not to know it is no harm.
+        // It changes only when other connections commit. An error here is harmless.
         let version = connection.query_row("PRAGMA data_version", [], |row| row.get(0)).ok();
         if self.version.is_some() && version != self.version {
             self.last_seen = Some(Instant::now());
@@ -277,13 +279,13 @@ impl Others {
     }
 }
 
-/// Why a whole batch was not committed.
+/// Reason why a whole batch was not committed.
 enum Failure {
-    /// Before COMMIT was asked for: nothing was written.
+    /// An error before COMMIT: nothing was written.
     Before(String),
-    /// There was no room: nothing was committed.
+    /// The disk was full: nothing was committed.
     Full { in_commit: bool },
-    /// In COMMIT: what reached the disk is not known.
+    /// An error in COMMIT: it is unknown what reached the disk.
     Commit(rusqlite::Error),
 }
 
@@ -297,7 +299,7 @@ impl Failure {
 
     fn commit(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            // The frame that commits is the last one that is written.
+            // The commit frame is written last, so a full disk means that it was not written.
             Some(rusqlite::ErrorCode::DiskFull) => Self::Full { in_commit: true },
             _ => Self::Commit(error),
         }
@@ -312,7 +314,7 @@ impl Failure {
     }
 }
 
-/// Runs the first task and those that are queued behind it. On a full disk those that make something larger are refused.
+/// Runs the first task and those queued after it. On a full disk, tasks that add something are rejected.
 fn batch(
     connection: &Connection,
     is_full: bool,
@@ -340,7 +342,8 @@ fn savepoint(connection: &Connection, task: &mut dyn Task) -> Result<(), rusqlit
     let execute = |sql| connection.prepare_cached(sql)?.execute([]).map(drop);
     execute("SAVEPOINT task")?;
     if !task.run(connection) {
-        // A full disk and the like end the whole transaction; then this fails, and so do all.
+        // Errors such as a full disk end the whole transaction. Then this statement fails, and all tasks with
+        // it.
         execute("ROLLBACK TO task")?;
     }
     execute("RELEASE task")

@@ -1,4 +1,4 @@
-//! Databases, carried over row by row, and whether they stay as they are meanwhile.
+//! Transfer of databases row by row, and detection of changes meanwhile.
 
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use sha2::{Digest as _, Sha256};
@@ -13,16 +13,16 @@ use crate::stored::PageLimit;
 
 const PIECE: PageLimit = PageLimit { items: AT_ONCE, bytes: BYTES_AT_ONCE };
 
-/// A database, and what shows that somebody wrote to it.
+/// A database with values that change with every write to it.
 #[derive(PartialEq, Eq)]
 pub(super) struct LookedAt {
     database: Database,
     next_body: u64,
-    /// Of what has no place in the order of changes: what documents came of, and local documents.
+    /// Digest of what is not in the change order: origins of documents, and local documents.
     rest: Digest,
 }
 
-/// All databases of a store. An attachment that is put meanwhile, and that no document names, is no change.
+/// All databases of a store. Storing an attachment that no document names is not counted as a change.
 pub(super) async fn look(store: &dyn Transfer) -> Result<Vec<LookedAt>, StoreError> {
     let mut looked: Vec<LookedAt> = Vec::new();
     loop {

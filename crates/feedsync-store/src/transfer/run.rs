@@ -1,4 +1,4 @@
-//! The parts of a store, carried over one after the other.
+//! The parts of a transfer, one after the other.
 
 use super::{AT_ONCE, BYTES_AT_ONCE, Moved, MovedLog, Part, Transfer, WRITTEN_TO};
 use crate::collection::Collection;
@@ -9,7 +9,7 @@ use crate::order::Number;
 use crate::people::{ActSelection, GrantsOf};
 use crate::stored::PageLimit;
 
-/// A store that is being moved.
+/// A transfer in progress.
 pub(super) struct Run<'a> {
     pub(super) from: &'a dyn Transfer,
     pub(super) to: &'a dyn Transfer,
@@ -100,7 +100,7 @@ impl Run<'_> {
         }
     }
 
-    /// The blobs that items of a collection name.
+    /// Moves the blobs that items of a collection name.
     pub(super) async fn blobs_of(&mut self, name: &CollectionName) -> Result<(), StoreError> {
         let mut through = Number::ZERO;
         loop {
@@ -118,7 +118,8 @@ impl Run<'_> {
         }
     }
 
-    /// Moves users, before the databases that name them: no database names a user who is added.
+    /// Moves users, before the databases that name them, because adding a user removes its name from all
+    /// databases.
     pub(super) async fn users(&mut self) -> Result<(), StoreError> {
         for user in self.from.users().await? {
             self.to.add_user(user).await?;
@@ -144,7 +145,8 @@ impl Run<'_> {
                 self.moved.tokens += 1;
             }
         }
-        // The record is read backwards, and written forwards: first where its pages begin.
+        // The audit record is read backwards and written forwards, so the starts of its pages are collected
+        // first.
         let page = |before| ActSelection { before, limit: AT_ONCE, ..Default::default() };
         let mut begins = Vec::new();
         let mut before = None;

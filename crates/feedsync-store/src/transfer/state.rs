@@ -1,4 +1,4 @@
-//! Whether somebody wrote to a store while it was moved.
+//! Detection of writes to a store during its transfer.
 
 use super::Marks;
 use super::Transfer;
@@ -11,7 +11,7 @@ use crate::name::UserId;
 use crate::people::{ActSelection, Grant, GrantsOf, Recorded, Token, User};
 use crate::remote::Remote;
 
-/// What shows that somebody wrote to a store.
+/// Values that change with every write to a store.
 #[derive(PartialEq, Eq)]
 pub(super) struct State {
     pub(super) identity: Identity,
@@ -34,7 +34,8 @@ pub(super) async fn state(store: &dyn Transfer) -> Result<State, StoreError> {
         tokens.extend(store.tokens(&user.name).await?);
         grants.extend(store.grants(GrantsOf::User(&user.name)).await?);
     }
-    // Sent marks come and go with every reader, and are no change; they are moved as they are seen first.
+    // Sent marks change with every read and are not counted as writes; they are moved as they were first
+    // read.
     let collections = store.collections().await?;
     let (mut logs, mut charged) = (Vec::new(), Vec::new());
     for collection in &collections {

@@ -1,4 +1,4 @@
-//! Counters of bytes in a file: filled by the migration that brought them, and checked.
+//! Counters of bytes in a file: filled by the migration that added them, and verified by the check.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn environment(seed: u64) -> Arc<TestEnvironment> {
     Arc::new(TestEnvironment::new(seed))
 }
 
-/// Bytes that were not counted before are counted by the migration, as `check` counts them.
+/// The migration counts existing bytes in the same way as `check`.
 #[test]
 fn a_store_of_before_bytes_were_counted_counts_them() {
     let directory = TempDir::new().unwrap();

@@ -1,8 +1,8 @@
-//! A power cut: of all that a killed process wrote, only what it synchronised is left.
+//! Simulated power cuts: of everything that a killed process wrote, only synchronized data remains.
 //!
-//! The child is this test binary, run again with `durability/shim.c` preloaded, a layer between the
-//! process and its files that keeps a second directory of what was synchronised and nothing else.
-//! That directory is opened after the kill.
+//! The child process runs this test binary with `durability/shim.c` preloaded. This layer between the process
+//! and its files maintains a second directory with synchronized data only. The test opens that directory
+//! after the kill.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ fn init(directory: &Path) -> SqliteStore {
     store
 }
 
-/// An item of several pages, so that the log is soon carried over into the database.
+/// Writes an item of several pages, so that a checkpoint soon copies the write-ahead log into the database.
 fn write(store: &SqliteStore) {
     let name = format!("own-{:016x}", SystemEnvironment.random());
     let mut item = item(&name, "A", 1);
@@ -71,8 +71,8 @@ fn write(store: &SqliteStore) {
     }
 }
 
-/// The log goes on in a generation of its last records, unless somebody is quicker; what is left out was
-/// acknowledged as left out.
+/// Continues the log in a generation of its last records, unless another thread is faster. Records that are
+/// left out are printed before.
 fn compact(store: &SqliteStore, place: LogPlace) {
     let notes = named("notes");
     let Some(bytes) = read_all(store, &notes, place.generation) else { return };
@@ -82,13 +82,14 @@ fn compact(store: &SqliteStore, place: LogPlace) {
     let (left_out, kept) = lines.split_at(lines.len() / 2);
     let bytes = kept.concat().into_bytes();
     let expected = Expected::At(vec![place]);
-    // Said before: nobody may miss it if this is not told any more.
+    // Printed first: the compaction may happen even if it is not acknowledged, and then these records are
+    // missing.
     left_out.iter().for_each(|line| print!("\nleft out {line}"));
     let new = NewGeneration { expected, bytes, most: u64::MAX, act: None };
     wait(store.begin_log_generation(&notes, new)).unwrap();
 }
 
-/// A program that acknowledges what it never synchronised.
+/// A program that acknowledges writes without synchronizing them.
 #[test]
 #[ignore = "run as a child process by the other tests"]
 fn careless() {
@@ -118,7 +119,7 @@ fn shim(directory: &Path) -> PathBuf {
     library
 }
 
-/// Runs a child until it has acknowledged so many things, kills it, and returns all of them.
+/// Runs a child until it has printed this many acknowledgements, kills it, and returns all of them.
 fn kill_after(
     child: &str,
     count: usize,
@@ -141,7 +142,7 @@ fn kill_after(
         said.extend(line.strip_prefix("acknowledged ").map(str::to_owned));
         left_out.extend(line.strip_prefix("left out ").map(|name| format!("log {name}")));
         if said.len() == count {
-            // What comes after it was said before the kill, too.
+            // Further output was also printed before the kill.
             child.kill().unwrap();
         }
     }
@@ -150,7 +151,7 @@ fn kill_after(
     &said - &left_out
 }
 
-/// What a power cut leaves has everything that was acknowledged.
+/// Checks that all acknowledged data is present after a power cut.
 fn cut_power(root: &Path, shim: &Path, begin: impl Fn(&Path)) {
     let (disk, durable) = (root.join("disk"), root.join("durable"));
     for directory in [&disk, &durable] {
@@ -190,7 +191,7 @@ fn a_power_cut_loses_nothing_that_was_acknowledged() {
     }
 }
 
-/// A backup is a file without a log; opening it begins one.
+/// A backup is a file without a write-ahead log; opening it creates one.
 #[test]
 fn a_power_cut_loses_nothing_of_a_store_made_of_a_backup() {
     let parent = TempDir::new().unwrap();
@@ -205,7 +206,7 @@ fn a_power_cut_loses_nothing_of_a_store_made_of_a_backup() {
     }
 }
 
-/// The layer does what it is there for: without synchronisation nothing is kept.
+/// Checks the shim itself: without synchronization no data remains.
 #[test]
 fn a_power_cut_loses_what_was_not_synchronised() {
     let parent = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! On a full disk nothing is lost, deletions make room, and the store goes on when there is room again.
+//! On a full disk nothing is lost, deletions free space, and the store continues when there is space again.
 
 use std::sync::Arc;
 use std::thread;
@@ -29,7 +29,7 @@ fn has_reserve(disk: &SmallDisk) -> bool {
     disk.path().join(RESERVE).exists()
 }
 
-/// Writes until the disk is full, whatever stands in the write-ahead log.
+/// Writes until the disk is full, including the space of the write-ahead log.
 fn exhaust(store: &SqliteStore, disk: &SmallDisk) {
     disk.fill();
     for number in 0..10_000 {
@@ -37,7 +37,7 @@ fn exhaust(store: &SqliteStore, disk: &SmallDisk) {
         let key = large.id.to_string();
         match write(store, &named("notes"), &[&key], vec![put(large)]) {
             Err(StoreError::Full) if !has_reserve(disk) => return,
-            // What the store gave back is filled, too.
+            // Also fills the space that the store has returned.
             Ok(_) | Err(StoreError::Full) => disk.fill(),
             Err(error) => panic!("{error}"),
         }
@@ -91,7 +91,7 @@ fn a_full_disk_has_room_again_when_a_collection_is_removed() {
     exhaust(&store, &disk);
     let drop = Altered { alteration: Alteration::Drop, act: None };
     wait(store.alter_collection(&books, Box::new(|_| drop))).unwrap();
-    // What goes makes room for the reserve, and then for what is written.
+    // The removal frees space for the reserve first, and then for writes.
     let mut stored = Err(StoreError::Full);
     for _ in 0..10 {
         thread::sleep(Duration::from_millis(1_100));

@@ -1,7 +1,7 @@
-//! Processes that append to one log and compact it, two at a time, and are killed: what was acknowledged is
-//! there, whole and once (LR37). And a disk that is full: what does not fit changes nothing.
+//! Two processes at a time append to one log, compact it, and are killed: acknowledged bytes are present,
+//! complete and once (LR37). On a full disk, an append that does not fit changes nothing.
 //!
-//! The children are this test binary, run again with one of the ignored tests below.
+//! The child processes run this test binary with one of the ignored tests below.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -57,13 +57,13 @@ fn child() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// A record that says how long it is.
+/// A record that states its length.
 fn record(id: u64) -> String {
     let length = (id % 300) as usize;
     format!("{id:016x} {} {length}\n", "x".repeat(length))
 }
 
-/// The records of a log, by their ids, if each is whole.
+/// The records of a log by id; fails if one is incomplete.
 fn records(bytes: &[u8]) -> BTreeMap<u64, usize> {
     let text = std::str::from_utf8(bytes).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'), "a torn record");
@@ -77,7 +77,7 @@ fn records(bytes: &[u8]) -> BTreeMap<u64, usize> {
     records
 }
 
-/// Appends where the log stands, until nobody is quicker.
+/// Appends at the current end, and retries until no other process is faster.
 fn add(store: &SqliteStore) {
     let (notes, id) = (named("notes"), SystemEnvironment.random());
     loop {
@@ -92,18 +92,18 @@ fn add(store: &SqliteStore) {
     println!("\nacknowledged {id:016x}");
 }
 
-/// Begins a generation with all that the last one held, unless somebody is quicker.
+/// Begins a generation with all bytes of the last one, unless another process is faster.
 fn compact(store: &SqliteStore) {
     let notes = named("notes");
     let place = wait(store.log(&notes)).unwrap().unwrap().place;
-    // It was compacted since, more often than generations are kept.
+    // The log was compacted meanwhile, more often than the number of stored generations.
     let Some(bytes) = read_all(store, &notes, place.generation) else { return };
     let expected = Expected::At(vec![place]);
     let new = NewGeneration { expected, bytes, most: u64::MAX, act: None };
     wait(store.begin_log_generation(&notes, new)).unwrap();
 }
 
-/// Kills a child once it has acknowledged so many records; returns all that it has.
+/// Kills a child once it has acknowledged this many records; returns all acknowledged ones.
 fn kill_after(count: usize, directory: &Path) -> Vec<u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["logs_killed::child", "--exact", "--ignored", "--nocapture"])
@@ -117,7 +117,7 @@ fn kill_after(count: usize, directory: &Path) -> Vec<u64> {
         let id = line.strip_prefix("acknowledged ");
         said.extend(id.map(|id| u64::from_str_radix(id, 16).unwrap()));
         if said.len() == count {
-            // What comes after it was said before the kill, too.
+            // Further output was also printed before the kill.
             child.kill().unwrap();
         }
     }
@@ -156,7 +156,7 @@ fn processes_that_share_a_log_and_are_killed_lose_no_record_and_tear_none() {
             records(&bytes);
         }
         assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
-        // Nothing that a kill left is there after the store was opened.
+        // After the store was opened, nothing that the kill left remains.
         let mut files = BTreeMap::new();
         for file in fs::read_dir(directory.path().join("logs")).unwrap() {
             let file = file.unwrap();
@@ -172,7 +172,7 @@ fn processes_that_share_a_log_and_are_killed_lose_no_record_and_tear_none() {
     println!("{} records through {rounds} rounds of two kills", said.len());
 }
 
-/// A small disk that this process alone sees, with something on it that can be removed.
+/// A small disk that only this process sees, with a file on it that can be removed.
 const SMALL_DISK: &str = "mount -t tmpfs -o size=4m tmpfs \"$FEEDSYNC_CHILD_STORE\" \
      && head -c 1000000 /dev/zero >\"$FEEDSYNC_CHILD_STORE/ballast\" && exec \"$0\" \"$@\"";
 
@@ -233,7 +233,7 @@ fn on_a_small_disk() {
     };
     refused(wait(store.begin_log_generation(&notes, new)));
     unchanged();
-    // The room that was given back is enough for something small, of the log and of the items.
+    // The released space is enough for small writes of the log and of items.
     expected.extend(b"small\n");
     log = grown(&store, &notes, b"small\n");
     store_each(&store, &notes, &["a"]);

@@ -1,4 +1,4 @@
-//! Each store keeps the contract, and what it acknowledged.
+//! Each store conforms to the contract, and preserves what it acknowledged.
 
 mod counted_bytes;
 mod durability;

@@ -1,4 +1,4 @@
-//! The store in memory keeps the contract, and comes back from its images.
+//! Conformance of the memory store, and restoration from its images.
 
 use std::sync::Arc;
 

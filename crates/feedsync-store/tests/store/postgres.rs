@@ -1,4 +1,4 @@
-//! The PostgreSQL store keeps the contract.
+//! Conformance of the PostgreSQL store.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How a store is made in a PostgreSQL database and found there, and what it keeps out.
+//! Creation and detection of a store in a PostgreSQL database, and values that it rejects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn notes() -> (String, Arc<PostgresStore>) {
     (url, Arc::new(store))
 }
 
-/// Of four nodes that find an empty database one founds the store; then all can open it.
+/// Four nodes find an empty database: one founds the store, and then all can open it.
 #[test]
 fn four_nodes_migrate_an_empty_database_once() {
     let url = Cluster::shared().database();
@@ -57,9 +57,9 @@ fn four_nodes_migrate_an_empty_database_once() {
     assert_eq!(identities[0].retired, []);
 }
 
-/// Each is found by its name, and a sound store has none of them.
+/// The check names each kind of inconsistent row, and finds none in a sound store.
 #[test]
-fn rows_of_databases_that_cannot_be_are_found() {
+fn inconsistent_database_rows_are_found() {
     let damages = [
         ("documents of no database", "UPDATE documents SET database = 99 WHERE head = '007'"),
         (
@@ -105,9 +105,9 @@ fn rows_of_databases_that_cannot_be_are_found() {
     }
 }
 
-/// Neither errors nor debug output hold it.
+/// Neither errors nor debug output contain the password.
 #[test]
-fn a_password_is_never_said() {
+fn password_is_never_shown() {
     let url = "postgres://anna:geheim@127.0.0.1:1/hub";
     let error = open(url).unwrap_err();
     assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
@@ -117,10 +117,10 @@ fn a_password_is_never_said() {
     assert!(!format!("{store:?}").contains("geheim"));
 }
 
-/// PostgreSQL has no character NUL: in a text for people it is replaced, in an item it is refused, and
-/// only the update that has it suffers.
+/// PostgreSQL cannot store the character NUL. It is replaced in a text for people. In an item it is rejected,
+/// and only the update that contains it fails.
 #[test]
-fn a_nul_is_kept_out() {
+fn nul_is_replaced_in_texts_and_rejected_in_items() {
     let (_, store) = notes();
     let act = Act {
         user: None,
@@ -157,7 +157,7 @@ fn a_nul_is_kept_out() {
 
 /// The first incarnation is minted from the environment, as in every backend.
 #[test]
-fn a_store_takes_time_and_chance_from_outside() {
+fn store_uses_the_given_time_and_randomness() {
     let url = Cluster::shared().database();
     let name = EndpointName::new("tester").unwrap();
     let environment = Arc::new(TestEnvironment::new(1));
@@ -166,8 +166,9 @@ fn a_store_takes_time_and_chance_from_outside() {
     assert_eq!(wait(store.identity()).unwrap(), wait(expected.identity()).unwrap());
 }
 
-/// Of nodes that create one collection at once one does, and its owner and the record with it; changes that
-/// were decided on what is there are all made, one after the other; and of those that remove it one does.
+/// Several nodes create one collection at once: one succeeds, with its owner and audit entry. All changes
+/// that depend on the current state are applied, one after the other. When several nodes remove it, one
+/// succeeds.
 #[test]
 fn nodes_alter_collections_one_after_the_other() {
     let (url, first) = notes();
@@ -217,7 +218,7 @@ fn nodes_alter_collections_one_after_the_other() {
     assert_eq!(grants.len(), 1);
     assert_eq!((&grants[0].user, grants[0].role), (&anna, Role::Owner));
 
-    // Each adds a setting to those that there are.
+    // Each adds a setting to the existing ones.
     let changed = at_once(&|node, number| {
         let decide = move |found: &Collection| {
             let mut settings = found.settings.clone();

@@ -1,4 +1,4 @@
-//! Databases of documents that several nodes share, and what PostgreSQL has to be told apart to keep.
+//! Databases of documents that several nodes share, and ids that PostgreSQL cannot index as a whole.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -29,7 +29,7 @@ fn open(url: &str) -> PostgresStore {
     wait(PostgresStore::open(url, Arc::new(SystemEnvironment))).unwrap()
 }
 
-/// A store with a database, opened by so many nodes; and what the server calls it.
+/// A store with a database, opened by several nodes, and the name of the server's database.
 fn nodes(count: usize) -> (String, Vec<Arc<PostgresStore>>) {
     let url = Cluster::shared().database();
     let name = EndpointName::new("tester").unwrap();
@@ -48,7 +48,7 @@ fn kept(text: &str, attachments: &[Attachment]) -> KeptBody {
     KeptBody { text: text.into(), attachments: attachments.into() }
 }
 
-/// The next revision of a document, on what there is.
+/// The next revision of a document, after the current one.
 fn next(
     snapshot: &DocumentsSnapshot,
     id: &DocumentId,
@@ -68,7 +68,7 @@ fn next(
     DocumentWrite { id: id.clone(), tree, is_change: true, kind: Some(kind), bodies }
 }
 
-/// Writes the next revision of each.
+/// Writes the next revision of each document.
 fn edit(databases: &dyn Databases, ids: &[DocumentId], body: &KeptBody, kind: &Kind) -> Number {
     let (all, body, kind) = (ids.to_vec(), body.clone(), kind.clone());
     let decide = move |snapshot: &DocumentsSnapshot| {
@@ -94,7 +94,7 @@ fn all() -> Choose {
     })
 }
 
-/// Reads changes page by page until the writers are done; every document at its last number.
+/// Reads changes page by page until the writers are done; returns every document with its last number.
 fn follow(
     databases: &dyn Databases,
     writing: &AtomicUsize,
@@ -131,8 +131,8 @@ fn follow(
     }
 }
 
-/// Two documents in each update, one of which all share: no reader ever finds a change at or below what it has read, and
-/// no edit is made on anything but the one before.
+/// Two documents in each update, one of which all writers share. No reader finds a change at or below the
+/// number that it has read, and every edit follows the previous one.
 #[test]
 fn nodes_that_share_a_database_of_documents_write_one_order() {
     let (_, nodes) = nodes(3);
@@ -192,10 +192,10 @@ fn until_it_is_quiet(notices: &mut Notices) {
     while wait(async { tokio::time::timeout(quiet, notices.next()).await }).is_ok() {}
 }
 
-/// Changes reach those who follow on another node, the end of the database too; by a notification as well as by the look
-/// each second.
+/// Changes and the removal of a database notify subscribers on another node, by a notification and also by
+/// polling once a second.
 #[test]
-fn what_becomes_of_a_database_is_noticed_on_another_node() {
+fn changes_and_removal_of_a_database_are_noticed_on_another_node() {
     let (name, nodes) = nodes(2);
     let mut notices = nodes[0].follow_database(notes());
     let mut of_others = nodes[0].follow_database(&"others".parse().unwrap());
@@ -207,7 +207,7 @@ fn what_becomes_of_a_database_is_noticed_on_another_node() {
     }
     until_it_is_quiet(&mut notices);
     until_it_is_quiet(&mut of_others);
-    // The look would find nothing.
+    // Polling would find no change.
     Cluster::shared().sql(&name, "SELECT pg_notify('feedsync_databases', 'another notes')");
     assert!(hears(&mut notices));
     wait(nodes[1].drop_database(notes(), epoch(&*nodes[1]))).unwrap();
@@ -216,8 +216,8 @@ fn what_becomes_of_a_database_is_noticed_on_another_node() {
     assert!(wait(quiet).is_err(), "who follows another database hears nothing");
 }
 
-/// Ids up to their greatest length, with NUL, that begin alike or end where the key of an index does: in the order of
-/// their bytes, and whole wherever they are shown.
+/// Ids up to the maximum length, with NUL, with shared prefixes, and with lengths around that of the index
+/// key. They are read in byte order and complete.
 #[test]
 fn any_id_is_kept_in_the_order_of_its_bytes() {
     let (_, nodes) = nodes(1);
@@ -300,10 +300,10 @@ fn any_id_is_kept_in_the_order_of_its_bytes() {
     assert_eq!(wait(nodes[0].check()).unwrap(), Vec::<String>::new());
 }
 
-/// A page looks at so many changes and says how far it came; a database that was dropped goes piece by piece, while
-/// another has its name.
+/// A page examines a limited number of changes and states how far it came. A dropped database is removed
+/// piece by piece, while another one has its name.
 #[test]
-fn a_great_database_is_looked_at_and_goes_in_pieces() {
+fn large_database_is_read_and_dropped_in_pieces() {
     let (name, nodes) = nodes(1);
     let store = &*nodes[0];
     let ids: Vec<DocumentId> =
@@ -367,8 +367,8 @@ fn a_great_database_is_looked_at_and_goes_in_pieces() {
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
 }
 
-/// Updates that are committed together: one that fails or panics takes no other with it, and some that bring very much
-/// are more than one commit.
+/// Updates that are committed together: one that fails or panics affects no other, and large ones are split
+/// into several commits.
 #[test]
 fn updates_that_are_committed_together_do_not_depend_on_each_other() {
     let (_, nodes) = nodes(2);
@@ -411,10 +411,10 @@ fn updates_that_are_committed_together_do_not_depend_on_each_other() {
     assert_eq!(wait(nodes[1].check()).unwrap(), Vec::<String>::new());
 }
 
-/// A server that took over from another may lack the last commits: databases go on in another epoch, also for who only
-/// reads.
+/// A server that took over from another may lack the last commits, so databases continue in another epoch,
+/// also for clients that only read.
 #[test]
-fn databases_of_a_server_on_another_timeline_begin_anew() {
+fn databases_on_another_timeline_get_new_epochs() {
     let (name, nodes) = nodes(2);
     let before = epoch(&*nodes[0]);
     let former = "UPDATE feedsync.endpoint SET place = regexp_replace(place, '.{8}$', '00000000')";

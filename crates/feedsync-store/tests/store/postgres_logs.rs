@@ -1,4 +1,4 @@
-//! Logs that several nodes share, on a server that crashes, is put back or taken over from, and damage.
+//! Logs that several nodes share, on a server that crashes, is restored or fails over, and damage.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use feedsync_store::{
 };
 use feedsync_test::postgres::Cluster;
 
-/// A store with a log, opened by so many nodes.
+/// A store with a log, opened by several nodes.
 fn nodes(cluster: &Cluster, count: usize) -> (String, Vec<Arc<PostgresStore>>) {
     let url = cluster.database();
     let name = EndpointName::new("tester").unwrap();
@@ -39,8 +39,8 @@ fn database(url: &str) -> &str {
     url.rsplit('=').next().unwrap()
 }
 
-/// Appends a record where the log stands, or compacts it with all that it holds. The record, once it is
-/// acknowledged; nothing if another node was quicker.
+/// Appends a record at the end of the log, or compacts the log without loss. Returns the record once it is
+/// acknowledged, and nothing if another node was faster.
 fn write(store: &PostgresStore, number: u64) -> Result<Option<String>, StoreError> {
     let notes = named("notes");
     let Some(log) = wait(store.log(&notes))? else { return Ok(None) };
@@ -61,8 +61,8 @@ fn write(store: &PostgresStore, number: u64) -> Result<Option<String>, StoreErro
     }
 }
 
-/// Nodes append to one log and compact it while the server crashes again and again: what was acknowledged is
-/// there, whole and once.
+/// Nodes append to one log and compact it while the server crashes repeatedly: every acknowledged record is
+/// present, complete and once.
 #[test]
 fn nodes_that_share_a_log_lose_no_record_when_the_server_crashes() {
     let cluster = Cluster::start();
@@ -111,9 +111,9 @@ fn nodes_that_share_a_log_lose_no_record_when_the_server_crashes() {
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
 }
 
-/// By its notification, or else by the look each second.
+/// Appends are noticed by a notification, or otherwise by polling once a second.
 #[test]
-fn what_another_node_appends_is_noticed() {
+fn appends_of_another_node_are_noticed() {
     let (_, nodes) = nodes(Cluster::shared(), 2);
     let mut notices = nodes[0].subscribe(&named("notes"));
     let mut heard = |most| {
@@ -124,8 +124,8 @@ fn what_another_node_appends_is_noticed() {
     assert_eq!(heard(5_000), Ok(true));
 }
 
-/// A database that was put back, and a server that took over, may lack what others have read: the log goes on in
-/// a generation of its own. Running nodes notice with the next append, before anything is appended.
+/// A restored database, or a server that took over, may lack bytes that others have read. The log continues
+/// in a new generation. Running nodes detect this at the next append, before anything is appended.
 #[test]
 fn a_log_that_was_put_back_or_taken_over_goes_on_in_a_new_generation() {
     let cluster = Cluster::shared();
@@ -166,7 +166,7 @@ fn rows(cluster: &Cluster, url: &str) -> u64 {
     cluster.sql(database(url), "SELECT count(*) FROM feedsync.log_bytes").trim().parse().unwrap()
 }
 
-/// However short the appends are; and where a row was lost, none takes its place.
+/// Short appends are merged into few rows; a lost row is not replaced.
 #[test]
 fn a_log_of_short_appends_has_few_rows() {
     let cluster = Cluster::shared();
@@ -199,9 +199,9 @@ fn a_log_of_short_appends_has_few_rows() {
     assert!(matches!(lost, Err(StoreError::Damaged(_))), "{lost:?}");
 }
 
-/// At once, or when logs are swept, if the node that forgot them did not come to it.
+/// Bytes of a removed generation are removed immediately, or by the next sweep if the node did not finish.
 #[test]
-fn bytes_that_nobody_knows_any_more_go() {
+fn bytes_of_removed_generations_are_removed() {
     let cluster = Cluster::shared();
     let (url, nodes) = nodes(cluster, 1);
     let notes = named("notes");
@@ -224,7 +224,7 @@ fn bytes_that_nobody_knows_any_more_go() {
     assert_eq!(bytes, Some(b"again\n".to_vec()));
 }
 
-/// Bytes that are not there are said to be missing, to whoever reads or looks; what was dropped leaves none.
+/// Missing bytes yield an error for reads and checks; a dropped log leaves none.
 #[test]
 fn a_log_whose_bytes_are_damaged_says_so() {
     let cluster = Cluster::shared();

@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL database, and a server that is restarted, moved or away.
+//! Several nodes on one PostgreSQL database, and a server that is restarted, moved or unreachable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn open(url: &str) -> Result<PostgresStore, StoreError> {
     wait(PostgresStore::open(url, Arc::new(SystemEnvironment)))
 }
 
-/// A store with a collection of notes, opened by so many nodes.
+/// A store with a collection of notes, opened by several nodes.
 fn nodes(cluster: &Cluster, count: usize) -> (String, Vec<Arc<PostgresStore>>) {
     let url = cluster.database();
     let first = init(&url).unwrap();
@@ -37,7 +37,7 @@ fn nodes(cluster: &Cluster, count: usize) -> (String, Vec<Arc<PostgresStore>>) {
     (url, nodes)
 }
 
-/// Changes an item that all share, after having read it, and creates one of its own.
+/// Reads and changes an item that all share, and creates one of its own.
 fn edit(store: &dyn Store, number: u64) -> Result<(ItemId, Number), StoreError> {
     let own = id(&format!("own-{:016x}", SystemEnvironment.random()));
     let shared = id(&format!("shared-{}", number % 5));
@@ -55,7 +55,8 @@ fn edit(store: &dyn Store, number: u64) -> Result<(ItemId, Number), StoreError> 
     Ok((own, after.last))
 }
 
-/// No gap, no half of an update, no edit of a shared item lost; the items of their own.
+/// Checks that there is no gap, no partial update, and no lost edit of a shared item; returns the unshared
+/// items.
 fn check(store: &dyn Store) -> BTreeMap<ItemId, Number> {
     let collection = wait(store.collection(&named("notes"))).unwrap().unwrap();
     let items = all(store, &named("notes"));
@@ -113,7 +114,7 @@ fn nodes_that_share_a_database_write_one_order() {
     assert_eq!(check(&*nodes[1]), said);
 }
 
-/// One item in two collections, signed from two nodes: the ledger never gives out a sequence twice.
+/// One item in two collections, signed on two nodes: the ledger never issues a sequence twice.
 #[test]
 fn a_sequence_is_issued_once_over_all_collections_and_nodes() {
     let (_, nodes) = nodes(Cluster::shared(), 2);
@@ -148,10 +149,10 @@ fn a_sequence_is_issued_once_over_all_collections_and_nodes() {
     assert_eq!(issued, (1..=160).collect::<Vec<u32>>());
 }
 
-/// A change is noticed on another node by its notification: of settings alone the look each second tells
-/// nothing.
+/// A change of settings only is noticed on another node by its notification, because polling does not detect
+/// it.
 #[test]
-fn what_another_node_commits_is_noticed() {
+fn commits_of_another_node_are_noticed() {
     let (_, nodes) = nodes(Cluster::shared(), 2);
     let mut notices = nodes[0].subscribe(&named("notes"));
     thread::sleep(Duration::from_millis(1_500));
@@ -165,8 +166,8 @@ fn what_another_node_commits_is_noticed() {
     println!("noticed after {:?}", begin.elapsed());
 }
 
-/// A copy of the database signs anew in new epochs, and so does the next life of the original's dump;
-/// the original stays what it was.
+/// A copy of the database signs anew in new epochs, and so does a restored dump of the original. The original
+/// continues unchanged.
 #[test]
 fn a_copied_database_is_another_incarnation() {
     let cluster = Cluster::shared();
@@ -202,9 +203,8 @@ fn a_copied_database_is_another_incarnation() {
     assert_eq!(wait(original.collection(&named("notes"))).unwrap().unwrap().epoch, epoch);
 }
 
-/// The server is stopped as by a crash, again and again, while eight threads on two nodes write: what
-/// was acknowledged is there, and the stores go on by themselves. Only a commit that was under way is
-/// of unknown outcome.
+/// The server crashes repeatedly while eight threads on two nodes write. All acknowledged writes are present,
+/// and the stores continue without intervention. Only a commit that was in progress has an unknown outcome.
 #[test]
 fn a_crash_of_the_server_loses_nothing_that_was_acknowledged() {
     let cluster = Cluster::start();
@@ -265,9 +265,9 @@ fn a_crash_of_the_server_loses_nothing_that_was_acknowledged() {
     assert_eq!(wait(nodes[0].identity()).unwrap(), identity, "a crash is no copy");
 }
 
-/// While the server is away every method says so soon, and nothing hangs.
+/// While the server is unreachable, every method returns an error soon, and none hangs.
 #[test]
-fn a_server_that_is_away_is_an_error_soon() {
+fn unreachable_server_is_an_error_soon() {
     let cluster = Cluster::start();
     let (url, nodes) = nodes(&cluster, 1);
     cluster.control(&["-m", "immediate", "stop"]);
@@ -286,7 +286,7 @@ fn a_server_that_is_away_is_an_error_soon() {
     check(&*nodes[0]);
 }
 
-/// The commits of many are joined: 64 writers reach at least five times the rate of one.
+/// Concurrent commits are batched: 64 writers reach at least five times the rate of one.
 #[test]
 fn many_writers_share_commits() {
     let (_, nodes) = nodes(Cluster::shared(), 1);
@@ -314,11 +314,13 @@ fn many_writers_share_commits() {
     let one = rate(1, Duration::from_secs(2));
     let many = rate(64, Duration::from_secs(2));
     println!("one writer {one:.0} edits/s, 64 writers {many:.0} edits/s, {:.1} times", many / one);
-    // How many times as many is for a quiet machine to say; fewer would mean that none is shared.
+    // The exact factor requires a quiet machine; a rate that is not higher would mean that no commit is
+    // shared.
     assert!(many > one, "{one:.0} and {many:.0} edits a second");
 }
 
-/// A dump that is put back in place of what is there is a former state: another incarnation.
+/// A dump that is restored in place of the current state is an earlier state, and becomes another
+/// incarnation.
 #[test]
 fn a_restored_dump_is_another_incarnation() {
     let cluster = Cluster::shared();
@@ -338,8 +340,8 @@ fn a_restored_dump_is_another_incarnation() {
     store_each(&store, &named("notes"), &["c"]);
 }
 
-/// A standby that took over has the store's place on another timeline, which running nodes notice with
-/// their next commit.
+/// A standby that took over has the store's identification except for the timeline. Running nodes detect that
+/// at their next commit.
 #[test]
 fn a_server_on_another_timeline_is_another_incarnation() {
     let cluster = Cluster::shared();
@@ -347,7 +349,7 @@ fn a_server_on_another_timeline_is_another_incarnation() {
     let before = wait(nodes[0].identity()).unwrap();
     let epoch = wait(nodes[0].collection(&named("notes"))).unwrap().unwrap().epoch;
     store_each(&*nodes[0], &named("notes"), &["a"]);
-    // As if it had been written on the timeline before.
+    // As if it had been written on the previous timeline.
     let name = url.rsplit('=').next().unwrap();
     let former = "UPDATE feedsync.endpoint SET place = regexp_replace(place, '.{8}$', '00000000')";
     cluster.sql(name, former);

@@ -1,4 +1,4 @@
-//! What a transaction of a PostgreSQL store holds, waits for and refuses.
+//! Locks, waits and rejections of transactions of a PostgreSQL store.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -31,14 +31,14 @@ fn notes() -> (String, Arc<PostgresStore>) {
     (url, Arc::new(store))
 }
 
-/// A schema of a newer version is worked with, unless it says that it is too new: then it is not opened any
-/// more, and who has it open reads on and writes nothing.
+/// A newer schema is usable unless it is marked as incompatible. Then the store cannot be opened, and a node
+/// that has it open can read and writes nothing.
 #[test]
 fn a_schema_that_is_too_new_is_refused() {
     let cluster = Cluster::shared();
     let (url, store) = notes();
     let name = url.rsplit('=').next().unwrap();
-    // Where nothing is to be swept, nothing is written.
+    // A sweep writes nothing if there is nothing to remove.
     let (documents, digest) = ("documents".parse().unwrap(), AttachmentDigest::of(b"swept"));
     wait(store.create_database(&documents, None)).unwrap().unwrap();
     assert!(wait(store.put_attachment(&documents, &digest, b"swept".to_vec())).unwrap());
@@ -54,7 +54,7 @@ fn a_schema_that_is_too_new_is_refused() {
     assert_eq!(all(&*store, &named("notes")).len(), 1);
 }
 
-/// One of each kind of write, and what became of it.
+/// Runs one write of each kind; returns the results.
 fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError>)> {
     let notes = named("notes");
     let url = "http://example.org".to_owned();
@@ -132,7 +132,7 @@ fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError
     .collect()
 }
 
-/// The same of databases. None of this name has to be there.
+/// The same for databases. No database of this name needs to exist.
 fn all_writes_of_databases(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError>)> {
     let (name, now) = ("documents".parse().unwrap(), Moment::from_micros(1));
     let (local, digest) = ("a".parse().unwrap(), AttachmentDigest::of(b"x"));
@@ -154,7 +154,7 @@ fn all_writes_of_databases(store: &PostgresStore) -> Vec<(&'static str, Result<(
     ]
 }
 
-/// SQL in a transaction of its own that stays open for a second; returns when the SQL before it has run.
+/// Runs SQL in its own transaction, which stays open for a second; returns when the SQL has run.
 fn meanwhile(cluster: &'static Cluster, database: &str, sql: &str) -> thread::JoinHandle<()> {
     let (name, sql) = (database.to_owned(), format!("{sql}; SELECT pg_sleep(1)"));
     let open = thread::spawn(move || drop(cluster.sql(&name, &sql)));
@@ -168,7 +168,7 @@ fn meanwhile(cluster: &'static Cluster, database: &str, sql: &str) -> thread::Jo
     open
 }
 
-/// A write that was begun while the schema is migrated is one of after the migration.
+/// A write that begins during a migration runs after it.
 #[test]
 fn a_write_and_a_migration_exclude_each_other() {
     let cluster = Cluster::shared();
@@ -189,9 +189,10 @@ fn a_write_and_a_migration_exclude_each_other() {
     assert_eq!(all(&*store, &named("notes")).len(), 0);
 }
 
-/// Who waits for a collection while it gives its name to another one changes the other one, under its lock.
+/// If a collection gives up its name while an update waits for its lock, the update changes the collection
+/// that has the name then, under its lock.
 #[test]
-fn what_is_changed_is_what_was_locked() {
+fn update_changes_the_collection_that_it_locked() {
     let cluster = Cluster::shared();
     let (url, store) = notes();
     let database = url.rsplit('=').next().unwrap().to_owned();
@@ -199,7 +200,7 @@ fn what_is_changed_is_what_was_locked() {
     let swap = "UPDATE feedsync.collections SET name = 'swapped' WHERE name = 'notes';
                 UPDATE feedsync.collections SET name = 'notes' WHERE name = 'books';
                 UPDATE feedsync.collections SET name = 'books' WHERE name = 'swapped'";
-    // What is not locked by others; PostgreSQL prints nothing where somebody holds it.
+    // Prints nothing if another transaction holds the row's lock.
     let free = move |database: &str| {
         let sql =
             "SELECT name FROM feedsync.collections WHERE name = 'notes' FOR UPDATE SKIP LOCKED";
@@ -227,9 +228,9 @@ fn what_is_changed_is_what_was_locked() {
     }
 }
 
-/// However much there is to remove, no statement and no transaction is long.
+/// However much there is to remove, no statement and no transaction runs long.
 #[test]
-fn what_is_swept_goes_in_rounds() {
+fn sweeps_run_in_several_short_transactions() {
     let cluster = Cluster::shared();
     let (url, store) = notes();
     let database = url.rsplit('=').next().unwrap();

@@ -21,9 +21,8 @@ use tempfile::TempDir;
 
 const THREADS: usize = 4;
 
-/// Makes `FEEDSYNC_CHILD_COUNT` updates of the store in `FEEDSYNC_CHILD_STORE` with each of its
-/// threads. Each update changes an item that all share and creates one of its own; what is
-/// acknowledged is printed.
+/// Makes `FEEDSYNC_CHILD_COUNT` updates of the store in `FEEDSYNC_CHILD_STORE` with each of its threads. Each
+/// update changes an item that all share and creates one of its own. Acknowledged updates are printed.
 #[test]
 #[ignore = "run as a child process by the other tests"]
 fn child() {
@@ -90,8 +89,8 @@ fn own(items: BTreeMap<ItemId, Number>) -> BTreeMap<ItemId, Number> {
     items.into_iter().filter(|(id, _)| id.as_str().starts_with("own")).collect()
 }
 
-/// The contents of a store that some updates were made to, in the order of its changes: each update
-/// took two numbers, the second for an item that never changed again.
+/// The contents of a store after such updates, in change order. Each update took two numbers, the second of
+/// them for an item that never changed again.
 fn check(store: &SqliteStore) -> BTreeMap<ItemId, Number> {
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
     let collection = wait(store.collection(&named("notes"))).unwrap().unwrap();
@@ -135,7 +134,7 @@ fn processes_that_share_a_store_write_one_order() {
     assert_eq!(check(&store), said);
 }
 
-/// A command beside a busy hub: it gets its turn.
+/// A command that runs concurrently with a busy hub can write.
 #[test]
 fn a_process_that_writes_all_the_time_leaves_room_for_others() {
     let directory = TempDir::new().unwrap();

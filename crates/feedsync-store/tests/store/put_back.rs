@@ -1,5 +1,5 @@
-//! A database put back where it was: noticed when the store is opened, and nothing else is taken
-//! for it.
+//! A database that was restored at the same location is detected when the store is opened, and nothing else
+//! is mistaken for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const DATABASE: &str = "feedsync.db";
 const LOG: &str = "feedsync.db-wal";
 const LIFE: &str = "feedsync.life";
 
-/// A directory with a store that holds the item `a` in `notes`, and a place for copies.
+/// A directory with a store that has the item `a` in `notes`, and a directory for copies.
 struct Place {
     _parent: TempDir,
     data: PathBuf,
@@ -50,7 +50,7 @@ impl Place {
         }
     }
 
-    /// Over the files that are there: they keep their inodes.
+    /// Copies files over the existing ones, which keep their inodes.
     fn put_back(&self, files: &[&str]) {
         for file in files {
             fs::copy(self.saved.join(file), self.data.join(file)).unwrap();
@@ -66,12 +66,12 @@ impl Place {
         raw.execute_batch(sql).unwrap();
     }
 
-    /// Opens it and says who signs in which epoch.
+    /// Opens the store and returns its identity and epoch.
     fn look(&self) -> (Identity, Epoch) {
         look(&self.open())
     }
 
-    /// What follows is another life, begun once.
+    /// Checks that a new incarnation began, exactly once.
     fn assert_begun_anew(&self, before: &(Identity, Epoch)) {
         let after = self.look();
         let retired: Vec<By> = before.0.retired.iter().chain([&before.0.by]).cloned().collect();
@@ -87,7 +87,7 @@ fn look(store: &SqliteStore) -> (Identity, Epoch) {
 }
 
 #[test]
-fn a_database_copied_back_over_the_one_that_is_there_is_noticed() {
+fn database_restored_in_place_is_detected() {
     let place = Place::new();
     let before = place.look();
     place.save(&[DATABASE]);
@@ -97,9 +97,9 @@ fn a_database_copied_back_over_the_one_that_is_there_is_noticed() {
     assert_eq!(ids(&all(&place.open(), &named("notes"))), ["a"]);
 }
 
-/// Copied while it was open, and the process wrote more before it ended.
+/// The copy was made while the store was open, and the process wrote more before it ended.
 #[test]
-fn a_database_and_its_log_copied_from_a_store_in_use_and_put_back_are_noticed() {
+fn database_and_wal_restored_in_place_are_detected() {
     let place = Place::new();
     let store = place.open();
     store_each(&store, &named("notes"), &["b"]);
@@ -113,27 +113,27 @@ fn a_database_and_its_log_copied_from_a_store_in_use_and_put_back_are_noticed() 
 }
 
 #[test]
-fn a_database_without_its_nonce_file_is_taken_for_a_copy() {
+fn database_without_its_nonce_file_is_treated_as_a_copy() {
     let place = Place::new();
     let before = place.look();
     fs::remove_file(place.data.join(LIFE)).unwrap();
     place.assert_begun_anew(&before);
 }
 
-/// The file is written first, so this is what a crash between the two leaves.
+/// The file is written first, so this is the state after a crash between the two writes.
 #[test]
 fn a_crash_between_the_two_writes_costs_a_new_incarnation() {
     let place = Place::new();
     let before = place.look();
     fs::write(place.data.join(LIFE), "0123456789abcdef0123456789abcdef").unwrap();
     place.assert_begun_anew(&before);
-    // The other way around, too.
+    // The other order is handled, too.
     let before = place.look();
     place.sql("UPDATE endpoint SET life = 'fedcba9876543210fedcba9876543210'");
     place.assert_begun_anew(&before);
 }
 
-/// Nor does it hide, by renewing, that there is something to notice.
+/// A renewal must not hide the difference, either.
 #[test]
 fn a_process_that_finds_the_nonces_unequal_while_it_writes_leaves_them_so() {
     let place = Place::new();
@@ -145,9 +145,9 @@ fn a_process_that_finds_the_nonces_unequal_while_it_writes_leaves_them_so() {
     place.assert_begun_anew(&before);
 }
 
-/// Said by the documentation: both files together are a state that was left here once.
+/// As documented: both files together are a state that was current once.
 #[test]
-fn both_files_put_back_together_are_not_noticed() {
+fn both_files_restored_together_are_not_detected() {
     let place = Place::new();
     let before = place.look();
     place.save(&[DATABASE, LIFE]);
@@ -156,8 +156,8 @@ fn both_files_put_back_together_are_not_noticed() {
     assert_eq!(place.look(), before);
 }
 
-/// Then only the log tells: others have read more of it than there is now, so what is appended gets places of its
-/// own.
+/// In this case only the log reveals the restored state. Others have read more of it than there is now, so
+/// further appends get positions of their own.
 #[test]
 fn a_log_that_is_longer_than_what_was_put_back_goes_on_in_a_new_generation() {
     let notes = named("notes");
@@ -231,7 +231,7 @@ fn opening_and_reading_changes_nothing_and_writing_renews_the_nonce() {
 }
 
 #[test]
-fn a_store_of_before_there_were_nonces_stays_what_it_was_and_gets_one() {
+fn store_without_nonces_keeps_its_identity_and_gets_one() {
     let place = Place::new();
     let before = place.look();
     place.sql(
@@ -257,9 +257,9 @@ fn a_store_of_before_there_were_nonces_stays_what_it_was_and_gets_one() {
     place.assert_begun_anew(&before);
 }
 
-/// Handles that open, write and close at once, each renewing the nonces of the others.
+/// Handles that open, write and close concurrently, each renewing the nonces of the others.
 #[test]
-fn handles_that_open_at_once_are_no_copies_of_each_other() {
+fn concurrent_handles_are_not_mistaken_for_copies() {
     let place = Arc::new(Place::new());
     let before = place.look();
     together(8, |number| {
@@ -275,7 +275,7 @@ fn handles_that_open_at_once_are_no_copies_of_each_other() {
 }
 
 #[test]
-fn handles_that_find_a_database_put_back_at_once_begin_one_new_life() {
+fn concurrent_handles_on_a_restored_database_begin_one_incarnation() {
     let place = Place::new();
     let before = place.look();
     place.save(&[DATABASE]);
@@ -288,7 +288,7 @@ fn handles_that_find_a_database_put_back_at_once_begin_one_new_life() {
     });
 }
 
-/// Writes one item, as the process that it is run in.
+/// Writes one item in its process.
 #[test]
 #[ignore = "run as a child process by the test below"]
 fn child() {
@@ -298,7 +298,7 @@ fn child() {
 }
 
 #[test]
-fn processes_beside_each_other_are_no_copies_of_each_other() {
+fn concurrent_processes_are_not_mistaken_for_copies() {
     let place = Place::new();
     let store = place.open();
     let before = look(&store);

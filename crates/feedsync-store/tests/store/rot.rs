@@ -1,4 +1,4 @@
-//! A bit that the disk has flipped is noticed when it is read, and by a check.
+//! A bit that the disk has flipped is detected when it is read, and by a check.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn read<S: Store + Databases>(store: &S, bytes: &[u8]) -> [Result<Vec<u8>, Store
     ]
 }
 
-/// The same over PostgreSQL.
+/// The same with PostgreSQL.
 #[test]
 fn a_flipped_bit_in_a_database_is_never_read() {
     let bytes = b"what was stored";
@@ -99,7 +99,7 @@ fn a_flipped_bit_in_a_database_is_never_read() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
 
-    /// Whichever bit of a stored body is flipped: it is read as an error, or as the right bytes.
+    /// Any single flipped bit of a stored body yields an error or the right bytes.
     #[test]
     fn a_flipped_bit_is_never_read(
         bytes in prop::collection::vec(any::<u8>(), 1..6_000),
@@ -130,7 +130,7 @@ proptest! {
             ("snapshots of logs", "notes".to_owned()),
         ][table].clone();
         prop_assert_eq!(&faults[0], &format!("{what} that are not what their digest says: 1 ({name})"));
-        // Whoever has the bytes repairs a file and an attachment.
+        // Putting the bytes again repairs a blob and an attachment.
         if table < 2 {
             wait(store.put_blob(bytes.clone())).unwrap();
             let digest = AttachmentDigest::of(&bytes);

@@ -1,7 +1,7 @@
-//! The SQLite store keeps the contract.
+//! Conformance of the SQLite store.
 //!
-//! Its files lie in memory where the system has a place for that: the generated cases make tens of thousands of
-//! commits, and a disk takes most of the time. What reaches a disk is proved in `durability.rs`.
+//! The files are in memory if the system has such a file system: the generated cases make tens of thousands
+//! of commits, and a disk would take most of the time. `durability.rs` tests durability on a disk.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What only databases in a file can do: be damaged, and be written by others while a row is known.
+//! Properties of databases in a file: damage, and commits of other connections while a row is cached.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ fn init(directory: &Path) -> SqliteStore {
     SqliteStore::init(directory, &EndpointName::new("anna").unwrap(), environment()).unwrap()
 }
 
-/// Each is found by its name, and a sound file has none of them.
+/// The check names each kind of inconsistent row, and finds none in a sound file.
 #[test]
-fn rows_of_databases_that_cannot_be_are_found() {
+fn inconsistent_database_rows_are_found() {
     let damages = [
         ("documents of no database", "UPDATE documents SET database = 99 WHERE id = '007'"),
         (
@@ -69,7 +69,7 @@ fn rows_of_databases_that_cannot_be_are_found() {
 }
 
 #[test]
-fn what_is_known_of_a_database_is_forgotten_when_anybody_commits() {
+fn cached_database_is_invalidated_by_any_commit() {
     let directory = TempDir::new().unwrap();
     let store = init(directory.path());
     let other = SqliteStore::open(directory.path(), environment()).unwrap();
@@ -80,7 +80,7 @@ fn what_is_known_of_a_database_is_forgotten_when_anybody_commits() {
     let first = epochs();
     for kept in 1..20 {
         let writer = if kept % 2 == 0 { &store } else { &other };
-        // What is long is not kept in mind, and no less true.
+        // Long access rules are not cached, but must be equally current.
         let security =
             (kept % 3 == 0).then(|| format!("\"{}\"", "x".repeat(5_000 + kept as usize)));
         let change = DatabaseChange { revisions_kept: Some(kept), security: security.clone() };
@@ -96,9 +96,9 @@ fn what_is_known_of_a_database_is_forgotten_when_anybody_commits() {
     assert!(epochs().iter().all(|epoch| *epoch > first[0]));
 }
 
-/// The file becomes smaller by what is dropped, keeps what is left, and is whole.
+/// The file shrinks when something is dropped; the remaining contents are complete and sound.
 #[test]
-fn the_room_of_what_is_dropped_is_given_back() {
+fn space_of_dropped_databases_is_returned() {
     let directory = TempDir::new().unwrap();
     let store = init(directory.path());
     transfer_databases::fill(&store);
@@ -133,9 +133,10 @@ fn the_room_of_what_is_dropped_is_given_back() {
     assert!(!wait(store.sweep_databases()).unwrap(), "nothing is left to do");
 }
 
-/// However large the rows are that a dropped database left, the writer is held for some of them only; all of them go.
+/// Contents of a dropped database are removed completely, and in pieces of limited size, however large the
+/// rows are.
 #[test]
-fn what_is_dropped_goes_in_pieces_of_so_many_bytes() {
+fn dropped_rows_are_removed_in_pieces_of_limited_bytes() {
     let directory = TempDir::new().unwrap();
     let store = init(directory.path());
     transfer_databases::fill(&store);
@@ -152,7 +153,7 @@ fn what_is_dropped_goes_in_pieces_of_so_many_bytes() {
         let sql = format!("SELECT count(*) FROM {sql}");
         raw.query_row(&sql, [], |row| row.get(0)).unwrap()
     };
-    // Bodies and documents as large as those, which nobody has to write one by one.
+    // Creates large bodies and documents directly in the tables, instead of writing each one.
     let id: i64 = raw
         .query_row("SELECT id FROM databases WHERE name = 'large'", [], |row| row.get(0))
         .unwrap();
@@ -196,9 +197,9 @@ fn what_is_dropped_goes_in_pieces_of_so_many_bytes() {
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
 }
 
-/// A file that was begun without is left as it is, and that is not tried for ever.
+/// A file that was created without incremental vacuum keeps its size, and the sweep still ends.
 #[test]
-fn a_file_that_cannot_become_smaller_is_left_alone() {
+fn file_that_cannot_shrink_is_left_unchanged() {
     let directory = TempDir::new().unwrap();
     drop(init(directory.path()));
     let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();

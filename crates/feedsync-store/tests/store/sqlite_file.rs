@@ -1,4 +1,4 @@
-//! What only a store in a file can do: move, be copied, backed up, restored, refused.
+//! Properties of a store in a file: moving, copying, backup, restoration, and rejection of foreign files.
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn until(store: &SqliteStore, name: &str) -> Until {
     collection.until(collection.last)
 }
 
-/// A store with something in every table.
+/// A store with rows in every table.
 fn filled(directory: &Path) -> SqliteStore {
     let store = init(directory);
     let notes = create(&store, "notes").name;
@@ -72,7 +72,7 @@ fn contents(store: &SqliteStore) -> String {
 }
 
 #[test]
-fn what_was_stored_is_there_when_it_is_opened_again() {
+fn stored_data_survives_reopening() {
     let directory = TempDir::new().unwrap();
     let store = filled(directory.path());
     let before = (contents(&store), identity(&store), wait(store.collections()).unwrap());
@@ -146,7 +146,7 @@ fn a_file_that_was_put_back_is_a_new_incarnation() {
     store_each(&store, &named("notes"), &["later"]);
     let place = until(&store, "notes");
     drop(store);
-    // Made before the old one is gone, so that the system cannot give it the same inode.
+    // Created before the old file is removed, so that the system cannot reuse its inode.
     fs::copy(&saved, directory.join("copy")).unwrap();
     fs::rename(directory.join("copy"), &file).unwrap();
     let store = open(&directory);
@@ -251,7 +251,7 @@ fn a_restore_does_not_take_over_a_log_left_behind() {
 }
 
 #[test]
-fn what_is_not_our_store_is_refused_by_name() {
+fn foreign_file_is_rejected_and_named_in_the_error() {
     let directory = TempDir::new().unwrap();
     let name = EndpointName::new("anna").unwrap();
     let open = || SqliteStore::open(directory.path(), environment(2)).err().unwrap();
@@ -296,7 +296,7 @@ fn two_handles_see_and_notice_each_other() {
     let two = open(directory.path());
     let mut notices = two.subscribe(&notes);
     for name in ["a", "b"] {
-        // The first look of a follower always makes a notice; then only changes do.
+        // The first poll after subscribing always causes a notice; later ones only after changes.
         let heard = async {
             while tokio::time::timeout(Duration::from_secs(1), notices.next()).await.is_ok() {}
         };
@@ -312,7 +312,7 @@ fn two_handles_see_and_notice_each_other() {
 }
 
 #[test]
-fn damage_is_an_error_that_says_what() {
+fn damage_is_reported_with_its_kind() {
     let directory = TempDir::new().unwrap();
     drop(filled(directory.path()));
     let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
@@ -346,7 +346,7 @@ fn a_dropped_future_writes_all_or_nothing_and_harms_nobody() {
 }
 
 #[test]
-fn what_is_known_of_a_collection_is_forgotten_when_anybody_commits() {
+fn cached_collection_is_invalidated_by_any_commit() {
     let directory = TempDir::new().unwrap();
     let store = init(directory.path());
     let notes = create(&store, "notes").name;
@@ -371,7 +371,8 @@ fn what_is_known_of_a_collection_is_forgotten_when_anybody_commits() {
     assert_eq!(titles(), [None, None]);
 }
 
-/// Earlier versions of this program stored histories of any length. They are read shortened, under the same number.
+/// Earlier versions of this program stored histories of any length. They are shortened when read, under the
+/// same number.
 #[test]
 fn a_history_that_is_too_long_is_read_shortened_and_takes_no_number() {
     let directory = TempDir::new().unwrap();
@@ -413,8 +414,8 @@ fn a_directory_without_a_store_is_left_as_it_is() {
     assert_eq!(fs::metadata(directory.path()).unwrap().modified().unwrap(), before);
 }
 
-/// Whichever page of the file is damaged: what is backed up can be restored, and a backup that would be worthless leaves
-/// the older one as it is.
+/// An existing backup stays restorable, whichever page of the file is damaged: a backup that cannot be
+/// restored does not replace the older one.
 #[test]
 fn a_damaged_store_replaces_no_backup() {
     let directory = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Logs of a store in files: what a crash leaves, what is moved, copied, backed up and restored, and damage.
+//! Logs of a store in files: remains of a crash, moving, copying, backup, restoration, and damage.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -52,7 +52,7 @@ fn file(directory: &Path, place: LogPlace) -> PathBuf {
     directory.join("logs").join(format!("1-{}.log", place.generation))
 }
 
-/// LR3: whoever may read the file serves the log, without any of our software.
+/// Any program that may read the file can serve the log, without our software (LR3).
 #[test]
 fn a_log_is_a_plain_file_of_its_owner() {
     let directory = TempDir::new().unwrap();
@@ -69,10 +69,10 @@ fn a_log_is_a_plain_file_of_its_owner() {
     }
 }
 
-/// LR37: what stands behind the committed length was never acknowledged: nobody reads it, the next append writes
-/// over it, and whoever opens the store cuts it off.
+/// Bytes after the committed length were never acknowledged (LR37). They are not readable, the next append
+/// overwrites them, and opening the store truncates them.
 #[test]
-fn what_a_crash_left_behind_a_log_is_cut_off() {
+fn uncommitted_bytes_after_a_log_are_truncated() {
     let directory = TempDir::new().unwrap();
     let store = init(directory.path());
     let notes = named("notes");
@@ -94,10 +94,10 @@ fn what_a_crash_left_behind_a_log_is_cut_off() {
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
 }
 
-/// A file goes with what it belongs to, at once; one that a crash left goes when the store is opened or swept,
-/// and what is not ours stays.
+/// A file is removed with its generation, immediately. A file that a crash left is removed when the store is
+/// opened or swept. Foreign files stay.
 #[test]
-fn files_that_belong_to_no_log_go() {
+fn files_without_a_log_are_removed() {
     let directory = TempDir::new().unwrap();
     let store = init(directory.path());
     let first = begun(&store, &named("notes"), b"one\n").place;
@@ -134,8 +134,8 @@ fn files_that_belong_to_no_log_go() {
     assert_eq!(files(directory.path()).len(), 3);
 }
 
-/// Whoever saw more of the log than a former state of it holds must notice, and nobody is told that bytes are
-/// there that are not.
+/// Clients that read more of the log than a restored state contains must detect that, and must not be told
+/// that missing bytes exist.
 #[test]
 fn a_log_that_was_moved_copied_or_put_back_goes_on_in_a_new_generation() {
     let parent = TempDir::new().unwrap();
@@ -180,7 +180,7 @@ fn a_log_that_was_moved_copied_or_put_back_goes_on_in_a_new_generation() {
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
 }
 
-/// One file holds all; it is put back by `restore`, and by whoever copies it into a directory.
+/// One file contains everything. It can be restored by `restore`, or by copying it into a directory.
 #[test]
 fn a_backup_holds_the_bytes_of_all_logs() {
     let parent = TempDir::new().unwrap();
@@ -225,8 +225,8 @@ fn a_backup_holds_the_bytes_of_all_logs() {
     assert_eq!(files(&restored).len(), 2);
 }
 
-/// What is there of it is in the backup, in whole lines, and so is all else; what is lacking is told. Nobody is
-/// told that bytes are there which were lost.
+/// The backup contains the existing complete lines of a damaged log, and everything else. It reports what is
+/// missing. A restored log does not claim to have the lost bytes.
 #[test]
 fn a_backup_holds_what_is_left_of_a_damaged_log_and_all_else() {
     let long = b"0123456\n".repeat(200_000);
@@ -235,7 +235,7 @@ fn a_backup_holds_what_is_left_of_a_damaged_log_and_all_else() {
         ("is missing", &|file| fs::remove_file(file).unwrap(), b""),
         ("is too short", &|file| cut(file, 1_300_005), &long[..1_300_000]),
         ("is too short", &|file| cut(file, 7), b""),
-        // It is there, and cannot be read.
+        // The path exists and cannot be read.
         (
             "directory",
             &|file| fs::remove_file(file).and_then(|()| fs::create_dir(file)).unwrap(),
@@ -283,7 +283,8 @@ fn cut(file: &Path, length: u64) {
     File::options().write(true).open(file).unwrap().set_len(length).unwrap();
 }
 
-/// A log whose file is lost or cut off says so, to whoever reads, appends or looks, and can be begun anew.
+/// A log whose file is lost or truncated yields an error for reads, appends and checks, and can be begun
+/// again.
 #[test]
 fn a_log_whose_file_is_damaged_says_so() {
     for damage in ["is missing", "is too short"] {
@@ -317,7 +318,7 @@ fn a_log_whose_file_is_damaged_says_so() {
     }
 }
 
-/// LT10: offsets are 64 bits wide. The bytes are a hole of the file.
+/// Offsets have 64 bits (LT10). The bytes are a hole of the file.
 #[test]
 #[cfg(unix)]
 fn a_log_may_be_longer_than_four_gigabytes() {
@@ -348,7 +349,7 @@ fn a_log_may_be_longer_than_four_gigabytes() {
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
 }
 
-/// Two processes have the store open: each sees what the other committed, at once.
+/// With two processes, each sees the other's commits immediately.
 #[test]
 fn two_handles_append_to_one_log() {
     let directory = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! A store is moved into another one of any kind, and nothing is lost on the way.
+//! A store is moved into another one of any kind without loss.
 
 use std::any::Any;
 use std::io::{BufRead as _, BufReader};
@@ -23,7 +23,7 @@ use feedsync_test::postgres::Cluster;
 
 use crate::transfer_databases;
 
-/// A store, and what must live as long as it does.
+/// A store, with values that must live as long as it does.
 pub(crate) type Kept = (Arc<dyn Transfer>, Box<dyn Any>);
 
 pub(crate) fn environment(seed: u64) -> Arc<TestEnvironment> {
@@ -50,7 +50,7 @@ pub(crate) fn postgres(seed: u64) -> Kept {
     (Arc::new(store), Box::new(()))
 }
 
-/// Something of everything that a store keeps.
+/// Fills a store with data of every kind.
 fn fill(store: &dyn Transfer) {
     let notes = create(store, "notes").name;
     create(store, "empty");
@@ -158,7 +158,7 @@ fn fill_logs(store: &dyn Transfer) {
     done(wait(store.remove_log(&empty, Expected::Present, None)));
 }
 
-/// What a move keeps of a log; its generation is another one.
+/// Everything that a transfer preserves of a log; its generation changes.
 fn log_contents(store: &dyn Transfer, name: &CollectionName) -> String {
     let Some(log) = wait(store.log(name)).unwrap() else { return "no log".to_owned() };
     let snapshot = wait(store.log_snapshot(name)).unwrap();
@@ -192,7 +192,7 @@ fn user(name: &str) -> User {
     }
 }
 
-/// All that is to be moved, as text.
+/// Everything that is moved, as text.
 fn contents(store: &dyn Transfer) -> Vec<String> {
     let mut lines = vec![format!("{:?}", wait(store.remotes(None)).unwrap())];
     let epoch = "0".repeat(25).parse().unwrap();
@@ -220,7 +220,7 @@ fn contents(store: &dyn Transfer) -> Vec<String> {
     lines
 }
 
-/// From every kind to every other, one after the other, with every life before remembered.
+/// Transfers between all kinds of stores, one after the other; all earlier incarnations are retained.
 #[test]
 fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
     let (mut store, mut kept) = memory(1);
@@ -269,7 +269,7 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
         assert_eq!(read_all(&*next, &named("notes"), before.place.generation), None);
         (store, kept) = (next, next_kept);
     }
-    // What comes next takes numbers and ids that were never given out, also where nothing is left of them.
+    // Later changes take numbers and ids that were never issued, even those of removed objects.
     let notes = named("notes");
     let last = wait(store.collection(&notes)).unwrap().unwrap().last;
     let discard = Write::Discard { ids: vec![id("new")], reason: "gone".to_owned() };
@@ -312,10 +312,10 @@ fn mover() {
     wait(transfer(&*from, &*to, &stop)).unwrap();
 }
 
-/// Names the place to move to.
+/// Name of the variable with the target of the move.
 const PLACE: &str = "FEEDSYNC_MOVE_TO";
 
-/// Kills a process that moves a store to a place.
+/// Kills a process while it moves a store to a target.
 fn move_half(place: &str) {
     let mut mover = Command::new(std::env::current_exe().unwrap())
         .args(["transfer::mover", "--exact", "--ignored", "--nocapture"])
@@ -329,9 +329,10 @@ fn move_half(place: &str) {
     mover.wait().unwrap();
 }
 
-/// What a killed move leaves looks like a store, and would be served as if it were all there is.
+/// A killed transfer leaves what looks like a store; if it could be opened, it would be served although it is
+/// incomplete.
 #[test]
-fn a_store_that_was_moved_by_half_is_not_opened() {
+fn incompletely_moved_store_is_not_opened() {
     let directory = tempfile::tempdir().unwrap();
     move_half(directory.path().to_str().unwrap());
     let url = Cluster::shared().database();
@@ -364,7 +365,7 @@ fn a_store_is_moved_into_an_empty_one_of_its_name_only() {
     assert!(matches!(wait(transfer(&*from, &other, &|_| ())), Err(StoreError::Transfer(_))));
 }
 
-/// A clock that runs behind the old store's does not give an epoch out again.
+/// Even if the clock is behind that of the old store, no epoch is issued again.
 #[test]
 fn epochs_of_a_moved_store_are_later_whatever_the_clock_says() {
     for kind in [memory, sqlite, postgres] {

@@ -1,4 +1,4 @@
-//! Databases of documents are moved with their store, and answer as before.
+//! Databases of documents are moved with their store, and return the same results afterwards.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -45,7 +45,8 @@ fn body(text: &str, attached: &[&[u8]]) -> KeptBody {
     KeptBody { text: text.into(), attachments: attached.iter().map(attachment).collect() }
 }
 
-/// Writes one document of `notes` after another: the revisions of a path, oldest first, and what the newest says.
+/// Writes documents of `notes`, one after another: the revisions of a path, oldest first, and the body of the
+/// newest.
 fn join(store: &dyn Transfer, documents: Vec<(DocumentId, Vec<&'static str>, bool, KeptBody)>) {
     let wanted =
         |(id, ..): &(DocumentId, _, _, _)| Wanted { id: id.clone(), with_attachments: false };
@@ -85,7 +86,7 @@ fn purge(store: &dyn Transfer, id: &DocumentId) {
     wait(store.decide_documents(&notes(), wanted, decide)).unwrap();
 }
 
-/// Something of everything that databases hold, and more than is moved at once.
+/// Fills databases with data of every kind, and with more rows than one batch of a transfer.
 pub(crate) fn fill(store: &dyn Transfer) {
     wait(store.create_database(&notes(), Some("{\"admins\":{}}".to_owned()))).unwrap().unwrap();
     wait(store.create_database(&"empty".parse().unwrap(), None)).unwrap().unwrap();
@@ -115,7 +116,7 @@ pub(crate) fn fill(store: &dyn Transfer) {
     let large = format!("\"{}\"", "x".repeat(700_000));
     let large = |name: &str| (id(name), vec!["a"], false, body(&format!("{{\"n\":{large}}}"), &[]));
     join(store, ["large1", "large2", "large3"].map(large).into());
-    // The last body and the last number are not there any more, and must not be given out again.
+    // The last body and the last number are removed, and must not be issued again.
     join(store, vec![one("purged".to_owned())]);
     purge(store, &id("purged"));
     let epoch = epoch(store);
@@ -130,7 +131,7 @@ pub(crate) fn fill(store: &dyn Transfer) {
     wait(store.drop_database(&dropped, gone.epoch)).unwrap();
 }
 
-/// All that is to be moved of databases, as text.
+/// Everything that is moved of databases, as text.
 pub(crate) fn contents(store: &dyn Transfer) -> Vec<String> {
     let mut lines = Vec::new();
     for database in wait(store.databases(None, 9)).unwrap() {
@@ -158,7 +159,7 @@ pub(crate) fn epochs(store: &dyn Transfer) -> Vec<Epoch> {
     wait(store.databases(None, 9)).unwrap().iter().map(|database| database.epoch).collect()
 }
 
-/// What is answered of databases, whichever epochs they are in.
+/// Results of reads, without the epochs of databases.
 fn without_epochs(store: &dyn Transfer, lines: Vec<String>) -> Vec<String> {
     let epochs: Vec<_> = epochs(store).iter().map(|epoch| format!("{epoch:?}")).collect();
     let cut = |line: String| epochs.iter().fold(line, |line, epoch| line.replace(epoch, "EPOCH"));
@@ -170,7 +171,7 @@ fn answers(store: &dyn Transfer) -> Vec<String> {
     [without_epochs(store, answers), contents(store)].concat()
 }
 
-/// What is answered to what is done later, and all that is there then.
+/// Results of later operations, and the contents after them.
 fn later(store: &dyn Transfer, uses: &[Use]) -> Vec<String> {
     let mut said = Vec::new();
     for it in uses {
@@ -180,7 +181,8 @@ fn later(store: &dyn Transfer, uses: &[Use]) -> Vec<String> {
     [said, answers(store)].concat()
 }
 
-/// From every kind to every kind, one after the other; and each goes on as the first one would have.
+/// Transfers between all kinds of stores, one after the other; each store continues as the first one would
+/// have.
 #[test]
 fn databases_are_moved_between_all_kinds_and_answer_as_before() {
     let kinds: [fn(u64) -> Kept; 9] =
@@ -209,7 +211,8 @@ fn are_same(found: &[String], expected: &[String]) {
     assert_eq!(found.len(), expected.len());
 }
 
-/// A clock that runs behind the old store's does not give an epoch out again, also where two databases had one.
+/// Even if the clock is behind that of the old store, no epoch is issued again, also if two databases had the
+/// same one.
 #[test]
 fn each_database_is_in_an_epoch_of_its_own() {
     for kind in [memory, sqlite, postgres] {
@@ -225,7 +228,7 @@ fn each_database_is_in_an_epoch_of_its_own() {
     }
 }
 
-/// However much a database holds, only pieces of it are in memory.
+/// However large a database is, only pieces of it are in memory.
 #[test]
 fn pieces_end_at_either_limit() {
     for kind in [memory, sqlite, postgres] {
@@ -273,13 +276,13 @@ fn pieces_end_at_either_limit() {
     }
 }
 
-/// Whatever is written while databases are moved is noticed.
+/// Any write to databases during their transfer is detected.
 #[test]
-fn what_is_written_to_databases_meanwhile_is_noticed() {
+fn writes_to_databases_during_a_transfer_are_detected() {
     let writes: [fn(&dyn Transfer); 8] = [
         |store| join(store, vec![(id("new"), vec!["a"], false, body("{}", &[]))]),
         |store| join(store, vec![(id("000"), vec!["a", "b"], true, body("{}", &[]))]),
-        // Only what it came of is learnt: its leaf is what it was.
+        // Adds only an earlier revision to the tree: the leaf stays the same.
         |store| join(store, vec![(id("\u{1f600}\0"), vec!["y", "b"], false, body("{}", &[]))]),
         |store| purge(store, &id("000")),
         |store| {
@@ -301,7 +304,7 @@ fn what_is_written_to_databases_meanwhile_is_noticed() {
             let (to, _kept) = memory(2);
             let is_written = AtomicBool::new(false);
             let meanwhile = |moved: &feedsync_store::Moved| {
-                // When all databases are there.
+                // This runs after all databases were moved.
                 if moved.databases == 2 && !is_written.swap(true, Ordering::SeqCst) {
                     thread::scope(|scope| scope.spawn(|| write(&*from)).join().unwrap());
                 }

@@ -1,4 +1,4 @@
-//! What may be done to databases, and all that can be asked of them.
+//! Operations on databases, and reads of everything that they contain.
 
 use std::ops::{Bound, Range};
 
@@ -14,7 +14,7 @@ use crate::{
     StoredDocument, Wanted,
 };
 
-/// Something that is done to databases.
+/// An operation on databases.
 #[derive(Debug, Clone)]
 pub struct Use(Operation);
 
@@ -23,7 +23,7 @@ impl Use {
         Self(Operation::Create(name))
     }
 
-    /// Does it; what is answered.
+    /// Applies the operation; returns the result as text.
     pub fn carry_out(&self, databases: &dyn Databases) -> String {
         let said = |result: Result<Option<Database>, _>| match result {
             Ok(database) => format!("{database:?}"),
@@ -124,13 +124,13 @@ enum Operation {
     SweepAttachments(Option<u8>, bool),
 }
 
-/// In which epoch a database is; some, if it is not there.
+/// Epoch of a database; an arbitrary one if it does not exist.
 fn epoch_of(databases: &dyn Databases, name: u8) -> Epoch {
     let there = wait(databases.database(&named(name))).expect("it can be read");
     there.map_or(Epoch::begin(None, Moment::MAX, 0), |it| it.epoch)
 }
 
-/// A path that arrives.
+/// A replicated path of revisions.
 #[derive(Debug, Clone)]
 struct Arrival {
     document: u8,
@@ -141,7 +141,7 @@ struct Arrival {
     attachments: u8,
 }
 
-/// Some uses, one after the other.
+/// A sequence of operations.
 pub(super) fn uses(count: Range<usize>) -> impl Strategy<Value = Vec<Use>> {
     prop::collection::vec(operation().prop_map(Use), count)
 }
@@ -171,7 +171,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What the databases are called that are used.
+/// Names of the databases in the tests.
 pub fn named(name: u8) -> DatabaseName {
     format!("database/{name}").parse().expect("a name")
 }
@@ -191,8 +191,8 @@ fn path(arrival: &Arrival) -> Path {
     Path::new(arrival.start, signatures.collect()).expect("a path")
 }
 
-/// The content of an attachment, and its digest: of four two have one digest, since MD5 tells them not apart (X. Wang and
-/// H. Yu, How to break MD5 and other hash functions, 2005).
+/// The content of an attachment, and its digest. Two of the four contents have the same MD5 digest (X. Wang
+/// and H. Yu, How to break MD5 and other hash functions, 2005).
 fn attached(number: u8) -> (Vec<u8>, AttachmentDigest) {
     let block = "d131dd02c5e6eec4693d9a0698aff95c2fcab58712467eab4004583eb8fb7f89\
                  55ad340609f4b30283e488832571415a085125e8f7cdc99fd91dbdf280373c5b\
@@ -234,7 +234,7 @@ fn kind(arrival: &Arrival) -> Option<Kind> {
     })
 }
 
-/// Joins what arrives, each in a write of its own, so that one document may be written twice.
+/// Joins replicated paths, each in its own write, so that one document may be written twice.
 fn join(snapshot: &DocumentsSnapshot, arrivals: &[Arrival]) -> Vec<DocumentWrite> {
     let mut next = snapshot.next_body();
     let mut writes: Vec<DocumentWrite> = Vec::new();
@@ -275,7 +275,7 @@ fn purge(snapshot: &DocumentsSnapshot, document: u8) -> Vec<DocumentWrite> {
     vec![DocumentWrite { id, tree, is_change: false, kind: None, bodies: Vec::new() }]
 }
 
-/// All that can be asked of a database.
+/// All readable state of a database, as text.
 pub fn everything(databases: &dyn Databases, name: &DatabaseName) -> Vec<String> {
     let mut all = Vec::new();
     let choices: [fn() -> Choose; 3] = [

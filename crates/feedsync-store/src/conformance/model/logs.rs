@@ -10,7 +10,7 @@ use crate::{
     Store,
 };
 
-/// Something to do to the log of a collection.
+/// An operation on the log of a collection.
 #[derive(Debug, Clone)]
 pub(super) enum Operation {
     Append { expected: Where, length: u8, key: Option<u8>, most: u64 },
@@ -19,12 +19,12 @@ pub(super) enum Operation {
     Snapshot { behind: i8 },
 }
 
-/// Where somebody believes the log to be.
+/// Expected position of the log.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Where {
     Nowhere,
     Anywhere,
-    /// So many bytes behind its end.
+    /// This many bytes before its end.
     Behind(i8),
 }
 
@@ -50,7 +50,7 @@ pub(super) fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Carries an operation out and says, as text, what the store answered.
+/// Applies an operation and returns the store's result as text.
 pub(super) fn answer(store: &dyn Store, name: &CollectionName, operation: Operation) -> String {
     let log = wait(store.log(name)).ok().flatten();
     let nowhere = LogPlace { generation: Generation::new(1, 1), length: 3 };
@@ -85,7 +85,7 @@ pub(super) fn answer(store: &dyn Store, name: &CollectionName, operation: Operat
     }
 }
 
-/// Everything that can be read of a log, as text.
+/// All readable state of a log, as text.
 pub(super) fn dump(store: &dyn Store, collection: &Collection) -> Vec<String> {
     let name = &collection.name;
     let log = wait(store.log(name)).expect("read");

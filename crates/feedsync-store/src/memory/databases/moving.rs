@@ -1,4 +1,4 @@
-//! A database in memory that is moved.
+//! Transfer of a database from and to memory.
 
 use std::ops::Bound;
 
@@ -11,7 +11,7 @@ use crate::stored::{Page, PageLimit};
 use crate::transfer::MovedDocument;
 
 impl Room {
-    /// One that holds nothing yet.
+    /// An empty database.
     pub(in crate::memory) fn moved(database: Database, next_body: u64) -> Self {
         Self { next_body, ..Self::new(database) }
     }

@@ -1,4 +1,4 @@
-//! A database as it is kept in memory, and what is read of it and written to it.
+//! A database in memory, with its reads and writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::error::StoreError;
 use crate::name::UserId;
 use crate::order::{Moment, Number};
 
-/// A database and what it holds.
+/// A database with its contents.
 #[derive(Debug, Clone)]
 pub(in crate::memory) struct Room {
     pub(in crate::memory) database: Database,
-    /// The user to whom it is charged.
+    /// The user to whom the database is charged.
     pub(in crate::memory) owner: Option<UserId>,
     pub(super) next_body: u64,
     pub(super) documents: BTreeMap<DocumentId, Document>,
@@ -53,7 +53,7 @@ impl Room {
         }
     }
 
-    /// Number of bytes of what is not replicated: local documents and access rules.
+    /// Number of bytes that are not replicated: local documents and access rules.
     pub(in crate::memory) fn local_bytes(&self) -> u64 {
         let local = self.local.values().map(|document| document.body.len());
         let security = self.database.security.as_ref().map_or(0, String::len);
@@ -65,7 +65,7 @@ impl Room {
         Some(StoredDocument { id: id.clone(), number: *number, tree: tree.clone() })
     }
 
-    /// A document with what is chosen of it, if there is room for that.
+    /// A document with its chosen bodies, if the page has room for it.
     pub(super) fn read(
         &self,
         document: StoredDocument,
@@ -82,7 +82,7 @@ impl Room {
         is_taken.then_some(ReadDocument { document, bodies })
     }
 
-    /// As many as there is room for.
+    /// Documents, until the page is full.
     pub(super) fn read_all(
         &self,
         documents: impl Iterator<Item = Option<StoredDocument>>,
@@ -102,7 +102,7 @@ impl Room {
         read
     }
 
-    /// Those of the changes that are not passed over, as long as there is room for them.
+    /// Those changes that are not skipped, until the page is full.
     pub(super) fn changes<'a>(
         &'a self,
         order: impl Iterator<Item = (&'a DocumentId, &'a Document)>,
@@ -128,7 +128,7 @@ impl Room {
             documents.push(read);
             reached = document.number;
         }
-        // A page that is full ends where it is.
+        // A full page is not the end.
         is_end &= documents.len() < most;
         DocumentChanges { database: self.database.clone(), documents, reached, is_end }
     }
@@ -182,7 +182,7 @@ impl Room {
         (before - self.attachments.len()) as u64
     }
 
-    /// Carries out a write; whether leaves went.
+    /// Applies a write; returns whether it removed leaves (a purge).
     pub(super) fn put(
         &mut self,
         write: DocumentWrite,

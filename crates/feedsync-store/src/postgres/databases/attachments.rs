@@ -1,4 +1,4 @@
-//! What attachments hold.
+//! Contents of attachments.
 
 use deadpool_postgres::{Client, Transaction};
 use feedsync_couch::{AttachmentDigest, DatabaseName};
@@ -28,7 +28,7 @@ pub(super) async fn put(
     if transaction.execute(&statement, &[&room.id, &text, &now, &bytes]).await? > 0 {
         return Ok(true);
     }
-    // Either MD5 tells them not apart, or the disk has changed what is stored, which is replaced.
+    // Either two contents have the same MD5, or the disk has changed the stored one, which is replaced.
     let sql = "SELECT content FROM attachments WHERE database = $1 AND digest = $2";
     let stored: Vec<u8> = get(&transaction.query_one(sql, &[&room.id, &text]).await?, 0)?;
     let heals = !digest.is_of(&stored) && digest.is_of(bytes);
@@ -55,8 +55,8 @@ pub(super) async fn content(
     stored.map(|bytes| digests::attachment(digest, bytes)).transpose()
 }
 
-/// Whether no body of its database names an attachment. Each is looked up by itself, however many uses the server takes
-/// there to be.
+/// Whether no body of its database names an attachment. Each attachment is looked up by its key, even if the
+/// server's statistics suggest many uses.
 macro_rules! is_unnamed {
     () => {
         "(SELECT true FROM attachment_uses u
@@ -92,7 +92,7 @@ pub(super) const LOOK: &str = concat!(
        ORDER BY a.database, a.digest LIMIT $5"
 );
 
-/// In an order, so that of several who do that none waits for one that waits for it.
+/// Locks databases in id order, so that concurrent transactions do not deadlock.
 const LOCK_ALL: &str = "SELECT 1 FROM databases WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
 
 pub(super) const REMOVE: &str = concat!(
@@ -101,8 +101,8 @@ pub(super) const REMOVE: &str = concat!(
     is_unnamed!()
 );
 
-/// Looks at the attachments behind one, of databases up to one, for those that were stored before a moment and that no
-/// body names. What dropped databases held goes with them.
+/// Searches the attachments after one, of databases up to one, for those that were stored before a moment and
+/// that no body names. Attachments of dropped databases are removed with their databases.
 pub(super) async fn look(
     client: &mut Client,
     after: &AttachmentKey,
@@ -121,8 +121,8 @@ pub(super) async fn look(
     Ok(looked)
 }
 
-/// Removes those of some attachments of which it still is so; how many. Nobody names one meanwhile, and one that is put
-/// again is looked at again, and stays.
+/// Removes those of the given attachments that are still unnamed and old; returns their number. No
+/// transaction can name one meanwhile. One that is put again meanwhile is rechecked, and stays.
 pub(super) async fn remove(
     transaction: &Transaction<'_>,
     piece: &[AttachmentKey],

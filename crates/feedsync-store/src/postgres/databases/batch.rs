@@ -1,9 +1,9 @@
 //! One transaction for many updates of one database's documents.
 //!
-//! Under the lock of the database's row, all documents that the updates want are read at once; their decisions are
-//! asked one after the other, in memory, each on what those before it left; what all of them come to is written at once.
-//! A decision that fails or panics leaves what was before it. Decisions that bring very much wait for the next
-//! transaction.
+//! Under the lock of the database's row, all documents that the updates require are read at once. Their
+//! decisions run one after the other, in memory, each on the result of those before it. The result of all of
+//! them is written at once. A decision that fails or panics leaves the state before it unchanged. When the
+//! results are large, the remaining decisions run in the next transaction.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const ENDPOINT: &str = "SELECT place, left(pg_walfile_name(pg_current_wal_lsn())
                                (SELECT oldest_compatible FROM schema)
                           FROM endpoint";
 
-/// An update, and who waits for it.
+/// An update, with the channel for its result.
 pub(in crate::postgres) struct DocumentTask {
     pub(super) wanted: Vec<Wanted>,
     pub(super) decide: DecideDocuments,
@@ -42,7 +42,7 @@ impl Queued for DocumentTask {
     }
 }
 
-/// Queues an update; ready when it is durable.
+/// Queues an update; the future is ready when the update is durable.
 pub(super) async fn submit(
     node: Arc<Node>,
     name: DatabaseName,
@@ -63,12 +63,13 @@ async fn commit_all(node: Arc<Node>, name: DatabaseName) {
         if tasks.is_empty() {
             return;
         }
-        // A task of its own: should it panic, those who wait are told, and the next ones served.
+        // In its own task: if it panics, the waiting callers get an error, and the following tasks are still
+        // run.
         let _ = tokio::spawn(carry_out(node.clone(), name.clone(), tasks)).await;
     }
 }
 
-/// Carries tasks out, commits, and answers.
+/// Runs tasks, commits, and sends their results.
 async fn carry_out(node: Arc<Node>, name: DatabaseName, mut tasks: Vec<DocumentTask>) {
     while !tasks.is_empty() {
         match commit(&node, &name, &mut tasks).await {
@@ -77,11 +78,12 @@ async fn carry_out(node: Arc<Node>, name: DatabaseName, mut tasks: Vec<DocumentT
                     node.database_changed(&name);
                 }
                 for (task, outcome) in tasks.drain(..outcomes.len()).zip(outcomes) {
-                    // Who asked may have gone.
+                    // The caller may have dropped its future.
                     let _ = task.answer.send(outcome);
                 }
             }
-            // The server refuses what one of them wrote; only that one shall suffer.
+            // The server rejects a value that one of the tasks wrote. Each task is retried alone, so that
+            // only that one fails.
             Err(error) if tasks.len() > 1 && is_refusal(&error) => {
                 for task in tasks.drain(..) {
                     Box::pin(carry_out(node.clone(), name.clone(), vec![task])).await;
@@ -96,10 +98,10 @@ async fn carry_out(node: Arc<Node>, name: DatabaseName, mut tasks: Vec<DocumentT
     }
 }
 
-/// What became of the first of the tasks.
+/// Results of the first tasks.
 struct Committed {
     outcomes: Vec<Result<Database, StoreError>>,
-    /// Whether those who follow the database see any of it.
+    /// Whether subscribers of the database see any change.
     is_news: bool,
 }
 
@@ -162,8 +164,8 @@ async fn attempt_once(
     Ok(Committed { outcomes, is_news: held.is_news })
 }
 
-/// Locks and reads in one round trip: the statements are sent one behind the other, and each reads what was committed
-/// when the lock before it was had. One more reads attachments, where they are wanted.
+/// Locks and reads in one round trip: the statements are pipelined, and each reads what was committed when
+/// the lock was acquired. A second round trip reads attachments, if they are requested.
 async fn load(
     transaction: &Transaction<'_>,
     node: &Node,

@@ -1,4 +1,4 @@
-//! Bodies that are written and removed, and the attachments that they name.
+//! Writing and removing bodies and the references to their attachments.
 
 use feedsync_couch::Attachment;
 
@@ -18,10 +18,10 @@ const REMOVE: [&str; 2] = [
     "DELETE FROM attachment_uses WHERE database = $1 AND number = ANY($2)",
 ];
 
-/// One statement writes bodies of about so many bytes.
+/// Approximate number of bytes of bodies that one statement writes.
 const AT_ONCE: usize = 8 << 20;
 
-/// The columns of bodies, and of what they name.
+/// The columns of bodies, and of their references to attachments.
 #[derive(Default)]
 pub(super) struct Bodies<'a> {
     pieces: Vec<Piece<'a>>,
@@ -71,7 +71,7 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// Removes bodies, and says that they name nothing any more.
+/// Removes bodies, and their references to attachments.
 pub(super) fn remove<'b>(pipeline: &mut Pipeline<'b>, database: &'b i64, gone: &'b &'b [i64]) {
     for sql in REMOVE {
         pipeline.add_for(gone.len(), sql, vec![database, gone]);

@@ -1,4 +1,4 @@
-//! Changes in their order, and how many there are.
+//! Pages of changes in order, and their number.
 
 use std::collections::HashMap;
 
@@ -16,13 +16,13 @@ use crate::postgres::pipeline::Parameter;
 use crate::postgres::pool;
 use crate::postgres::rows::{bound, get, number};
 
-/// So many changes are looked at in one read.
+/// Maximum number of changes that one read examines.
 const LOOKED_AT: usize = 100_000;
 
-/// So many rows of the index are asked for at once.
+/// Number of index rows that are fetched at once.
 const INDEX_CHUNK: usize = 1_000;
 
-/// Only the index is read until a document is looked at.
+/// Reads the index only, until a document itself is required.
 macro_rules! select_changes {
     ($columns:literal, $descending:literal) => {
         concat!(
@@ -53,7 +53,7 @@ pub(super) const COUNT_AFTER: &str = "
     SELECT count(*) FROM documents
      WHERE database = (SELECT id FROM databases WHERE name = $1) AND number > $2";
 
-/// In which order changes are read, and which.
+/// Order and range in which changes are read.
 pub(super) struct Walk {
     pub(super) after: Number,
     pub(super) before: Option<Number>,
@@ -70,7 +70,7 @@ pub(super) async fn changes(
 ) -> Result<DocumentChanges, StoreError> {
     let Walk { after, before, most, is_descending } = walk;
     let sql = if is_descending { LATEST } else { CHANGES };
-    // Without a choice each change that is looked at is read.
+    // If no change is skipped, each examined change is read.
     let bounded = if pass_over.is_some() { LOOKED_AT } else { most.min(LOOKED_AT) };
     let transaction = pool::snapshot(client).await?;
     let (first, last, limit) = (bound(after), before.map_or(i64::MAX, bound), bounded as i64);
@@ -99,7 +99,7 @@ pub(super) async fn changes(
                 .map(|change| change.number.get() as i64)
                 .collect();
             let read = read(&transaction, room, &numbers, &mut page).await?;
-            // All before the first for which there is no room.
+            // All changes before the first one that does not fit.
             let full = numbers.get(read.len()).map(|number| Number::new(*number as u64));
             documents.extend(read);
             let mut passed = piece.iter().map(|change| change.number);
@@ -120,14 +120,15 @@ pub(super) async fn changes(
     Ok(DocumentChanges { database, documents, reached, is_end })
 }
 
-/// A change that is looked at.
+/// An examined change.
 struct Change {
     number: Number,
-    /// Whether it is not passed over.
+    /// Whether it is not skipped.
     is_read: bool,
 }
 
-/// The next changes, so many at most that are read, and those that are passed over up to the next one.
+/// The next changes, up to a maximum number of those to read, together with the skipped ones before the
+/// following one to read.
 fn next_piece(looked: &mut impl Iterator<Item = Change>, most: usize) -> Option<Vec<Change>> {
     let mut piece = Vec::new();
     let mut count = 0;
@@ -140,7 +141,7 @@ fn next_piece(looked: &mut impl Iterator<Item = Change>, most: usize) -> Option<
     (!piece.is_empty()).then_some(piece)
 }
 
-/// What is passed over, of rows of the index.
+/// Applies the filter to rows of the index.
 fn look(
     rows: &[Row],
     rests: &HashMap<i64, Vec<u8>>,
@@ -161,7 +162,7 @@ fn look(
     rows.iter().map(look).collect()
 }
 
-/// What of long ids the index does not hold.
+/// The parts of long ids that the index does not contain.
 async fn rests(
     transaction: &Transaction<'_>,
     database: i64,
@@ -181,7 +182,7 @@ async fn rests(
     rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect()
 }
 
-/// The documents of these numbers, the first for which there is room.
+/// The documents with these numbers, up to the first that does not fit.
 async fn read(
     transaction: &Transaction<'_>,
     database: i64,
@@ -215,7 +216,7 @@ pub(super) async fn count(
     if after >= database.last {
         return Ok(0);
     }
-    // Whichever side of the number has fewer is counted.
+    // The side of the number with fewer changes is counted.
     let is_early = after.get() < database.last.get() / 2;
     let sql = if is_early { COUNT_UP_TO } else { COUNT_AFTER };
     let statement = transaction.prepare_cached(sql).await?;

@@ -1,4 +1,4 @@
-//! Letting go of what revisions say that are no leaves.
+//! Removal of bodies of revisions that are not leaves.
 
 use std::ops::Bound;
 

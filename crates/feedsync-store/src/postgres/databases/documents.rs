@@ -1,4 +1,4 @@
-//! Rows of documents, and of what they say.
+//! Rows of documents and of their bodies.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +15,12 @@ use crate::error::StoreError;
 use crate::postgres::pipeline::{Parameter, Pipeline};
 use crate::postgres::rows::{get, number};
 
-/// So many bytes of an id are the key of an index: the server allows for about 2700 in all.
+/// Number of leading bytes of an id that are indexed; the server limits an index key to about 2700 bytes in
+/// all.
 pub(super) const HEAD: usize = 1_024;
 
-/// Documents of a database by their keys; those that are not there are left out. Each is looked up by itself, however
-/// many the server takes the database to have.
+/// Documents of a database by their keys; missing ones are left out. Each document is looked up by its key,
+/// even if the server's statistics suggest otherwise.
 pub(super) const BY_KEYS: &str = "
     SELECT d.head, d.rest, d.number, d.tree, d.deleted, d.kind
       FROM (SELECT id FROM databases WHERE name = $1) n,
@@ -41,7 +42,7 @@ const WRITE_DOCUMENTS: &str = "
       SET number = excluded.number, deleted = excluded.deleted, kind = excluded.kind,
           tree = excluded.tree";
 
-/// An id as it is stored.
+/// An id as it is stored, in two columns.
 pub(super) struct Key<'a> {
     pub(super) head: &'a [u8],
     pub(super) digest: Vec<u8>,
@@ -60,7 +61,7 @@ pub(super) fn split(id: &[u8]) -> (&[u8], &[u8]) {
     id.split_at(id.len().min(HEAD))
 }
 
-/// The keys of ids, as [`BY_KEYS`] asks for them.
+/// The keys of ids, as parameters of [`BY_KEYS`].
 #[derive(Default)]
 pub(super) struct Keys<'a> {
     pub(super) heads: Vec<&'a [u8]>,
@@ -78,7 +79,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// A document with what its row says beside it.
+/// A document with the other columns of its row.
 #[derive(Debug, Clone)]
 pub(super) struct Document {
     pub(super) stored: StoredDocument,
@@ -86,7 +87,7 @@ pub(super) struct Document {
     pub(super) kind: Option<Vec<u8>>,
 }
 
-/// An id out of its two columns.
+/// Joins an id from its two columns.
 pub(super) fn id(head: &[u8], rest: &[u8]) -> Result<DocumentId, StoreError> {
     match rest {
         [] => parse(text(head)?),
@@ -94,19 +95,19 @@ pub(super) fn id(head: &[u8], rest: &[u8]) -> Result<DocumentId, StoreError> {
     }
 }
 
-/// Four columns: head, rest, number and tree.
+/// Reads four columns: head, rest, number and tree.
 pub(super) fn stored(row: &Row) -> Result<StoredDocument, StoreError> {
     let tree = Tree::of_bytes(get(row, 3)?);
     let tree = tree.map_err(|error| StoreError::Damaged(error.to_string()))?;
     Ok(StoredDocument { id: id(get(row, 0)?, get(row, 1)?)?, number: number(row, 2)?, tree })
 }
 
-/// Two more: whether it is deleted, and its kind.
+/// Reads two more columns: the deletion flag, and the kind.
 pub(super) fn document(row: &Row) -> Result<Document, StoreError> {
     Ok(Document { stored: stored(row)?, is_deleted: get(row, 4)?, kind: get(row, 5)? })
 }
 
-/// What is kept of attachments.
+/// The stored list of a body's attachments.
 pub(super) type Named = Arc<[Attachment]>;
 
 fn attachments(bytes: &[u8]) -> Result<Named, StoreError> {
@@ -115,7 +116,7 @@ fn attachments(bytes: &[u8]) -> Result<Named, StoreError> {
     Ok(attachments.into())
 }
 
-/// The attachments of bodies that have any.
+/// The attachments of all bodies that have any.
 pub(super) async fn all_attachments(
     transaction: &Transaction<'_>,
     database: i64,
@@ -130,7 +131,7 @@ pub(super) async fn all_attachments(
     rows.iter().map(read).collect()
 }
 
-/// Documents with what is chosen of them.
+/// Documents with their chosen bodies.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     database: i64,
@@ -166,7 +167,7 @@ pub(super) async fn read(
     Ok(read)
 }
 
-/// Three columns: number, text and attachments.
+/// Reads three columns: number, text and attachments.
 pub(super) fn body(row: &Row) -> Result<(u64, KeptBody), StoreError> {
     let attachments = match get::<Option<&[u8]>>(row, 2)? {
         None => Arc::from([]),
@@ -176,7 +177,7 @@ pub(super) fn body(row: &Row) -> Result<(u64, KeptBody), StoreError> {
     Ok((get::<i64>(row, 0)? as u64, KeptBody { text, attachments }))
 }
 
-/// The columns of documents, to be written by one statement.
+/// The columns of documents, to write them in one statement.
 #[derive(Default)]
 pub(super) struct Documents<'a> {
     heads: Vec<&'a [u8]>,

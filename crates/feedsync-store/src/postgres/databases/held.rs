@@ -1,4 +1,4 @@
-//! What a database holds of the documents that some updates want: first as it is stored, then as the updates leave it.
+//! The part of a database that some updates require; first as stored, then as the updates leave it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,26 +14,26 @@ use crate::database::{
 use crate::error::StoreError;
 use crate::order::Number;
 
-/// Decisions that have brought so many bytes are committed before others are asked.
+/// Size of results, in bytes, after which they are committed before further decisions run.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
 
 pub(super) struct Held {
     pub(super) room: Room,
-    /// What was stored, of documents that are changed: their numbers.
+    /// The stored numbers of documents that are changed.
     pub(super) stored: BTreeMap<DocumentId, Number>,
     documents: BTreeMap<DocumentId, Document>,
     attachments: HashMap<u64, Named>,
     pub(super) changed: BTreeSet<DocumentId>,
-    /// New bodies that are still named.
+    /// New bodies that documents still refer to.
     pub(super) bodies: BTreeMap<u64, KeptBody>,
-    /// Stored bodies that go.
+    /// Numbers of stored bodies to remove.
     pub(super) gone: BTreeSet<u64>,
     pub(super) new_bytes: u64,
     pub(super) is_changed: bool,
     pub(super) is_news: bool,
 }
 
-/// What one update comes to; dropped if it fails.
+/// Result of one update; dropped if the update fails.
 struct Draft {
     room: Room,
     documents: BTreeMap<DocumentId, Option<Document>>,
@@ -64,7 +64,7 @@ impl Held {
         }
     }
 
-    /// A document as it now stands.
+    /// The current state of a document.
     pub(super) fn document(&self, id: &DocumentId) -> Option<&Document> {
         self.documents.get(id)
     }
@@ -98,10 +98,10 @@ impl Held {
         named.collect()
     }
 
-    /// Asks one task, and goes on from what it leaves.
+    /// Runs one task and applies its result to this state.
     pub(super) fn ask(&mut self, task: &mut DocumentTask) -> Result<Database, StoreError> {
         let snapshot = self.snapshot(&task.wanted);
-        // Nothing of ours is changed yet, so nothing half-done is seen after a panic.
+        // This state is still unchanged, so a panic leaves nothing half-done.
         let writes = catch_unwind(AssertUnwindSafe(|| (task.decide)(&snapshot)))
             .map_err(|_| StoreError::Decision("the decision panicked".to_owned()))?;
         if writes.is_empty() {
@@ -149,7 +149,7 @@ impl Held {
 }
 
 impl Draft {
-    /// Carries out one write, and takes it for what is known from now on.
+    /// Applies one write to the draft.
     fn put(
         &mut self,
         write: DocumentWrite,

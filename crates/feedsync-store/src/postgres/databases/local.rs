@@ -35,7 +35,8 @@ pub(super) async fn find(
     Ok(Some(LocalDocument { revision: revision as u64, body }))
 }
 
-/// In the order of their ids. There is no index of that order, since ids may be longer than a key: they are sorted.
+/// Local documents in the order of their ids. There is no index of that order, since ids may be longer than
+/// an index key: they are sorted.
 pub(super) async fn by_id(
     client: &Client,
     name: &DatabaseName,
@@ -62,7 +63,7 @@ pub(super) async fn by_id(
     found.iter().map(read).collect()
 }
 
-/// Whether one was there.
+/// Writes or removes a local document; returns whether one existed.
 pub(super) async fn put(
     transaction: &Transaction<'_>,
     name: &DatabaseName,
@@ -73,7 +74,8 @@ pub(super) async fn put(
     let room = rows::lock(transaction, SHARE, name).await?;
     room.database.require(epoch)?;
     let key = key(id);
-    // Writers of local documents of one database wait for each other here: what they replace is counted exactly.
+    // Writers of local documents of one database are serialized here, so that replaced bytes are counted
+    // exactly.
     let sql = "INSERT INTO local_bytes (database, bytes) VALUES ($1, 0)
                ON CONFLICT (database) DO UPDATE SET bytes = local_bytes.bytes";
     let statement = transaction.prepare_cached(sql).await?;

@@ -20,8 +20,8 @@ use crate::postgres::{collections, pool};
 use crate::stored::PageLimit;
 use crate::transfer::MovedDocument;
 
-/// Rows of a table in an order, after a key, so many at most: as long as they have no more than so many bytes, and
-/// the first at least. The server counts, so that it sends no bytes in vain.
+/// Rows of a table in key order, after a key. The number of rows and of bytes is limited, but the first row
+/// is always included. The server counts the bytes, so that it sends none in vain.
 macro_rules! select_page {
     ($columns:literal, $table:literal, $key:literal, $bytes:literal) => {
         concat!(
@@ -97,7 +97,7 @@ pub(in crate::postgres) async fn bodies(
     rows.iter().map(documents::body).collect()
 }
 
-/// In the order of their digests.
+/// Local documents in the order of their digests.
 pub(in crate::postgres) async fn local_documents(
     client: &mut Client,
     name: &DatabaseName,
@@ -151,7 +151,7 @@ pub(super) async fn in_order(
     Ok(rows)
 }
 
-/// A database that holds nothing yet, in a new epoch.
+/// Creates an empty database in a new epoch.
 pub(in crate::postgres) async fn begin(
     transaction: &Transaction<'_>,
     environment: &dyn Environment,

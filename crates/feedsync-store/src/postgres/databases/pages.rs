@@ -1,4 +1,4 @@
-//! Pages of documents. Each is read at one moment, in a transaction of its own that ends with the page.
+//! Pages of documents. Each page is read at one moment, in its own transaction.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -18,11 +18,12 @@ use crate::postgres::pipeline::{Parameter, Pipeline};
 use crate::postgres::pool;
 use crate::postgres::rows::get;
 
-/// So many documents are asked for at once: a page that ends by its bytes has fetched few in vain.
+/// Number of documents that are fetched at once, so that a page that ends by its size has fetched few in
+/// vain.
 pub(super) const CHUNK: usize = 100;
 
-/// Documents by id between two, the first among them. Most ids are shorter than a key, and then the index has the order;
-/// those that begin alike are put in theirs.
+/// Documents by id between two bounds, the first bound included. Most ids are shorter than the indexed part,
+/// so the index has the order. Those that share an indexed prefix are sorted.
 macro_rules! select_by_id {
     ($condition:literal, $descending:literal) => {
         concat!(
@@ -50,17 +51,18 @@ pub(super) fn by_id_sql(range: &DocumentRange) -> &'static str {
     }
 }
 
-/// Numbers of documents and of live documents by id between two, the first among them, as far as they are counted.
+/// Numbers of documents and of live documents by id between two bounds, the first included, up to the
+/// counting limit.
 pub(super) const COUNT_BY_ID: &str = "SELECT count(*), count(*) FILTER (WHERE NOT deleted) FROM (
        SELECT deleted FROM documents WHERE database = (SELECT id FROM databases WHERE name = $1)
           AND (head, rest) >= ($2, $3) AND (head, rest) < ($4, $5) LIMIT $6) counted";
 
-/// What a page begins with that is read in an order: along an index, also where the server takes it for so little that it
-/// would sort it.
+/// First statement of a page in key order. It disables sorting, so that the server uses the index even where
+/// it estimates sorting to be cheap.
 pub(super) const IN_ORDER: &str = "SELECT set_config('enable_sort', 'off', true)";
 
-/// The first id that is within a bound, and the first that is behind it: what follows an id directly is that id and
-/// NUL, and no text has the byte 255.
+/// The first id within a bound, and the first id beyond it. The immediate successor of an id is that id
+/// followed by NUL, and no UTF-8 text contains the byte 255.
 pub(super) fn first_within(bound: Bound<String>) -> Vec<u8> {
     match bound {
         Bound::Unbounded => Vec::new(),
@@ -83,7 +85,7 @@ fn followed(id: String) -> Vec<u8> {
     id
 }
 
-/// Reads documents as long as there is room for them.
+/// Reads documents as long as the page has room.
 pub(super) struct Page {
     choose: Choose,
     left: database::Room,
@@ -94,7 +96,7 @@ impl Page {
         Self { choose, left: database::Room::of(most) }
     }
 
-    /// The first of the documents: fewer than there are where there is no room for the next one.
+    /// The first of the documents; fewer than given if the next one does not fit.
     pub(super) async fn read(
         &mut self,
         transaction: &Transaction<'_>,
@@ -113,7 +115,7 @@ impl Page {
     }
 }
 
-/// The database, and a query whose rows are fetched later. Both are of the transaction's one moment.
+/// The database, and a query whose rows are fetched later. Both are read from the transaction's snapshot.
 pub(super) async fn begin(
     transaction: &Transaction<'_>,
     name: &DatabaseName,
@@ -132,7 +134,7 @@ pub(super) async fn begin(
     Ok((rows::found(&found, name)?, portal))
 }
 
-/// The next rows of such a query; `true` if they are the last.
+/// The next rows of such a query, with `true` if they are the last.
 pub(super) async fn next(
     transaction: &Transaction<'_>,
     portal: &Portal,

@@ -1,5 +1,5 @@
-//! Work follows what is asked for, not the database: nothing is read by going through all documents, or by sorting more
-//! than those that begin alike.
+//! Tests of query plans: the cost of a query follows its result, not the database. No query scans all
+//! documents, or sorts more than those whose ids share a prefix.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn everything_is_read_along_an_index() {
         skip: 0,
         most: 1,
     };
-    // As they are prepared: without knowing what they will be asked for.
+    // As prepared statements, without known parameter values.
     let by_id = (0..4).map(|flags| {
         let types = "text, bytea, bytea, bytea, bytea, bigint, bigint";
         (by_id_sql(&range(flags)), types, "'notes', 'a', '', 'b', '', 3, 1")

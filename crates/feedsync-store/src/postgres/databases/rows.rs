@@ -25,30 +25,31 @@ macro_rules! select_databases {
 
 pub(super) const BY_NAME: &str = select_databases!("WHERE name = $1");
 
-/// The same, of a store that needs not be settled first: it is where it was when that was done.
+/// The same for a store that need not be settled first, because its identification has not changed since it
+/// was.
 pub(super) const BY_NAME_SETTLED: &str = select_databases!(
     "WHERE name = $1 AND EXISTS
        (SELECT 1 FROM endpoint WHERE right(place, 8) = left(pg_walfile_name(pg_current_wal_lsn()), 8))"
 );
 const AFTER: &str = select_databases!("WHERE name > $1 ORDER BY name LIMIT $2");
 
-/// A database cannot change or be dropped by others until the transaction ends; what it holds is read by the next
-/// statement.
+/// Locks a database: others cannot change or drop it until the transaction ends. Its values must be read by a
+/// later statement.
 pub(super) const LOCK: &str = "SELECT id FROM databases WHERE name = $1 FOR NO KEY UPDATE";
 
-/// A database cannot be dropped by others until the transaction ends.
+/// Locks a database so that others cannot drop it until the transaction ends.
 pub(super) const SHARE: &str = "SELECT id FROM databases WHERE name = $1 FOR KEY SHARE";
 
-/// Nobody else does anything with a database until the transaction ends, but read.
+/// Locks a database so that others can only read it until the transaction ends.
 pub(super) const OWN: &str = "SELECT id FROM databases WHERE name = $1 FOR UPDATE";
 
-/// Writes what a change leaves of a database.
+/// Writes the changed columns of a database.
 pub(super) const WRITE: &str = "
     UPDATE databases SET last = $2, next_body = $3, documents = $4, deleted = $5, purges = $6,
                          revisions_kept = $7, bytes = $8, superseded = $9, security = $10
      WHERE id = $1";
 
-/// A database and what its row knows besides.
+/// A database with the internal columns of its row.
 #[derive(Debug, Clone)]
 pub(super) struct Room {
     pub(super) id: i64,
@@ -56,7 +57,7 @@ pub(super) struct Room {
     pub(super) database: Database,
 }
 
-/// The database that one of the statements above finds.
+/// Finds a database by one of the statements above.
 pub(super) async fn find(
     client: &impl GenericClient,
     how: &'static str,
@@ -66,12 +67,12 @@ pub(super) async fn find(
     client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(room).transpose()
 }
 
-/// What [`BY_NAME`] found.
+/// The database in the result of [`BY_NAME`].
 pub(super) fn found(rows: &[Row], name: &DatabaseName) -> Result<Room, StoreError> {
     room(rows.first().ok_or_else(|| StoreError::NoDatabase(name.clone()))?)
 }
 
-/// The database, locked in one of the ways above until the transaction ends.
+/// Locks the database in one of the ways above until the transaction ends.
 pub(super) async fn lock(
     transaction: &Transaction<'_>,
     how: &'static str,
@@ -90,8 +91,8 @@ pub(super) async fn lock(
     }
 }
 
-/// Whether the row that was locked is the database's. A lock that waits while its row gives the name up locks nothing,
-/// although another row may have the name by then.
+/// Whether the locked row is the database's. If the row gives up its name while the lock is awaited, nothing
+/// is locked, although another row may have the name by then.
 pub(super) fn is_of(locked: &[Row], room: &Room) -> Result<bool, StoreError> {
     Ok(locked.first().map(|row| get::<i64>(row, 0)).transpose()? == Some(room.id))
 }
@@ -127,7 +128,7 @@ fn room(row: &Row) -> Result<Room, StoreError> {
     Ok(Room { id: get(row, 0)?, next_body: count(6)?, database })
 }
 
-/// Bytes that were text when they were stored.
+/// Decodes bytes that were UTF-8 when they were stored.
 pub(super) fn text(bytes: &[u8]) -> Result<&str, StoreError> {
     std::str::from_utf8(bytes).map_err(|error| StoreError::Damaged(format!("a text: {error}")))
 }
@@ -153,7 +154,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// The values that [`WRITE`] writes.
+/// The values of the statement [`WRITE`].
 pub(super) struct Written {
     counts: [i64; 9],
     security: Option<Vec<u8>>,
@@ -182,7 +183,7 @@ impl Written {
     }
 }
 
-/// Databases of a store that was put back begin anew. Nobody else writes.
+/// Begins new epochs of all databases of a restored store. The caller excludes other writers.
 pub(in crate::postgres) async fn settle(
     transaction: &Transaction<'_>,
     environment: &dyn Environment,

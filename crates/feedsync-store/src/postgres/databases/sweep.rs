@@ -1,15 +1,15 @@
-//! What dropped databases held goes piece by piece: no statement is longer than a session's may be, and nobody waits for
-//! long.
+//! Removal of the contents of dropped databases, piece by piece. No statement exceeds the session's timeout,
+//! and no other transaction waits for long.
 
 use deadpool_postgres::Transaction;
 
 use crate::error::StoreError;
 use crate::postgres::rows::get;
 
-/// So many rows of a table go at once.
+/// Number of rows of a table that are removed at once.
 const ROWS: i64 = 2_000;
 
-/// So many bytes of bodies go at once, and what is behind them stays for the next piece.
+/// Number of bytes of bodies that are removed at once; bodies after them are left to the next piece.
 const BYTES: i64 = 64 << 20;
 
 const DROPPED: &str =
@@ -34,7 +34,8 @@ const REMOVE_ATTACHMENTS: &str = "
     DELETE FROM attachments WHERE database = $1 AND digest <= (SELECT max(digest) FROM
       (SELECT digest FROM attachments WHERE database = $1 ORDER BY digest LIMIT 8) piece)";
 
-/// One piece of what one dropped database held; whether there may be more of it, or of another.
+/// Removes one piece of the contents of one dropped database; returns whether there may be more of it, or of
+/// another.
 pub(super) async fn sweep(transaction: &Transaction<'_>) -> Result<bool, StoreError> {
     let statement = transaction.prepare_cached(DROPPED).await?;
     let Some(row) = transaction.query_opt(&statement, &[]).await? else { return Ok(false) };

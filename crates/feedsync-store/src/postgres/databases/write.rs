@@ -1,4 +1,4 @@
-//! What updates come to, written with one statement for each table.
+//! Writing the results of updates, with one statement for each table.
 
 use deadpool_postgres::Transaction;
 
@@ -11,7 +11,7 @@ use crate::postgres::pipeline::Pipeline;
 
 const FORGET: &str = "DELETE FROM documents WHERE database = $1 AND number = ANY($2)";
 
-/// Writes in one round trip. What goes makes room for what comes.
+/// Writes in one round trip. Rows are removed before new ones are inserted.
 pub(super) async fn write(transaction: &Transaction<'_>, held: &Held) -> Result<(), StoreError> {
     let id = &held.room.id;
     let forgotten = held.changed.iter().filter(|id| held.document(id).is_none());
@@ -34,7 +34,7 @@ pub(super) async fn write(transaction: &Transaction<'_>, held: &Held) -> Result<
     Ok(())
 }
 
-/// Writes documents as they now stand, and what is known of their database; bodies that are gone go.
+/// Writes changed documents and their database's row, and removes bodies that are no longer referred to.
 pub(super) async fn rewrite(
     transaction: &Transaction<'_>,
     room: &Room,
