@@ -1,4 +1,4 @@
-//! What somebody does in a newsreader, and how a record says it (LR2).
+//! User actions, and their representation as records (LR2).
 
 use feedsync_log::{Millis, Object, Stamp};
 use serde_json::{Map, Value};
@@ -13,41 +13,41 @@ use crate::position::Position;
 use crate::register::Register;
 use crate::up_to::UpTo;
 
-/// Something that is done to a feed, or to an article of it.
+/// An action on a feed, or on an article of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// `subscribe`: what is not given stays as it was.
+    /// `subscribe`: absent values leave the previous ones unchanged.
     Subscribe {
-        /// What it is called.
+        /// Title of the feed.
         title: Option<Title>,
-        /// Where it is filed.
+        /// Folder of the feed.
         folder: Option<Folder>,
-        /// Its place among the others.
+        /// Position among the subscriptions.
         position: Option<Position>,
     },
-    /// `unsubscribe`: its marks stay.
+    /// `unsubscribe`: the marks of the feed are retained.
     Unsubscribe,
     /// `rename`
     Rename {
-        /// What it is called; `None` for what it calls itself.
+        /// New title; `None` for the feed's own title.
         title: Option<Title>,
     },
     /// `move`
     Move {
-        /// The folder that it goes into.
+        /// New folder.
         folder: Folder,
     },
     /// `place`
     Place {
-        /// Its place among the others.
+        /// New position among the subscriptions.
         position: Position,
     },
-    /// `feed-moved`: its articles are found elsewhere.
+    /// `feed-moved`: the articles of the feed are at another address.
     FeedMoved {
-        /// Where; its own address takes that back.
+        /// New address; the feed's own address undoes a move.
         to: FeedAddress,
     },
-    /// `read-up-to`: all that was published until a time is read.
+    /// `read-up-to`: all articles that were published up to a time are read.
     ReadUpTo {
         /// The last time that is covered.
         at: Millis,
@@ -56,14 +56,14 @@ pub enum Action {
     Read {
         /// The article.
         article: ArticleId,
-        /// When it was published.
+        /// Time of publication.
         at: Option<Millis>,
     },
     /// `unread`
     Unread {
         /// The article.
         article: ArticleId,
-        /// When it was published.
+        /// Time of publication.
         at: Option<Millis>,
     },
     /// `star`
@@ -80,20 +80,20 @@ pub enum Action {
     Tag {
         /// The article.
         article: ArticleId,
-        /// The tag that it gets.
+        /// Tag to add.
         tag: Tag,
     },
     /// `untag`
     Untag {
         /// The article.
         article: ArticleId,
-        /// The tag that it loses.
+        /// Tag to remove.
         tag: Tag,
     },
 }
 
 impl Action {
-    /// The change that does this to a feed.
+    /// The change that represents this action on a feed.
     pub fn change(&self, feed: &FeedAddress, stamp: Stamp) -> Change {
         let mut details = Map::new();
         let mut detail = |name: &str, value: Value| {
@@ -162,8 +162,8 @@ impl Action {
         Change { object, act: act.to_owned(), details, stamp }
     }
 
-    /// What a change does, and to which feed. `None` if it does nothing that is known here, or says so in a way
-    /// that is not: then nothing of it counts.
+    /// Parses the action and the feed of a change. `None` if the act is unknown or a parameter is invalid;
+    /// then the whole change is ignored.
     pub fn read(change: &Change) -> Option<(FeedAddress, Self)> {
         let Change { object, act, details, .. } = change;
         match (&*object.kind, &object.feed) {
@@ -176,7 +176,7 @@ impl Action {
         }
     }
 
-    /// The state that knows of this action alone. Joining it is carrying the action out.
+    /// The state that consists of this action only. Joining it applies the action.
     pub fn state(self, stamp: Stamp) -> FeedState {
         let mut state = FeedState::default();
         match self {
@@ -203,7 +203,7 @@ impl Action {
         state
     }
 
-    /// Whether a state says already what this would: then there is nothing to record (LR16).
+    /// Whether a state already includes the effect of this action, so that there is nothing to record (LR16).
     pub fn is_told_by(&self, state: &FeedState) -> bool {
         let is_kept = |is_same: bool, is_given: bool| is_same || !is_given;
         match self {
@@ -218,10 +218,10 @@ impl Action {
             Self::Move { folder } => state.folder() == folder,
             Self::Place { position } => state.position() == Some(position),
             Self::FeedMoved { to } => state.moved_to() == Some(to),
-            // Articles that nobody has seen yet may be unread by themselves.
+            // Articles that are still unknown may be unread.
             Self::ReadUpTo { .. } => false,
             Self::Read { article, at } => state.is_read(article, *at),
-            // Without its date it is not known whether a mark up to a date covers it.
+            // Without the date it is unknown whether a mark up to a date covers the article.
             Self::Unread { article, at } => {
                 !state.is_read(article, *at) && (at.is_some() || state.up_tos.as_slice().is_empty())
             }
@@ -269,7 +269,7 @@ fn of_article(act: &str, article: ArticleId, details: &Map<String, Value>) -> Op
     })
 }
 
-/// A detail that may be absent; `None` if it is there and not what it must be.
+/// Parses an optional parameter; `None` if it is present and invalid.
 fn given<T>(
     details: &Map<String, Value>,
     name: &str,

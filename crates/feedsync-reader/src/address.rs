@@ -1,4 +1,4 @@
-//! Which feed it is: its address, written in one way (LR7).
+//! Canonical address of a feed, which identifies it (LR7).
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use url::Url;
 
-/// The most bytes an address may have.
+/// Maximum size of an address, in bytes.
 pub const MOST_ADDRESS: usize = 4_096;
 
-/// The address of a feed, by which devices know that they mean the same one (LR7).
+/// Canonical address of a feed, by which devices identify it (LR7).
 ///
-/// Scheme and host are in lower case, a port that goes without saying and a fragment are gone, and `feed:`
-/// stands for what it leads to. An absent path is `/`, as it is for HTTP. Path and query are as they came:
-/// which of their spellings are one, only the server knows.
+/// Scheme and host are in lower case, a default port and a fragment are removed, and `feed:` is replaced by
+/// the scheme that it stands for. An absent path is `/`, as in HTTP. Path and query are unchanged, because
+/// only the server knows which of their spellings are equivalent.
 ///
 /// ```
 /// # use feedsync_reader::FeedAddress;
@@ -33,15 +33,15 @@ pub enum AddressError {
     /// Too long.
     #[error("an address of a feed has at most {MOST_ADDRESS} bytes")]
     TooLong,
-    /// Another scheme, or none.
+    /// Another scheme than http, https or feed, or none.
     #[error(
         "an address of a feed begins with http, https or feed, such as https://example.org/feed"
     )]
     Scheme,
-    /// No host, or one that cannot be.
+    /// No host, or an invalid one.
     #[error("an address of a feed names a host")]
     Host,
-    /// A blank, a control character, or one that is none.
+    /// A blank, a control character, or a noncharacter.
     #[error("an address of a feed has no blanks and no control characters")]
     Character,
 }
@@ -71,7 +71,7 @@ impl FromStr for FeedAddress {
         let (scheme, rest) = scheme_and_rest(text).ok_or(AddressError::Scheme)?;
         let rest = rest.split('#').next().unwrap_or_default();
         let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        // Only what names the server is read as an address; a backslash would end it there.
+        // Only the authority is parsed as a URL; a backslash would end it there.
         let url = Url::parse(&format!("{scheme}://{authority}/")).ok();
         let url = url.filter(|_| !authority.contains('\\')).ok_or(AddressError::Host)?;
         let server = url.as_str().strip_suffix('/').unwrap_or_default();
@@ -84,10 +84,10 @@ impl FromStr for FeedAddress {
     }
 }
 
-/// The scheme that leads to the feed, and what follows `//`.
+/// The scheme of the feed, and the text after `//`.
 fn scheme_and_rest(text: &str) -> Option<(&'static str, &str)> {
     if let Some(rest) = after(text, "feed:") {
-        // feed://host/x and feed:http://host/x, but never a feed of a feed.
+        // Accepts feed://host/x and feed:http://host/x, but not a nested `feed:`.
         return web(rest).or_else(|| Some(("http", rest.strip_prefix("//")?)));
     }
     web(text)
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_to_no_feed_is_refused() {
+    fn invalid_feed_addresses_are_rejected() {
         for (text, error) in [
             ("", AddressError::Scheme),
             ("example.org/feed", AddressError::Scheme),
@@ -183,7 +183,7 @@ mod tests {
         ] {
             assert_eq!(parsed(text), Err(error), "{text}");
         }
-        // Both what is given and what it comes to are bounded: the slash is added.
+        // The length is limited both before and after a slash is added.
         for (before, added) in [("http://example.org/", 0), ("http://example.org?", 1)] {
             let of = |length: usize| format!("{before}{}", "x".repeat(length - before.len()));
             let longest = parsed(&of(MOST_ADDRESS - added));
@@ -194,7 +194,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_is_its_own_address(
+        fn canonical_address_is_unchanged_when_parsed(
             scheme in "(http|https|feed|FEED:https)://", host in "[a-zA-Z\u{e4}.:@0-9\\[\\]-]{1,12}",
             rest in "[/?#a-zA-Z%\\\\ ]{0,12}",
         ) {

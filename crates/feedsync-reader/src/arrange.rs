@@ -1,29 +1,29 @@
-//! Where subscriptions stand among each other, and what puts them elsewhere.
+//! Order of subscriptions, and actions that change it.
 
 use crate::address::FeedAddress;
 use crate::position::Position;
 use crate::view::{Subscription, View};
 
-/// Where subscriptions are to stand.
+/// Target of a reordering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Behind all others.
+    /// After all others.
     Last,
-    /// Right before this one.
+    /// Immediately before this subscription.
     Before(FeedAddress),
-    /// Right behind this one.
+    /// Immediately after this subscription.
     After(FeedAddress),
 }
 
-/// What was to be beside something is not: that is no other subscription.
+/// Error: the target is not another subscription.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is no other subscription")]
 pub struct NoOther(pub FeedAddress);
 
 impl View<'_> {
-    /// The positions that put these feeds there, in their order; they need not be subscribed to. The others keep
-    /// their order, and their positions but where they have none or there is no room between them. Nothing for a
-    /// feed that stands there.
+    /// Returns the positions that move these feeds to the target, in their order. The feeds need not be
+    /// subscribed to. The others keep their order. They also keep their positions, unless they have none or
+    /// there is no room between them. Returns nothing for a single feed that is already there.
     pub fn arrange(
         &self,
         feeds: &[FeedAddress],
@@ -51,7 +51,7 @@ impl View<'_> {
         if is_there {
             return Ok(Vec::new());
         }
-        // Those without a position stand behind all that have one.
+        // Subscriptions without a position come after all that have one.
         let placed = others.partition_point(|other| other.position.is_some());
         let first = placed.min(at);
         let between = |from: usize, to: usize| {

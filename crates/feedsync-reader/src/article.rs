@@ -1,4 +1,4 @@
-//! Which article of a feed it is (LR7).
+//! Id of an article within its feed (LR7).
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,24 +7,24 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// The most bytes the id of an article may have.
+/// Maximum size of an article's id, in bytes.
 pub const MOST_ARTICLE_ID: usize = 1_024;
 
-/// The id of an article within its feed: a text that is compared by its bytes and never looked into.
+/// The id of an article within its feed: an opaque text that is compared byte by byte.
 ///
-/// [`identify`](crate::identify()) finds it.
+/// [`identify`](crate::identify()) assigns it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ArticleId(Arc<str>);
 
-/// A text that is no article's id.
+/// A text that is not a valid id of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an article's id: 1 to {MOST_ARTICLE_ID} bytes")]
 pub struct ArticleIdError;
 
 impl ArticleId {
-    /// The id of an article that its feed calls so; what is too long for an id becomes its hash.
-    /// `None` for nothing.
+    /// The id for a name that a feed gives an article; a name that is too long is replaced by its hash.
+    /// `None` for an empty name.
     pub fn of(name: &str) -> Option<Self> {
         match name.len() {
             0 => None,
@@ -39,7 +39,7 @@ impl ArticleId {
     }
 }
 
-/// The hash of texts; texts that are split otherwise have another.
+/// Hash of a list of texts. Lists that differ only in how the text is split have different hashes.
 pub(crate) fn digest(texts: &[&str]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for text in texts {

@@ -1,4 +1,4 @@
-//! One thing that was done, by whatever way it came.
+//! A single change, independent of its transport.
 
 use feedsync_log::{Object, Record, RecordId, Stamp};
 use serde_json::{Map, Value};
@@ -7,29 +7,29 @@ use crate::action::Action;
 use crate::address::FeedAddress;
 use crate::feed::FeedState;
 
-/// What a record says, without the name that it has in a log: the same change may be recorded again, by
-/// another device and in another log.
+/// Content of a record without the record's id: the same change may be recorded again, by another device and
+/// in another log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What it is about.
+    /// The feed or article that it changes.
     pub object: Object,
-    /// What was done.
+    /// Kind of the change.
     pub act: String,
-    /// What the act says beside that, by name.
+    /// Parameters of the act, by name.
     pub details: Map<String, Value>,
-    /// When it was done, and on which device.
+    /// Time and device of the change.
     pub stamp: Stamp,
 }
 
 impl Change {
-    /// The feed that it concerns, and the state that knows of nothing else; `None` if it does nothing that is
-    /// known here.
+    /// The feed that it changes, and a state that consists of this change only; `None` if the change is
+    /// unknown to this version.
     pub fn delta(&self) -> Option<(FeedAddress, FeedState)> {
         let (feed, action) = Action::read(self)?;
         Some((feed, action.state(self.stamp.clone())))
     }
 
-    /// The record of this change under a name.
+    /// A record of this change with an id.
     pub fn recorded(self, id: RecordId) -> Record {
         let Self { object, act, details, stamp } = self;
         Record { id, stamp, object, act, details }

@@ -1,5 +1,5 @@
-//! The state as items of a FeedSync collection: one outline for each feed, so that any program that reads OPML has
-//! the subscriptions, and the document of the feed in it, so that ours have all the rest.
+//! The state as items of a FeedSync collection: one outline for each feed. Any program that reads OPML can
+//! read the subscriptions, and the document of the feed in the outline holds the rest for our programs.
 //!
 //! ```xml
 //! <outline text="Example" type="rss" xmlUrl="https://example.org/feed" category="/News">
@@ -7,14 +7,15 @@
 //! </outline>
 //! ```
 //!
-//! An item says what all its versions say together, the winner and the conflicts: states join, so that there is
-//! nothing to choose. A feed that nobody subscribes to is a deleted item, which keeps its marks.
+//! The state of an item is the join of all its versions, the winner and the conflicts, so there is nothing to
+//! choose. A feed without a subscription is a deleted item, which retains its marks.
 //!
-//! What another program changed in the outline itself has no stamp. It counts as done when the version was made,
-//! by a device named for the version's line of edits: another text is a new title, another category a new folder,
-//! another address a move, a deletion the end of the subscription. An outline without a document is a
-//! subscription. All this is a function of the version, so that it is the same one everywhere. What such a program
-//! took out of a document is written again by the next replica that has it.
+//! Changes that another program made in the outline itself have no stamp. They get the time of the version,
+//! and a device that is named after the version's authoring line. Another text is a new title, another
+//! category a new folder, another address a move, and a deletion the end of the subscription. An outline
+//! without a document is a subscription. All this is a function of the version, so that the result is the
+//! same everywhere. If such a program removed data from a document, the next replica that has the data writes
+//! it again.
 
 use feedsync::{By, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Version};
 use feedsync_formats::extension;
@@ -28,26 +29,27 @@ mod outline;
 
 use outline::{STATE, outline, revised, told};
 
-/// The namespace of what is kept in outlines.
+/// The namespace of our elements in outlines.
 pub const READER_NAMESPACE: &str = "urn:feedsync:reader:1";
 
-/// The most updates that a resolution remembers one by one.
+/// Maximum number of updates that the history of a resolution contains.
 const MOST_REMEMBERED: usize = 4_096;
 
-/// The id of the item of a feed, the same for everybody: that of its document.
+/// The id of the item of a feed, the same for every user: that of its document.
 pub fn item_id(feed: &FeedAddress) -> ItemId {
     ItemId::new(&document_id(feed)).unwrap_or_else(|_| unreachable!("hexadecimal digits are legal"))
 }
 
-/// How the item of a feed begins.
+/// The first version of the item of a feed.
 pub fn new_item(feed: &FeedAddress, state: &FeedState) -> (ItemId, Creation, Payload) {
     let creation = Creation { noconflicts: None, deleted: !state.is_subscribed() };
     (item_id(feed), creation, outline(feed, state))
 }
 
-/// What the versions of an item say together of the feed that they are about. `known` is the feed that the item is
-/// known to be about, for a deletion that says nothing any more. An item that has the id of one of these feeds is about
-/// that one. `None` if the item is about no feed, or about several. Refused is an item with a document of a later version: it must not be written either.
+/// Returns the feed of an item, and the joined state of all versions. `known` is the feed of the item if the
+/// caller knows it; a deletion may no longer state it. An item with the id of one of these feeds belongs to
+/// that feed. `None` if the item belongs to no feed, or to several. Fails if an item has a document of a
+/// later version; such an item must not be written either.
 pub fn read_item(
     item: &Item<Payload>,
     known: Option<&FeedAddress>,
@@ -60,7 +62,7 @@ pub fn read_item(
     feeds.dedup();
     let named = feeds.iter().chain(known).find(|feed| item_id(feed) == item.id);
     let feed = match (named, &feeds[..]) {
-        // Where else its outline leads to is where the feed moved.
+        // If its outline has another address, the feed moved there.
         (Some(feed), _) => Some(feed),
         (None, []) => known,
         (None, [feed]) => Some(feed),
@@ -74,8 +76,8 @@ pub fn read_item(
     Ok(Some((feed, state)))
 }
 
-/// The edit that makes an item say what it says and `state` besides. `None` if it does already, also if it
-/// is about no one feed.
+/// The edit that adds `state` to an item. `None` if the item already includes it, or does not belong to
+/// exactly one feed.
 pub fn edit(
     item: &Item<Payload>,
     feed: &FeedAddress,
@@ -92,12 +94,12 @@ pub fn edit(
     Ok((!is_said).then_some(Edit { payload: Some(payload), deleted: Some(deleted) }))
 }
 
-/// The version that resolves all conflicts of an item: what its versions say together. `None` if there are none, or
-/// the item is about no one feed.
+/// The version that resolves all conflicts of an item: the join of all its versions. `None` if there are
+/// none, or if the item does not belong to exactly one feed.
 ///
-/// It is a function of the versions alone, dot and payload: whoever resolves the same conflicts makes the very same
-/// version, in a line of edits of its own, and merging two resolutions of the same conflicts leaves one. So
-/// everybody may resolve at once, and nobody needs to be asked (3.4, last note).
+/// It is a function of the dots and payloads of the versions alone. Replicas that resolve the same conflicts
+/// make the same version, in an authoring line of its own, and merging two such resolutions leaves one. All
+/// replicas may therefore resolve concurrently, without coordination (3.4, last note).
 pub fn resolution(item: &Item<Payload>) -> Result<Option<Version<Payload>>, DocumentError> {
     if item.conflicts.is_empty() {
         return Ok(None);
@@ -105,7 +107,7 @@ pub fn resolution(item: &Item<Payload>) -> Result<Option<Version<Payload>>, Docu
     let Some((feed, state)) = read_item(item, None)? else { return Ok(None) };
     let mut versions: Vec<&Version<Payload>> = item.versions().collect();
     versions.sort_by(|one, other| rank(one).cmp(&rank(other)));
-    // Never empty: there is a winner.
+    // There is always a winner, so the list is not empty.
     let Some(highest) = versions.last() else { return Ok(None) };
     let Some(updates) = highest.updates.next() else { return Ok(None) };
     let when = versions.iter().filter_map(|version| version.dot().when()).max();
@@ -121,7 +123,7 @@ pub fn resolution(item: &Item<Payload>) -> Result<Option<Version<Payload>>, Docu
     }))
 }
 
-/// The feed that a version names by itself.
+/// The feed that a version states.
 fn feed_of(version: &Version<Payload>) -> Result<Option<FeedAddress>, DocumentError> {
     let document = extension(&version.payload, READER_NAMESPACE, STATE);
     match document.as_deref().map(read_document) {
@@ -131,14 +133,14 @@ fn feed_of(version: &Version<Payload>) -> Result<Option<FeedAddress>, DocumentEr
     }
 }
 
-/// An order of versions that says more than who wins, so that it is the same one everywhere.
+/// Sort key of versions that is more specific than winning, so that the order is the same everywhere.
 fn rank(version: &Version<Payload>) -> impl Ord + '_ {
     let dot = version.dot();
     let payload = (version.payload.format, &*version.payload.text);
     (version.updates, dot.when(), dot.by(), dot.sequence(), version.deleted, payload)
 }
 
-/// The history of a version that covers all of these: its line of edits is named for them.
+/// The history of a version that covers all of these; its authoring line is named after them.
 fn resolved(
     versions: &[&Version<Payload>],
     sequence: Sequence,

@@ -1,8 +1,8 @@
-//! What one state knows and another does not, as changes: what a replica records when it has been away, or when a
-//! log was put back that lacks what the replica remembers (LR11, LR16).
+//! The difference between two states as changes. A replica records it after it was offline, or when a
+//! restored log lacks changes that the replica has (LR11, LR16).
 //!
-//! Of what was set again and again only the last is left, and nothing that the other state knows as well or
-//! better.
+//! For a value that was set repeatedly, the difference contains the last change only. It omits everything
+//! that the other state has in the same or a later version.
 
 use feedsync_log::Stamp;
 
@@ -16,8 +16,9 @@ use crate::register::{Register, is_news};
 use crate::state::ReaderState;
 
 impl ReaderState {
-    /// The changes that bring `other` to what both know, in the order of their stamps. What a later version says
-    /// of feeds, beside changes, no record can tell: it travels in documents alone.
+    /// The changes that bring `other` to the union of both states, in the order of their stamps. Members of
+    /// later versions are not included: no record can represent them, so they are only exchanged in
+    /// documents.
     pub fn beyond(&self, other: &Self) -> Vec<Change> {
         let nothing = FeedState::default();
         let mut changes: Vec<Change> = self.kept.beyond(&other.kept).collect();
@@ -32,7 +33,7 @@ impl ReaderState {
 }
 
 impl FeedState {
-    /// The changes that bring another state of this feed to what both know, in the order of their stamps.
+    /// The changes that bring another state of this feed to the union of both, in the order of their stamps.
     pub fn beyond(&self, other: &Self, feed: &FeedAddress) -> Vec<Change> {
         let mut actions: Vec<_> = self.actions_beyond(other).collect();
         actions.sort_by(|(_, one), (_, other)| one.cmp(other));
@@ -58,7 +59,7 @@ impl FeedState {
         let mut position = news(&self.position, &other.position);
         if let Some(subscribed) = news(&self.subscribed, &other.subscribed) {
             let action = if subscribed.value {
-                // What was said at once is said at once again.
+                // Values that one action set together are recorded together again.
                 let is_same = |stamp: &Stamp| *stamp == subscribed.stamp;
                 let title = title.take_if(|title| is_same(&title.stamp) && title.value.is_some());
                 let folder = folder.take_if(|folder| is_same(&folder.stamp));
@@ -89,7 +90,7 @@ impl FeedState {
     }
 }
 
-/// A register, if the other does not know it.
+/// A register, if the other state lacks its value.
 fn news<'a, T: Ord>(
     mine: &'a Option<Register<T>>,
     theirs: &Option<Register<T>>,

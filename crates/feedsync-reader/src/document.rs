@@ -1,4 +1,4 @@
-//! What is known of one feed as a JSON document: equal states have equal bytes.
+//! The state of one feed as a JSON document: equal states have equal bytes.
 //!
 //! ```json
 //! {"feed":"https://example.org/feed","folder":[["News"],"1000.0@laptop"],
@@ -7,15 +7,16 @@
 //!  "upto":[[1795330700000,"1795330899999.0@phone"]],"v":1}
 //! ```
 //!
-//! Each register is a pair of a value and a stamp. Marks on articles are grouped by device: the article's id, for
-//! `read` and `unread` when it was published or `null`, the milliseconds of the stamp and its count, unless that
-//! is 0. `docs/reader-schema.md` has every member.
+//! Each register is a pair of a value and a stamp. Marks on articles are grouped by device. A row has the
+//! article's id, for `read` and `unread` its time of publication or `null`, the milliseconds of the stamp,
+//! and the stamp's count unless it is 0. `docs/reader-schema.md` describes every member.
 //!
-//! Documents that a database keeps as conflicts of each other [join](read_documents) (LR49).
+//! Documents that a database stores as conflicting revisions can be [joined](read_documents) (LR49).
 //!
-//! Reading is strict, but takes members, marks and blanks in any order, and keeps members that it does not know
-//! (LR48): a later version may add some. One that changes the meaning of a member is another `v`, and such a
-//! document is refused. Members whose name begins with `_` belong to whoever stores the document, and are passed over.
+//! The parser is strict, but accepts members, marks and blanks in any order, and preserves unknown members
+//! (LR48), since a later version may add some. A version that changes the meaning of a member has another
+//! `v`, and its documents are rejected. Members whose name begins with `_` belong to the database that stores
+//! the document, and are ignored.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ mod rows;
 use registers::{read_registers, write_registers};
 use rows::{read_marks, write_marks};
 
-/// The version of documents that is written here.
+/// Version of the documents that are written.
 pub const DOCUMENT_VERSION: u64 = 1;
 
 /// Why a text is not the document of a feed.
@@ -42,7 +43,7 @@ pub enum DocumentError {
     /// It is not a JSON object, or has a member twice.
     #[error("not a JSON object with each member once: {0}")]
     Json(String),
-    /// It is of a later version: who does not understand it must not write it.
+    /// It has a later version. A program that does not support the version must not write the document.
     #[error(
         "version {version} of the document is later than {DOCUMENT_VERSION}, which is known here"
     )]
@@ -55,12 +56,12 @@ pub enum DocumentError {
     Member {
         /// Its name.
         member: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         message: String,
     },
 }
 
-/// The id of a feed's document, the same for everybody: also that of its item in a collection.
+/// Id of a feed's document, the same for every user; also the id of its item in a collection.
 pub fn document_id(feed: &FeedAddress) -> String {
     format!("feed:{}", hash(&[feed.as_str()]))
 }
@@ -77,7 +78,7 @@ pub fn write_document(feed: &FeedAddress, state: &FeedState) -> String {
     members::object(all)
 }
 
-/// The feed of a document, and what is known of it.
+/// Parses a document: the feed and its state.
 pub fn read_document(text: &str) -> Result<(FeedAddress, FeedState), DocumentError> {
     let mut document = Members(members::members(text).map_err(DocumentError::Json)?);
     document.0.retain(|name, _| !name.starts_with('_'));
@@ -99,7 +100,7 @@ pub fn read_document(text: &str) -> Result<(FeedAddress, FeedState), DocumentErr
     Ok((feed, state))
 }
 
-/// What several documents of one feed say together, such as all revisions that are in conflict. `None` for none.
+/// Joins several documents of one feed, such as all conflicting revisions; `None` if there are none.
 pub fn read_documents<'a>(
     texts: impl IntoIterator<Item = &'a str>,
 ) -> Result<Option<(FeedAddress, FeedState)>, DocumentError> {
@@ -126,11 +127,11 @@ fn fault(member: &str, message: impl ToString) -> DocumentError {
     DocumentError::Member { member: member.to_owned(), message: message.to_string() }
 }
 
-/// The members of a document that were not read yet.
+/// The members of a document that are not read yet.
 struct Members<'a>(BTreeMap<String, &'a RawValue>);
 
 impl Members<'_> {
-    /// Takes a member out, if it is there.
+    /// Removes and parses a member, if it exists.
     fn take<T: for<'de> Deserialize<'de>>(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! What is known of one feed: whether it is subscribed to, and what is marked in it.
+//! The state of one feed: its subscription, and the marks on its articles.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,15 +14,15 @@ use crate::position::Position;
 use crate::register::{Register, join};
 use crate::up_to::{UpTo, UpTos};
 
-/// The state of one feed. Two of them [`join`](Self::join) into what both know: of everything that was set the
-/// latest counts, and no mark is kept that another says as well (LR15).
+/// The state of one feed. Two states [`join`](Self::join) into their union: of every value the latest counts,
+/// and redundant marks are dropped (LR15).
 ///
-/// An article is read if the latest mark says so that names it or covers the date when it was published. Each
-/// mark keeps the date that was known when it was made. A mark that a later one up to a date covers is dropped;
-/// no answer changes by that as long as the article is asked for with a date, and one that is no later than the
-/// ones it was marked with. A feed that moves an article's date on, behind what was read as a whole, makes it
-/// unread; who keeps the date that they saw first is safe from that. An article without a date is covered by
-/// no mark up to one.
+/// An article is read if the latest mark says so that names it or that covers its time of publication. Each
+/// mark retains the date that was known when it was made. A mark that is covered by a later mark up to a date
+/// is dropped. This changes no result, provided that the article is queried with a date that is not later
+/// than those of its marks. If a feed changes an article's date to after a mark up to a date, the article
+/// becomes unread; callers that use the first date they saw avoid that. Marks up to a date never cover an
+/// article without a date.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedState {
     pub(crate) subscribed: Option<Register<bool>>,
@@ -32,12 +32,12 @@ pub struct FeedState {
     pub(crate) moved_to: Option<Register<FeedAddress>>,
     pub(crate) up_tos: UpTos,
     pub(crate) articles: BTreeMap<ArticleId, Marks>,
-    /// What a later version says of the feed.
+    /// Members of later versions.
     pub(crate) others: Others,
 }
 
 impl FeedState {
-    /// Takes in what another state of the feed knows; whether this one changed.
+    /// Joins another state of the feed; returns whether this one changed.
     pub fn join(&mut self, other: Self) -> bool {
         let mut is_changed = join(&mut self.subscribed, other.subscribed);
         is_changed |= join(&mut self.title, other.title);
@@ -65,43 +65,43 @@ impl FeedState {
         is_changed
     }
 
-    /// Whether nothing is known.
+    /// Whether the state is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether somebody subscribes to it.
+    /// Whether the feed is subscribed to.
     pub fn is_subscribed(&self) -> bool {
         self.subscribed.as_ref().is_some_and(|register| register.value)
     }
 
-    /// What people call it, where they do not call it as it calls itself.
+    /// Title that the user chose, if it is not the feed's own.
     pub fn title(&self) -> Option<&Title> {
         self.title.as_ref()?.value.as_ref()
     }
 
-    /// Where it is filed.
+    /// Folder.
     pub fn folder(&self) -> &Folder {
         const TOP: &Folder = &Folder::TOP;
         self.folder.as_ref().map_or(TOP, |register| &register.value)
     }
 
-    /// Its place among the others.
+    /// Position among the subscriptions.
     pub fn position(&self) -> Option<&Position> {
         self.position.as_ref().map(|register| &register.value)
     }
 
-    /// Where it moved. Views follow it; see [`View`](crate::View).
+    /// New address of the feed. A [`View`](crate::View) follows it.
     pub fn moved_to(&self) -> Option<&FeedAddress> {
         self.moved_to.as_ref().map(|register| &register.value)
     }
 
-    /// Whether an article, published at that time, is read.
+    /// Whether an article with that time of publication is read.
     pub fn is_read(&self, article: &ArticleId, at: Option<Millis>) -> bool {
         self.last_read(article, at).is_some_and(|(is_read, _)| is_read)
     }
 
-    /// What the latest mark says that concerns an article, and when it was made.
+    /// The latest mark that concerns an article, and its stamp.
     pub(crate) fn last_read(
         &self,
         article: &ArticleId,
@@ -116,7 +116,7 @@ impl FeedState {
         }
     }
 
-    /// When the last mark was made that says something of an article, published at that time.
+    /// Time of the latest mark that concerns an article with that time of publication.
     pub fn changed(&self, article: &ArticleId, at: Option<Millis>) -> Option<Tick> {
         let own = self.articles.get(article).into_iter().flat_map(Marks::stamps);
         let covering = at.and_then(|at| self.up_tos.covering(at));
@@ -128,7 +128,7 @@ impl FeedState {
         self.articles.get(article).is_some_and(is_starred)
     }
 
-    /// All articles that are starred.
+    /// All starred articles.
     pub fn starred(&self) -> impl Iterator<Item = &ArticleId> {
         self.articles.iter().filter(|(_, marks)| is_starred(marks)).map(|(article, _)| article)
     }
@@ -138,24 +138,24 @@ impl FeedState {
         self.articles.get(article).into_iter().flat_map(set_tags)
     }
 
-    /// All articles that have tags, each with every one of them.
+    /// All pairs of an article and one of its tags.
     pub fn tagged(&self) -> impl Iterator<Item = (&ArticleId, &Tag)> {
         self.articles
             .iter()
             .flat_map(|(article, marks)| set_tags(marks).map(move |tag| (article, tag)))
     }
 
-    /// The marks up to a date, in ascending order of dates.
+    /// The marks up to a date, ascending by date.
     pub fn up_tos(&self) -> &[UpTo] {
         self.up_tos.as_slice()
     }
 
-    /// How many articles have a mark of their own.
+    /// Number of articles that have marks of their own.
     pub fn marked(&self) -> usize {
         self.articles.len()
     }
 
-    /// The latest tick in it: whoever takes it in makes none that is earlier.
+    /// The latest tick in the state; a replica that joins the state makes only later ones.
     pub fn latest(&self) -> Option<Tick> {
         let stamp = |stamp: &Stamp| stamp.tick;
         let registers = [
@@ -170,12 +170,12 @@ impl FeedState {
         registers.into_iter().flatten().chain(up_tos).chain(marks).max()
     }
 
-    /// The state that knows of one article only.
+    /// The state that consists of the marks of one article.
     pub(crate) fn of_article(article: ArticleId, marks: Marks) -> Self {
         Self { articles: BTreeMap::from([(article, marks)]), ..Self::default() }
     }
 
-    /// The state that knows of one mark up to a date only.
+    /// The state that consists of one mark up to a date.
     pub(crate) fn of_up_to(up_to: UpTo) -> Self {
         let mut state = Self::default();
         state.up_tos.insert(up_to);

@@ -1,35 +1,36 @@
-//! The ids of the articles of a feed, the same on every device, and the same from one document to the next (LR7).
+//! Ids of articles, which are the same on every device and in every document of a feed (LR7).
 //!
-//! **What a new article is called.** What its feed calls it: `atom:id` or `guid`, else its link, else a hash of
-//! what it says. A name that does not tell articles of the feed apart is extended by a hash of what does: the
-//! link, else the title, else the content. What has the same name, link and title (the same content, where
-//! it has no title) is one article, told twice, of which the later telling counts.
+//! **New articles.** The name of a new article is `atom:id` or `guid`, otherwise its link, otherwise a hash
+//! of its contents. A name that several articles of the feed share is extended by a hash of what
+//! distinguishes them: the link, otherwise the title, otherwise the content. Entries with the same name, link
+//! and title (without a title, the same content) are one article; the later entry counts.
 //!
-//! **What is remembered keeps its id.** An entry is an article that is remembered if one of these finds it, the
-//! first of them first. Each counts only where it singles out one article of the document and one that is
-//! remembered:
+//! **Remembered articles keep their ids.** An entry is a remembered article if one of the following rules
+//! finds it; earlier rules take precedence. A rule applies only if it singles out one article of the document
+//! and one remembered article:
 //!
-//! 1. name, link and title are the same; without a title, the content instead.
-//! 2. Name and link are the same: it was edited.
-//! 3. Link and title are the same, and the time of publication is no other one or the content is the same: a feed
-//!    changed its names, as it does when it moves or makes new ones each time.
-//! 4. The name is the same, was never seen to be shared, and the title, the content or the time of publication is
-//!    the same: the link changed.
-//! 5. Title, content and the time of publication are the same: name and link changed.
+//! 1. Name, link and title are the same; without a title, the content instead.
+//! 2. Name and link are the same: the article was edited.
+//! 3. Link and title are the same, and either the times of publication do not differ or the content is the
+//!    same: the feed changed its names, as it does when it moves or generates new ones each time.
+//! 4. The name is the same and was never seen to be shared, and the title, the content or the time of
+//!    publication is the same: the link changed.
+//! 5. Title, content and time of publication are the same: name and link changed.
 //!
-//! Where nothing but the name is left of an article, the feed has given the name again: it is a new one.
+//! If only the name is the same, the feed has reused the name, and the article is new.
 //!
-//! **A shared name is never trusted again**, by itself: one that several articles of one document had, or that was
-//! given again. The same goes for a link that several articles of one name had.
+//! **A shared name never identifies an article again** by itself. A name is shared if several articles of one
+//! document had it, or if it was reused. The same applies to a link that several articles of one name had.
 //!
-//! Of names and links that are addresses, scheme (`http` or `https`), `utm_*` parameters and slashes at the end
-//! of the path tell nothing apart. What a new article is called is spelled as its feed spells it, but for
-//! `utm_*` parameters of a link.
+//! In names and links that are addresses, the scheme (`http` or `https`), `utm_*` parameters and slashes at
+//! the end of the path are ignored in comparisons. The name of a new article has the feed's spelling, except
+//! for `utm_*` parameters of a link.
 //!
-//! **Who meets.** Devices that read the same documents from the first on have the same ids. One that comes later
-//! has the ids of the others wherever a name is one article's and stays so. It cannot know what was before:
-//! that a name that it sees once was shared, or that an article had another name, scheme or link while the others
-//! first saw it. Such articles have another id there until they leave the document; newer ones meet.
+//! **Agreement of devices.** Devices that read the same documents from the first one on have the same ids. A
+//! device that starts later has the same ids for all articles whose name is and stays unique. It cannot know
+//! the past: that a name which it sees once was shared, or that an article had another name, scheme or link
+//! when the other devices first saw it. Such articles have another id on that device until they leave the
+//! document; newer articles agree.
 
 mod address;
 mod naming;
@@ -49,10 +50,10 @@ use traces::Traces;
 
 pub use remembered::{MOST_REMEMBERED, Remembered, RememberedError};
 
-/// The ids of all entries of one document of a feed, in their order, and what to remember of the feed for the next
+/// The ids of all entries of one document of a feed, in order, and the updated state of the feed for the next
 /// one.
 ///
-/// What is remembered is the feed's and not its address's: it goes along when the feed moves.
+/// The remembered state belongs to the feed and not to its address: it must be retained when the feed moves.
 pub fn identify(entries: &[Entry], before: Remembered) -> (Vec<ArticleId>, Remembered) {
     let (told, places) = telling::tellings(entries);
     let mut shared: BTreeSet<u64> = shared_in(&told).chain(before.shared.iter().copied()).collect();
@@ -70,7 +71,7 @@ pub fn identify(entries: &[Entry], before: Remembered) -> (Vec<ArticleId>, Remem
         Some(place) => before.articles.get(*place).map(|(id, _)| id.clone()),
         None => new_ids.next(),
     };
-    // Each that is new was given an id.
+    // Each new article was assigned an id.
     let ids: Vec<ArticleId> = same.iter().filter_map(id).collect();
 
     let found = places.iter().filter_map(|place| ids.get(*place).cloned()).collect();
@@ -78,7 +79,7 @@ pub fn identify(entries: &[Entry], before: Remembered) -> (Vec<ArticleId>, Remem
     (found, before.renewed(ids.iter().cloned().zip(told), shared))
 }
 
-/// What several articles of a document share: names, and links under one name.
+/// Hashes that several articles of a document share: of names, and of links under one name.
 fn shared_in(told: &[Telling<'_>]) -> impl Iterator<Item = u64> {
     let mut once = HashSet::new();
     told.iter()
@@ -86,7 +87,7 @@ fn shared_in(told: &[Telling<'_>]) -> impl Iterator<Item = u64> {
         .filter(move |trace| !once.insert(*trace))
 }
 
-/// What new articles share with those of before, which they are not.
+/// Hashes that new articles share with remembered articles which are different ones.
 fn given_again(new: &[&Telling<'_>], before: &Remembered) -> Vec<u64> {
     let had: HashSet<_> =
         before.articles.iter().flat_map(|(_, traces): &(_, Traces)| traces.trusted()).collect();

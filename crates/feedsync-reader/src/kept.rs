@@ -1,4 +1,5 @@
-//! Changes that are not understood here and must not be lost (LR2): a later version knows them.
+//! Preserved changes that this version does not understand (LR2). They must not be lost, since a later
+//! version may understand them.
 
 use std::collections::BTreeSet;
 
@@ -9,30 +10,30 @@ use serde_json::Value;
 use crate::change::Change;
 use crate::members::compact;
 
-/// The most such changes that are kept, the latest of all.
+/// Maximum number of preserved changes; the latest ones stay.
 pub const MOST_KEPT: usize = 4_096;
 
-/// The most bytes of one; a longer one is not kept.
+/// Maximum size of a preserved change, in bytes; a longer one is dropped.
 pub const MOST_KEPT_BYTES: usize = 16 << 10;
 
-/// Changes by stamp and text. Joined by union, of which the latest stay.
+/// Changes by stamp and text. A join is the union, of which the latest stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Kept(BTreeSet<(Stamp, Box<str>)>);
 
 impl Kept {
-    /// Keeps a change; whether it was not there.
+    /// Preserves a change; returns whether it is new.
     pub(crate) fn keep(&mut self, change: &Change) -> bool {
         compact(&line(change)).is_some_and(|line| self.insert(change.stamp.clone(), line.into()))
     }
 
-    /// Whether a change is kept, and it was not too long, nor are there too many.
+    /// Whether a change is certainly preserved: it is stored, and the limit is not reached.
     pub(crate) fn holds(&self, change: &Change) -> bool {
         let line = compact(&line(change));
         self.0.len() < MOST_KEPT
             && line.is_some_and(|line| self.0.contains(&(change.stamp.clone(), line.into())))
     }
 
-    /// Keeps the change that a line says; `false` if it says none that can be kept.
+    /// Preserves the change of a line; returns `false` if the line is not a change.
     pub(crate) fn keep_line(&mut self, line: &str) -> bool {
         let (Some(change), Some(line)) = (read(line), compact(line)) else { return false };
         self.insert(change.stamp, line.into());
@@ -54,7 +55,7 @@ impl Kept {
         is_new
     }
 
-    /// Takes in others; whether one was new.
+    /// Joins others; returns whether one was new.
     pub(crate) fn join(&mut self, others: Self) -> bool {
         let mut is_changed = false;
         for (stamp, line) in others.0 {
@@ -71,12 +72,12 @@ impl Kept {
         self.0.is_empty()
     }
 
-    /// Their lines, in the order of their stamps.
+    /// The lines, in the order of their stamps.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(_, line)| &**line)
     }
 
-    /// Those that others lack.
+    /// The changes that the others lack.
     pub(crate) fn beyond<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = Change> + 'a {
         self.0.difference(&others.0).filter_map(|(_, line)| read(line))
     }
@@ -87,7 +88,7 @@ impl Kept {
     }
 }
 
-/// A change as one line: as a record says it, without a name.
+/// A change as one line, in the form of a record without an id.
 fn line(change: &Change) -> String {
     let mut object = change.details.clone();
     object.insert("v".to_owned(), feedsync_log::VERSION.into());
@@ -97,11 +98,11 @@ fn line(change: &Change) -> String {
     Value::Object(object).to_string()
 }
 
-/// The change that such a line says.
+/// Parses such a line.
 pub(crate) fn read(line: &str) -> Option<Change> {
     let Ok(Value::Object(mut details)) = serde_json::from_str(line) else { return None };
     if details.contains_key("log") {
-        // No record says this: it would be taken for a header.
+        // No record has this member, since the line would be a header.
         return None;
     }
     let mut text = |name: &str| match details.remove(name) {

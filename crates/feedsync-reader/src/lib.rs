@@ -1,14 +1,14 @@
-//! What somebody reads and has read: subscriptions, and marks on articles (LR1, LR2, LR5).
+//! A user's reading state: subscriptions, and marks on articles (LR1, LR2, LR5).
 //!
-//! All of it is one value, [`ReaderState`], and two of them join into one that holds what either knows
-//! (LR15). Joining is commutative, associative and idempotent, so that it does not matter which way, in
-//! which order or how often a change arrives: as a record of a log, as an item of a collection, as a
-//! document. A single change is a state too, a tiny one; applying it is joining.
+//! The whole state is one value, [`ReaderState`]. Two states join into one that holds the changes of both
+//! (LR15). Joining is commutative, associative and idempotent. Changes may therefore arrive by any transport,
+//! in any order and any number of times: as records of a log, as items of a collection, or as documents. A
+//! single change is a tiny state too; applying it is joining.
 //!
-//! What decides is the [`Stamp`](feedsync_log::Stamp) of each change, never the place where it was found: two
-//! of the three ways have no order.
+//! The [`Stamp`](feedsync_log::Stamp) of each change decides, never its position in a transport, since two of
+//! the three transports have no order.
 //!
-//! There is no I/O, no clock and no randomness in here.
+//! This crate has no I/O, no clock and no randomness.
 
 mod action;
 mod address;

@@ -1,4 +1,4 @@
-//! Keeping a feed's state small without changing what it says (LR17, LR47).
+//! Reduction of a feed's state without a change of its meaning (LR17, LR47).
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::marks::Marks;
 use crate::up_to::UpTo;
 
 impl FeedState {
-    /// The mark up to a date that says at once what single marks of these articles say: all of them that
-    /// were published up to then are read. `None` where that would drop nothing. Joined into this state, as
-    /// the [`Action::ReadUpTo`](crate::Action::ReadUpTo) of its stamp, it changes no answer about these articles.
+    /// Returns the mark up to a date that replaces single marks: all of these articles that were published up
+    /// to then are read. `None` if it would replace no mark. Joining it into this state, as the
+    /// [`Action::ReadUpTo`](crate::Action::ReadUpTo) of its stamp, changes no result for these articles.
     ///
-    /// `known` are all articles that the feed has, or is known to have had, with the time when each was
-    /// published. Everything up to `before` is taken to be settled: no article that was published until then is
-    /// still to be found, and no mark that was made until then is still on its way. What was marked after that
-    /// stays as it is.
+    /// `known` must be all articles that the feed has, or is known to have had, with their times of
+    /// publication. Everything up to `before` must be settled: no article that was published until then is
+    /// still unknown, and no mark that was made until then is still in transit. Later marks are left
+    /// unchanged.
     pub fn fold<'a>(
         &self,
         known: impl IntoIterator<Item = (&'a ArticleId, Option<Millis>)>,
@@ -46,10 +46,10 @@ impl FeedState {
         found.filter(|up_to| self.covers_marks(up_to))
     }
 
-    /// Forgets which articles were read that are in the feed no more, where that was marked before a time
-    /// (LR47). Stars, tags and subscriptions stay for ever.
+    /// Removes read marks of articles that are no longer in the feed, if they were made before a time (LR47).
+    /// Stars, tags and subscriptions are permanent.
     ///
-    /// A replica that was not purged brings such marks back, which costs room and changes nothing.
+    /// A replica that was not purged brings such marks back, which takes space and changes nothing.
     pub fn purge(&mut self, is_in_feed: impl Fn(&ArticleId) -> bool, before: Millis) {
         self.articles.retain(|article, marks| {
             if !is_in_feed(article) {
@@ -59,8 +59,8 @@ impl FeedState {
         });
     }
 
-    /// The earliest date of a mark that must not be dropped: one on an article that has another date than its
-    /// mark, and one that says unread of an article that is not known.
+    /// The earliest date of a mark that must be retained: a mark whose date differs from that of its article,
+    /// or an unread mark of an unknown article.
     fn first_to_stay(&self, known: &BTreeMap<&ArticleId, Option<Millis>>) -> Option<Millis> {
         let stays = |article: &ArticleId, at: Millis, is_read: bool| match known.get(article) {
             Some(known) => known.is_none_or(|known| known > at),
@@ -74,7 +74,7 @@ impl FeedState {
         self.articles.iter().filter_map(of_article).min()
     }
 
-    /// Whether it is a mark up to a date that makes single ones needless.
+    /// Whether a mark up to a date makes single ones redundant.
     fn covers_marks(&self, up_to: &UpTo) -> bool {
         let mut marks = self.articles.values().flat_map(|marks| &marks.read);
         marks.any(|(at, register)| {

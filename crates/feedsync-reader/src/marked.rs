@@ -1,4 +1,4 @@
-//! The articles of a feed that have marks of their own, as people see them.
+//! The articles of a feed that have marks of their own, for presentation.
 
 use feedsync_log::Millis;
 
@@ -7,14 +7,14 @@ use crate::feed::FeedState;
 use crate::marks::Marks;
 use crate::names::Tag;
 
-/// What is marked of one article.
+/// The marks of one article.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedArticle<'a> {
-    /// Which.
+    /// The article.
     pub article: &'a ArticleId,
-    /// When it was published, as far as its marks say so.
+    /// Time of publication, if its marks state it.
     pub published: Option<Millis>,
-    /// Whether it is read; `None` if no mark says so that is known to concern it.
+    /// Whether it is read; `None` if no mark is known to decide that.
     pub is_read: Option<bool>,
     /// Whether it is starred.
     pub is_starred: bool,
@@ -23,7 +23,8 @@ pub struct MarkedArticle<'a> {
 }
 
 impl FeedState {
-    /// The articles that have marks of their own, in the order of their ids. Marks up to a date name none.
+    /// The articles that have marks of their own, in the order of their ids. Marks up to a date are not
+    /// included.
     pub fn articles(&self) -> impl Iterator<Item = MarkedArticle<'_>> {
         let articles = self.articles.iter().map(|(article, marks)| self.shown(article, marks));
         articles

@@ -1,4 +1,4 @@
-//! What is marked of one article.
+//! The marks of one article.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::names::Tag;
 use crate::register::{Register, is_news, join};
 use crate::up_to::UpTos;
 
-/// The marks of one article beside those up to a date.
+/// The marks of one article, besides those up to a date.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
-    /// Read or not, by the time of publication that was known when it was marked.
+    /// Whether it is read, by the time of publication that was known when it was marked.
     pub(crate) read: BTreeMap<Option<Millis>, Register<bool>>,
-    /// Starred or not.
+    /// Whether it is starred.
     pub(crate) starred: Option<Register<bool>>,
-    /// Each tag that was ever set, and whether it is.
+    /// Each tag that was ever set, and whether it is still set.
     pub(crate) tags: BTreeMap<Tag, Register<bool>>,
 }
 
@@ -24,19 +24,20 @@ impl Marks {
         self.read.is_empty() && self.starred.is_none() && self.tags.is_empty()
     }
 
-    /// Joins with others that are not covered by any mark up to a date; whether these changed.
+    /// Joins marks that no mark up to a date covers; returns whether these changed.
     pub(crate) fn join(&mut self, others: Self) -> bool {
         let mut is_changed = join(&mut self.starred, others.starred);
         is_changed |= join_all(&mut self.read, others.read);
         is_changed | join_all(&mut self.tags, others.tags)
     }
 
-    /// Drops what marks up to a date say as well.
+    /// Drops marks that are redundant to marks up to a date.
     pub(crate) fn drop_covered(&mut self, up_tos: &UpTos) {
         self.read.retain(|at, register| !is_covered(*at, register, up_tos));
     }
 
-    /// The last mark that says whether it is read; of two at once, the one that says so.
+    /// The latest mark that states whether the article is read; for equal stamps, the one that states that it
+    /// is.
     pub(crate) fn last_read(&self) -> Option<&Register<bool>> {
         self.read.values().reduce(|one, other| if other.beats(one) { other } else { one })
     }
@@ -49,7 +50,8 @@ impl Marks {
     }
 }
 
-/// Whether a mark up to a date is as late: it says read, which counts of two at once.
+/// Whether a mark up to a date has the same or a later stamp. For equal stamps the mark up to a date wins,
+/// since it says read.
 pub(crate) fn is_covered(at: Option<Millis>, register: &Register<bool>, up_tos: &UpTos) -> bool {
     at.and_then(|at| up_tos.covering(at)).is_some_and(|stamp| register.stamp <= *stamp)
 }

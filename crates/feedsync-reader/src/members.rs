@@ -1,4 +1,4 @@
-//! JSON as it is stored: members by name, numbers as they came, one way to write it.
+//! Canonical JSON: members by name, unchanged numbers, and one representation of each value.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,16 +7,16 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The most members of a later version that are kept of one feed, the first by name.
+/// Maximum number of members of later versions that are preserved for one feed, the first by name.
 const MOST_OTHERS: usize = 64;
 
-/// The most bytes of such a member, and of its name.
+/// Maximum size of such a member, and of its name, in bytes.
 const MOST_OTHER: usize = 64 << 10;
 
-/// The deepest nesting of such a member.
+/// Maximum nesting depth of such a member.
 const MOST_DEPTH: usize = 32;
 
-/// The members of an object, in their order, one name perhaps more than once.
+/// The members of an object in order; a name may occur more than once.
 pub(crate) struct Pairs<V>(pub(crate) Vec<(String, V)>);
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
@@ -39,7 +39,8 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
     }
 }
 
-/// The members of a JSON object as they came. `Err` tells why it is none, or which one occurs twice.
+/// The members of a JSON object, with unparsed values. The error states the fault, or which member occurs
+/// twice.
 pub(crate) fn members(json: &str) -> Result<BTreeMap<String, &RawValue>, String> {
     let pairs: Pairs<&RawValue> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let mut members = BTreeMap::new();
@@ -52,7 +53,7 @@ pub(crate) fn members(json: &str) -> Result<BTreeMap<String, &RawValue>, String>
     Ok(members)
 }
 
-/// An object of members that are JSON already, sorted by name.
+/// An object of members whose values are JSON, sorted by name.
 pub(crate) fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut out = String::from("{");
     for (name, json) in members {
@@ -73,7 +74,7 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
     json.chars().for_each(|character| push_character(out, character));
 }
 
-/// Appends a character of JSON; those that no XML document can hold as what stands for them in JSON.
+/// Appends a character within JSON; a character that XML documents cannot contain is escaped.
 fn push_character(out: &mut String, character: char) {
     match character {
         '\u{fffe}' | '\u{ffff}' => out.push_str(&format!("\\u{:04x}", u32::from(character))),
@@ -81,8 +82,8 @@ fn push_character(out: &mut String, character: char) {
     }
 }
 
-/// JSON without the blanks between its parts; `None` if it nests too deeply. Numbers stay as they are: who
-/// does not know what they mean must not round them.
+/// Removes the blanks between the tokens of JSON; `None` if it is nested too deeply. Numbers stay as they
+/// are: a program that does not know their meaning must not round them.
 pub(crate) fn compact(json: &str) -> Option<String> {
     let mut out = String::with_capacity(json.len());
     let (mut is_text, mut is_escaped, mut depth) = (false, false, 0_usize);
@@ -104,13 +105,13 @@ pub(crate) fn compact(json: &str) -> Option<String> {
     Some(out)
 }
 
-/// What a later version says that this one does not understand, by name. Joined by name; of two values the
-/// greater text counts, so that it is the same one everywhere.
+/// Members of later versions that this version does not understand. They are joined by name; the greater of
+/// two texts counts, so that the result is the same everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Others(BTreeMap<String, Box<str>>);
 
 impl Others {
-    /// Those of these members; `Err` names one that cannot be kept.
+    /// Takes these members; the error names one that cannot be preserved.
     pub(crate) fn read(members: BTreeMap<String, &RawValue>) -> Result<Self, String> {
         let mut others = BTreeMap::new();
         for (name, value) in members {
@@ -126,7 +127,7 @@ impl Others {
         Ok(read)
     }
 
-    /// Takes in others; whether that changed anything.
+    /// Joins others; returns whether anything changed.
     pub(crate) fn join(&mut self, others: Self) -> bool {
         if others.0.is_empty() {
             return false;
@@ -144,7 +145,7 @@ impl Others {
         self.0 != before
     }
 
-    /// Their names and values, sorted.
+    /// The names and values, sorted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), &**value))
     }
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blanks_go_and_what_is_said_stays() {
+    fn compacting_removes_blanks_only() {
         let json = "{ \"a b\" : [ 1.10e400 , \"\\\" \\\\\" ] ,\n\"c\":null }";
         assert_eq!(compact(json).as_deref(), Some(r#"{"a b":[1.10e400,"\" \\"],"c":null}"#));
         assert_eq!(compact("\"\u{ffff}\"").as_deref(), Some(r#""\uffff""#));
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_later_versions_is_bounded_and_the_same_in_any_order() {
+    fn preserved_members_are_bounded_and_independent_of_order() {
         let many = |range: std::ops::Range<usize>| {
             Others(range.map(|number| (format!("{number:03}"), "1".into())).collect())
         };

@@ -1,12 +1,12 @@
-//! What is to be done when a feed moved (LR7).
+//! Actions for a moved feed (LR7).
 
 use crate::action::Action;
 use crate::address::FeedAddress;
 use crate::view::View;
 
 impl View<'_> {
-    /// What says that a feed is at another address now. Its own address takes back that it moved; one that
-    /// it had before leads nowhere else from then on. Nothing if it is there.
+    /// The actions that state that a feed is now at another address. Its own address undoes a move; one of
+    /// its former addresses stops leading elsewhere. Returns nothing if the feed is already there.
     pub fn moving(&self, feed: &FeedAddress, to: &FeedAddress) -> Vec<(FeedAddress, Action)> {
         let moved = |feed: &FeedAddress| (feed.clone(), Action::FeedMoved { to: to.clone() });
         let (is_at, leads_to) = (self.address(feed), self.address(to));

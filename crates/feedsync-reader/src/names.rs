@@ -1,4 +1,4 @@
-//! What people call things: titles, folders and tags.
+//! Names that users choose: titles, folders and tags.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-/// The most bytes of a title, of the name of a folder, and of a tag.
+/// Maximum size of a title, of a folder's name, and of a tag, in bytes.
 pub const MOST_NAME: usize = 512;
 
-/// The most folders within each other.
+/// Maximum nesting depth of folders.
 pub const MOST_FOLDERS: usize = 16;
 
-/// Why something cannot be called so.
+/// Why a text is not a valid name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Empty, too long, or with characters that are none.
+    /// Empty, too long, or with characters that are not allowed.
     #[error(
         "a name has 1 to {MOST_NAME} bytes, no control characters and no U+FFFE or U+FFFF, and is not blank"
     )]
@@ -33,8 +33,8 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// What comes closest to the text: runs of white space and of what no name has become one blank,
-            /// and what is too long is cut. `None` if nothing is left.
+            /// The closest valid name: runs of white space and of characters that are not allowed become one
+            /// blank, and a text that is too long is truncated. `None` if nothing is left.
             pub fn cleaned(text: &str) -> Option<Self> {
                 cleaned(text).map(|text| Self(text.into()))
             }
@@ -77,7 +77,7 @@ macro_rules! name {
 }
 
 name! {
-    /// What somebody calls a feed.
+    /// Title of a feed that a user chose.
     Title
 }
 
@@ -91,7 +91,7 @@ name! {
     Tag
 }
 
-/// What no XML document can hold, and other controls: a name comes out alike wherever it is written.
+/// Control characters and those that no XML document can contain: a name must be the same in every format.
 fn is_illegal(character: char) -> bool {
     character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
 }
@@ -113,16 +113,16 @@ fn cleaned(text: &str) -> Option<String> {
     (!clean.is_empty()).then_some(clean)
 }
 
-/// Where a subscription is filed: the names of the folders it is in, the outermost first.
+/// Folder of a subscription: the names of the nested folders, the outermost first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "Vec<FolderName>")]
 pub struct Folder(Vec<FolderName>);
 
 impl Folder {
-    /// In no folder.
+    /// The top, outside all folders.
     pub const TOP: Self = Self(Vec::new());
 
-    /// The folder of these names.
+    /// The folder with these names.
     pub fn new(names: Vec<FolderName>) -> Result<Self, NameError> {
         if names.len() <= MOST_FOLDERS { Ok(Self(names)) } else { Err(NameError::Folders) }
     }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cleaned_is_a_name() {
+    fn cleaned_texts_are_valid_names() {
         let clean = |text: &str| Title::cleaned(text).map(|title| title.to_string());
         assert_eq!(clean(" a \n\tb\u{0}c ").as_deref(), Some("a b c"));
         assert_eq!(clean(" \u{0} "), None);

@@ -1,8 +1,8 @@
-//! OPML: the subscriptions of other newsreaders in, and ours out.
+//! Import and export of subscriptions as OPML.
 //!
-//! Folders are kept, deeper ones than we have as paths in the name of the last. A feed that is listed twice is
-//! taken where it stands first. What is listed comes behind what is there, in its order. A text that is the
-//! address itself is no title.
+//! Folders are preserved; folders that are nested too deeply become a path in the name of the last one. A
+//! feed that is listed twice is imported at its first occurrence. Imported feeds come after the existing
+//! ones, in the order of the list. A title that equals the address is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,51 +19,51 @@ use crate::view::{Branch, View};
 pub struct SubscriptionList {
     /// Each feed once, in the order of the list.
     pub feeds: Vec<ListedFeed>,
-    /// What names a feed by an address that is none.
+    /// Entries whose address is not valid.
     pub refused: Vec<RefusedFeed>,
     /// Number of outlines that list a feed again.
     pub repeated: usize,
 }
 
-/// What becomes of the titles and folders of feeds that are subscribed to when a list is taken in.
+/// Treatment of titles and folders of existing subscriptions during an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Filing {
-    /// They stay; what nobody ever said is taken from the list.
+    /// Existing values stay; values that were never set are imported.
     #[default]
     Kept,
-    /// They become those of the list.
+    /// Values of the list replace them.
     Listed,
 }
 
-/// A feed as a list has it.
+/// A feed in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFeed {
-    /// Where it is.
+    /// Address.
     pub address: FeedAddress,
-    /// What the list calls it.
+    /// Title in the list.
     pub title: Option<Title>,
-    /// Where the list files it.
+    /// Folder in the list.
     pub folder: Folder,
 }
 
-/// An outline that is not taken.
+/// An outline that is not imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{title:?}, {address:?}: {reason}")]
 pub struct RefusedFeed {
-    /// What it says to people.
+    /// Title of the outline.
     pub title: String,
-    /// The address that it gives.
+    /// Address of the outline.
     pub address: String,
-    /// Why it is none.
+    /// Why the address is not valid.
     pub reason: AddressError,
 }
 
 impl SubscriptionList {
-    /// Reads any OPML document.
+    /// Parses any OPML document.
     pub fn read(bytes: &[u8]) -> Result<Self, ReadError> {
         let mut list = Self::default();
         let mut taken = BTreeSet::new();
-        // The names of the outlines that the present one is in; `None` for feeds and what has no name.
+        // Names of the enclosing outlines; `None` for feeds and for outlines without a name.
         let mut around: Vec<Option<FolderName>> = Vec::new();
         for outline in read_subscription_list(bytes)? {
             let ListedOutline { depth, text, feed, .. } = outline;
@@ -89,8 +89,8 @@ impl SubscriptionList {
         Ok(list)
     }
 
-    /// What is to be done to subscribe to all of it: behind what is there, in the order of the list. What is there
-    /// keeps its place; `filing` says what else of it stays.
+    /// The actions that subscribe to all listed feeds: after the existing ones, in the order of the list.
+    /// Existing subscriptions keep their positions; `filing` decides on their titles and folders.
     pub fn actions(&self, view: &View<'_>, filing: Filing) -> Vec<(FeedAddress, Action)> {
         let mut actions = Vec::new();
         let mut new = Vec::new();
@@ -121,7 +121,7 @@ impl SubscriptionList {
                 *position = positions.remove(address);
             }
         }
-        // What has no place yet would come last for ever.
+        // Without a position, existing subscriptions would always come after the imported ones.
         let others = positions.into_iter();
         let others = others.map(|(address, position)| (address, Action::Place { position }));
         let mut actions: Vec<_> = others.chain(actions).collect();
@@ -131,7 +131,7 @@ impl SubscriptionList {
 }
 
 impl View<'_> {
-    /// The subscriptions as an OPML 2.0 document of that title, in their folders and order.
+    /// The subscriptions as an OPML 2.0 document with a title, in their folders and order.
     pub fn opml(&self, title: &str) -> String {
         let mut list = Vec::new();
         push_branches(&mut list, 0, &self.tree());
@@ -157,7 +157,7 @@ fn push_branches(list: &mut Vec<ListedOutline>, depth: usize, branches: &[Branch
     }
 }
 
-/// The folder of these outlines around a feed.
+/// Folder of a feed that these outlines enclose.
 fn folder(around: &[Option<FolderName>]) -> Folder {
     let mut names: Vec<FolderName> = around.iter().flatten().cloned().collect();
     if names.len() > MOST_FOLDERS {

@@ -1,4 +1,4 @@
-//! In which order people want their subscriptions: texts that sort, with room between any two.
+//! User-defined order of subscriptions: sortable texts, with room between any two.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-/// The most digits of a position.
+/// Maximum number of digits of a position.
 const MOST_DIGITS: usize = 128;
 
-/// In the order of their bytes.
+/// The digits, ascending by byte value.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// A place in an order: the digits of a fraction to the base 62, the last of which is not `0`. Moving one
-/// subscription changes no other's place.
+/// A position in an order: the digits of a fraction to the base 62, the last of which is not `0`. Moving one
+/// subscription changes no other position.
 ///
 /// ```
 /// # use feedsync_reader::Position;
@@ -26,14 +26,14 @@ const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 #[serde(try_from = "String")]
 pub struct Position(Arc<str>);
 
-/// A text that is no position.
+/// A text that is not a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a position: 1 to {MOST_DIGITS} letters and digits, the last of which is not 0")]
 pub struct PositionError;
 
 impl Position {
-    /// A place after one and before another, where they are given. `None` if one is not before the other, or
-    /// the room between them is spent: then others must be placed again.
+    /// A position after one and before another, each optional. `None` if the first is not before the second,
+    /// or if there is no room between them: then other subscriptions need new positions.
     pub fn between(after: Option<&Self>, before: Option<&Self>) -> Option<Self> {
         let low = after.map_or(&[][..], |position| position.0.as_bytes());
         let high = before.map(|position| position.0.as_bytes());
@@ -53,15 +53,16 @@ impl Position {
                 break;
             }
             digits.push(DIGITS[least]);
-            // Below the other one from here on, so that it bounds no further digit.
+            // From here on the result is below the upper bound, which therefore does not limit further
+            // digits.
             is_bounded = is_bounded.filter(|_| least == most);
         }
         let text = String::from_utf8(digits).ok()?;
         text.parse().ok()
     }
 
-    /// So many places in ascending order after one, where it is given: short ones, with room between them. `None`
-    /// if the room is spent.
+    /// The given number of positions in ascending order, after an optional one: short ones, with room between
+    /// them. `None` if there is no room.
     pub fn spread(count: usize, after: Option<&Self>) -> Option<Vec<Self>> {
         let mut width = 2;
         while DIGITS.len().saturating_pow(width) / 2 <= count {
@@ -82,7 +83,7 @@ impl Position {
         (1..=count).map(place).collect()
     }
 
-    /// The shortest digits of which everything that begins with them comes after this.
+    /// The shortest digits such that every position that begins with them comes after this one.
     fn next_digit(&self) -> String {
         let highest = self.0.bytes().take_while(|&digit| digit == b'z').count();
         let mut digits = self.0[..highest].to_owned();
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spread_ascends_and_is_short() {
+    fn spread_positions_ascend_and_are_short() {
         for count in [0, 1, 2, 61, 62, 500, 5_000] {
             for after in ["", "1", "V", "zV", "zzz"] {
                 let after: Option<Position> = after.parse().ok();
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_spent_is_said_to_be() {
+    fn exhausted_room_returns_none() {
         let end: Position = "z".repeat(MOST_DIGITS).parse().unwrap();
         assert_eq!(Position::between(Some(&end), None), None);
         assert_eq!(Position::between(Some(&end), Some(&end)), None);

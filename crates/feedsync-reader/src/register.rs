@@ -1,9 +1,9 @@
-//! One value that was set, and when.
+//! A last-writer-wins register.
 
 use feedsync_log::Stamp;
 
-/// A value of which the latest counts (LR15). Two values of one stamp can only come from a device that is
-/// broken; of those the greater counts, so that it is the same one everywhere.
+/// A value of which the latest counts (LR15). Two different values with one stamp can only come from a faulty
+/// device; the greater counts, so that the result is the same everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Register<T> {
     pub(crate) value: T,
@@ -11,18 +11,18 @@ pub(crate) struct Register<T> {
 }
 
 impl<T: Ord> Register<T> {
-    /// Whether it counts against another.
+    /// Whether this register wins against another.
     pub(crate) fn beats(&self, other: &Self) -> bool {
         (&self.stamp, &self.value) > (&other.stamp, &other.value)
     }
 }
 
-/// Whether a register, joined into another or none, would change it.
+/// Whether joining a register into another, or into none, would change it.
 pub(crate) fn is_news<T: Ord>(theirs: &Register<T>, mine: Option<&Register<T>>) -> bool {
     mine.is_none_or(|mine| theirs.beats(mine))
 }
 
-/// Joins registers; whether the first changed.
+/// Joins registers; returns whether the first changed.
 pub(crate) fn join<T: Ord>(mine: &mut Option<Register<T>>, theirs: Option<Register<T>>) -> bool {
     match theirs {
         Some(theirs) if is_news(&theirs, mine.as_ref()) => {

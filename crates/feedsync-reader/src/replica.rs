@@ -1,13 +1,13 @@
-//! A replica of somebody's newsreading that a log keeps in step with others (LR9 to LR19).
+//! A replica of a user's reading state that is synchronized through a log (LR9 to LR19).
 //!
-//! It holds one state, what is known here, and an outbox, what of it the log lacks. What the log brings joins the
-//! state; what is done here joins it too, and waits in the outbox. So a replica is never behind itself, and it does
-//! not matter in which order things reach it. If the log turns out to be another one (it was put back, or compacted
-//! while nobody looked), all that is known here and is not in that one is recorded again: nothing is lost, not even
-//! with the log.
+//! It consists of a state, which holds everything that is known locally, and an outbox, which holds the
+//! records that the log lacks. Records from the log are joined into the state. Local changes are joined too,
+//! and wait in the outbox. The state therefore always includes local changes, and the order of arrival does
+//! not matter. If the log turns out to be another one (it was restored, or compacted meanwhile), everything
+//! that is missing in it is recorded again. Nothing is lost, even if the log is.
 //!
-//! [`Replica::apply`] changes the whole of it, the position in the log too: whoever stores it after each call, all or
-//! nothing ([`Replica::write`]), may crash at any time (LR14).
+//! [`Replica::apply`] changes all of it together, including the position in the log. A program that stores
+//! the replica after each call, atomically ([`Replica::write`]), may crash at any time (LR14).
 
 mod outbox;
 mod text;
@@ -27,39 +27,40 @@ use crate::state::ReaderState;
 use outbox::Outbox;
 pub use text::ReplicaError;
 
-/// Somebody's newsreading on one device.
+/// The reading state of a user on one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
     device: Device,
-    /// What keeps it in step, as people call it.
+    /// Name of the log that synchronizes it, for people.
     log: Option<String>,
-    /// How many records were named here.
+    /// Number of record ids that were assigned on this device.
     sequence: u64,
     clock: Clock,
     position: Option<Position>,
     state: ReaderState,
     outbox: Outbox,
-    /// What the log holds, as far as it was read again; `None` if it is known to hold all but the outbox.
+    /// The part of the log that was read again. `None` if the log is known to hold everything but the outbox.
     read_again: Option<ReaderState>,
-    /// The log says something that is not in the state: records that are no records, or that were too many.
+    /// Whether the log has lines that the state lacks: invalid records, or more records than can be
+    /// preserved.
     has_passed_over: bool,
 }
 
-/// A log in few bytes, to be put in place of a long one (LR45, LR46).
+/// A compacted log, to replace a long one (LR45, LR46).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction {
-    /// The entity tag that the log has, and must still have.
+    /// Entity tag that the log must still have.
     pub tag: String,
-    /// The place up to which the snapshot stands for it.
+    /// Position up to which the snapshot replaces the log.
     pub covers: String,
     /// The snapshot.
     pub snapshot: String,
-    /// What the next generation begins with.
+    /// First line of the next generation.
     pub header: String,
 }
 
 impl Replica {
-    /// A replica that knows nothing, on a device of its own, and has read no log.
+    /// A replica with an empty state, on a new device, that has read no log.
     pub fn new(device: Device) -> Self {
         Self {
             device,
@@ -74,27 +75,27 @@ impl Replica {
         }
     }
 
-    /// All that is known here.
+    /// The local state.
     pub fn state(&self) -> &ReaderState {
         &self.state
     }
 
-    /// The device whose records these are.
+    /// The device that makes the records.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// What keeps it in step, as people call it.
+    /// Name of the log that synchronizes it, for people.
     pub fn log(&self) -> Option<&str> {
         self.log.as_deref()
     }
 
-    /// Whether it is kept in step by this log, or by none yet.
+    /// Whether this log synchronizes it, or none does yet.
     pub fn is_kept_by(&self, log: &str) -> bool {
         self.log.as_deref().is_none_or(|known| known == log)
     }
 
-    /// From now on this log keeps it in step. If it was another one, all that is known here is recorded in this one.
+    /// Sets the log that synchronizes it. If it was another one, the whole state is recorded in the new log.
     pub fn keep_by(&mut self, log: String) {
         if !self.is_kept_by(&log) {
             self.begin_again();
@@ -102,7 +103,7 @@ impl Replica {
         self.log = Some(log);
     }
 
-    /// Takes back [`Replica::keep_by`] of a log that turned out not to be there. Nothing was read from it.
+    /// Undoes [`Replica::keep_by`] for a log that does not exist. Nothing was read from it.
     pub fn keep_by_none(&mut self) {
         if self.position.is_none() {
             self.log = None;
@@ -110,20 +111,20 @@ impl Replica {
         }
     }
 
-    /// How far the log was read.
+    /// Position up to which the log was read.
     pub fn position(&self) -> Option<&Position> {
         self.position.as_ref()
     }
 
-    /// How many records wait to be appended.
+    /// Number of records that wait to be appended.
     pub fn waiting_count(&self) -> usize {
         self.outbox.len()
     }
 
-    /// Does something to a feed, or to an article of it. `false` if it was so already, as far as is known here:
-    /// then there is nothing to record (LR16).
+    /// Applies an action to a feed, or to an article of it. Returns `false` if the state already includes its
+    /// effect; then there is nothing to record (LR16).
     pub fn act(&mut self, feed: &FeedAddress, action: &Action, now: Millis) -> bool {
-        // Where an address leads to is said of that address alone.
+        // A move applies to exactly the given address, not to the address that it leads to.
         let is_move = matches!(action, Action::FeedMoved { .. });
         let has_moved = !is_move && self.state.has_moved_feeds();
         let view = has_moved.then(|| self.state.view());
@@ -142,7 +143,7 @@ impl Replica {
         true
     }
 
-    /// A change waits for the log. Without one nothing does: the first log is told all that is known by then.
+    /// Queues a change for the log. Without a log nothing is queued: the first log will get the whole state.
     fn record(&mut self, change: Change) {
         if self.log.is_some() {
             let id = self.name();
@@ -150,7 +151,7 @@ impl Replica {
         }
     }
 
-    /// Takes in what is known elsewhere, and not from the log: it is recorded, too. `true` if something was new.
+    /// Joins a state that does not come from the log; it is recorded, too. Returns whether anything was new.
     pub fn take_in(&mut self, other: ReaderState) -> bool {
         if let Some(tick) = other.latest() {
             self.clock.saw(tick);
@@ -161,8 +162,8 @@ impl Replica {
         is_new
     }
 
-    /// A session that goes on where the last one stopped. A log that was being read again is read again from its
-    /// beginning, since only the session knew how.
+    /// A session that continues where the last one stopped. If a log was being read again, this restarts from
+    /// its beginning, since only the session had the intermediate state.
     pub fn session(&mut self) -> Session {
         let newer = self.position.as_ref().and_then(|position| position.newer);
         if self.read_again.is_some() || newer.is_some_and(|newer| newer <= feedsync_log::VERSION) {
@@ -171,8 +172,9 @@ impl Replica {
         Session::new(self.position.clone(), Start::Whole)
     }
 
-    /// Once all of another log was read, what that one lacks begins to wait. To be asked before each request of a
-    /// session; `true` if the replica is to be stored before anything is sent, since names were given.
+    /// Queues everything that another log lacks, once all of that log was read. Must be called before each
+    /// request of a session. If it returns `true`, record ids were assigned, and the replica must be stored
+    /// before anything is sent.
     pub fn offer(&mut self, session: &Session) -> bool {
         let Some(mut log) = self.read_again.take_if(|_| session.is_in_step()) else { return false };
         for record in self.outbox.records() {
@@ -182,14 +184,14 @@ impl Replica {
         true
     }
 
-    /// What waits, in the order in which it is to be appended.
+    /// The waiting records, in the order in which they are to be appended.
     pub fn waiting(&self) -> Vec<(RecordId, String)> {
         self.outbox.lines()
     }
 
-    /// Applies what an event of a session brought, and takes over how far the log was read. `random` names a new
-    /// device, should another replica turn out to use this one's name. `true` if something was new. An error changes
-    /// nothing.
+    /// Applies an event of a session, and stores the position up to which the log was read. `random` names a
+    /// new device if another replica turns out to use the name of this one. Returns whether anything was new.
+    /// An error changes nothing.
     pub fn apply(
         &mut self,
         event: Event,
@@ -227,7 +229,7 @@ impl Replica {
             let record = match Line::read(line) {
                 Line::Record(record) => record,
                 Line::Foreign(error) => {
-                    // What was cut off says nothing; whatever else it is, it is not ours to drop.
+                    // A truncated line contains nothing. Any other line must not be dropped.
                     self.has_passed_over |= error != LineError::Torn;
                     continue;
                 }
@@ -247,13 +249,13 @@ impl Replica {
         is_new
     }
 
-    /// Whether a record under a name of ours was not made here: a copy of this replica is in use.
+    /// Whether a record with this device's name was not made here: then a copy of this replica is in use.
     fn is_of_another(&self, record: &feedsync_log::Record) -> bool {
         record.id.sequence > self.sequence
             || self.outbox.named(&record.id).is_some_and(|ours| ours != record)
     }
 
-    /// From now on everything is recorded under another name, also what waits.
+    /// Begins a new device name for all further records, including the waiting ones.
     fn begin_device(&mut self, random: u64) {
         self.device = Device::minted(random);
         self.sequence = 0;
@@ -271,26 +273,26 @@ impl Replica {
         if let Some(log) = &mut self.read_again {
             log.join(state.clone());
         }
-        // It may hold records of ours that arrived without an answer and were compacted since.
+        // The snapshot may hold our own records that were appended without a response and compacted since.
         self.outbox.drop_known(&state);
         let is_new = self.state.join(state);
-        // One that does not say what it covers helps nobody to skip anything.
+        // A snapshot that does not state what it covers cannot replace reading the log.
         if let Some(covered) = covers {
             session.begin_behind(covered);
         }
         is_new
     }
 
-    /// Goes on with another log, or one that was removed and is to begin again: all that is known here is
-    /// recorded there.
+    /// Continues with another log, or with one that was removed and begins again: the whole state is recorded
+    /// there.
     pub fn begin_again(&mut self) {
         self.position = None;
         self.read_again = Some(ReaderState::default());
         self.has_passed_over = false;
     }
 
-    /// What a new replica needs instead of the log; `None` unless all of the log was read, and all that it says is
-    /// known here.
+    /// The snapshot with which a new replica can start instead of the log. `None` unless all of the log was
+    /// read, and the state includes all of it.
     pub fn snapshot(&self, session: &Session) -> Option<Snapshot> {
         let position = session.position();
         let Position { offset, generation, overlap, partial, newer, .. } = position;
@@ -309,11 +311,11 @@ impl Replica {
         Some(Snapshot { covers: Some(covered), state: self.state.clone() })
     }
 
-    /// The log in few bytes; `None` unless all of it was read, and understood, and it can be written.
+    /// The compacted log; `None` unless all of it was read and understood, and it can be written.
     pub fn compacted(&self, session: &Session, random: u64) -> Option<Compaction> {
         let snapshot = self.snapshot(session)?;
         let position = session.position();
-        // A hub calls a place so, whatever something on the way made of its tag.
+        // A hub's tag is derived from the position, even if a proxy changed the tag.
         let tag = match position.place() {
             Some(place) => format!("\"{place}\""),
             None => position.etag.clone().filter(|tag| tag.starts_with('"'))?,
@@ -326,7 +328,7 @@ impl Replica {
         Some(Compaction { tag, covers, snapshot: snapshot.write(), header })
     }
 
-    /// The log was compacted by this replica: it goes on behind what the new generation begins with.
+    /// Records that this replica compacted the log: it continues after the first line of the new generation.
     pub fn was_compacted(&mut self, header: &str, tag: Option<String>, generation: Option<String>) {
         self.position = Some(Position {
             offset: header.len() as u64,
@@ -343,7 +345,7 @@ impl Replica {
     }
 }
 
-/// The number of a generation that servers of ours name.
+/// The number in a generation's name, as our servers form it.
 fn number(generation: &str) -> Option<u64> {
     generation.split('.').next()?.parse().ok()
 }

@@ -1,13 +1,13 @@
-//! The whole state as lines: what a new replica begins with, beside a log (LR45), and a file to take away.
+//! The whole state as lines: the start of a new replica, stored with a log (LR45), and a file for export.
 //!
 //! ```json
 //! {"v":1,"snapshot":{"feeds":1,"kept":0,"log":{"covers":"1.9c2e11ab-4096","offset":4096,"overlap":"…}\n"}}}
 //! {"feed":"https://example.org/feed","subscribed":[true,"1000.0@laptop"],"v":1}
 //! ```
 //!
-//! After the header comes the document of each feed, in the order of their addresses, then each change that is
-//! kept without being understood, in the order of their stamps. How many there are is said before, so that
-//! a snapshot that breaks off is known to. `log` says how much of a log it stands for, if it does.
+//! After the header come the documents of the feeds, in the order of their addresses. Then come the preserved
+//! changes that are not understood, in the order of their stamps. The header states the numbers of both, so
+//! that a truncated snapshot is detected. `log` states the part of a log that the snapshot replaces, if any.
 
 use feedsync_log::Covered;
 use serde::{Deserialize, Serialize};
@@ -18,29 +18,29 @@ use crate::document::{DOCUMENT_VERSION, DocumentError, read_document, write_docu
 use crate::kept;
 use crate::state::ReaderState;
 
-/// The most bytes of a snapshot that is read.
+/// Maximum size of a snapshot that is read, in bytes.
 pub const MOST_SNAPSHOT: usize = 256 << 20;
 
-/// A state, and what it stands for.
+/// A state, and the part of a log that it replaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// How much of a log it stands for; `None` if it stands for itself.
+    /// The part of a log that it replaces; `None` if it belongs to no log.
     pub covers: Option<Covered>,
     /// The state.
     pub state: ReaderState,
 }
 
-/// Why bytes are not a snapshot. Nothing of it counts.
+/// Why bytes are not a snapshot. No part of the snapshot is used then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {fault}")]
 pub struct SnapshotError {
-    /// The line at fault, from 1.
+    /// Number of the line with the fault, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The fault.
     pub fault: SnapshotFault,
 }
 
-/// What is wrong with a line of a snapshot.
+/// A fault in a line of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotFault {
     /// More than [`MOST_SNAPSHOT`] bytes in all.
@@ -55,28 +55,28 @@ pub enum SnapshotFault {
     /// The snapshot is of a later version.
     #[error("version {0} of the snapshot is later than {DOCUMENT_VERSION}, which is known here")]
     Newer(u64),
-    /// Not the document of a feed.
+    /// The line is not the document of a feed.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// A feed for the second time.
+    /// The feed occurs for the second time.
     #[error("the feed occurs twice")]
     Again,
-    /// Not a change.
+    /// The line is not a change.
     #[error("a change is expected")]
     Change,
-    /// More or fewer lines than the header says.
+    /// There are more or fewer lines than the header states.
     #[error("the header says that there are {0} lines after it")]
     Count(u64),
 }
 
 impl SnapshotError {
-    /// Whether not even the first line is one of a snapshot.
+    /// Whether not even the first line belongs to a snapshot.
     pub(crate) fn is_of_another_kind(&self) -> bool {
         self.line == 1 && matches!(self.fault, SnapshotFault::Line | SnapshotFault::Header)
     }
 }
 
-/// What a snapshot says of itself.
+/// The header of a snapshot.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     feeds: u64,
@@ -86,7 +86,7 @@ struct Header {
 }
 
 impl Snapshot {
-    /// The bytes of the snapshot; equal ones for equal states.
+    /// The bytes of the snapshot, which are equal for equal states.
     pub fn write(&self) -> String {
         let mut out = String::new();
         for line in self.lines() {
@@ -95,7 +95,7 @@ impl Snapshot {
         out
     }
 
-    /// Its lines, one after the other, each with its line feed.
+    /// The lines, each with its line feed.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let header = Header {
             feeds: self.state.feeds.len() as u64,
@@ -111,8 +111,8 @@ impl Snapshot {
         header.chain(documents).chain(kept).map(|line| line + "\n")
     }
 
-    /// Reads a snapshot, all of it or nothing. What an earlier version kept without understanding it is
-    /// understood now, if it can be.
+    /// Reads a complete snapshot, or fails. Changes that an earlier version preserved without understanding
+    /// them are applied if this version understands them.
     pub fn read(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let at = |line: usize| move |fault| SnapshotError { line, fault };
         if bytes.len() > MOST_SNAPSHOT {

@@ -1,4 +1,4 @@
-//! All that somebody reads and has read.
+//! The whole reading state of a user.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,7 +11,7 @@ use crate::change::Change;
 use crate::feed::FeedState;
 use crate::kept::Kept;
 
-/// What is known of all feeds, and changes that are not understood here but kept.
+/// The states of all feeds, and preserved changes that this version does not understand.
 ///
 /// ```
 /// # use feedsync_log::{Line, Record};
@@ -37,18 +37,19 @@ pub struct ReaderState {
 }
 
 impl ReaderState {
-    /// The feed that a record concerns, and the state that knows of nothing else: applying a record is joining
-    /// that. `None` if the record does nothing that is known here.
+    /// The feed that a record changes, and a state that consists of the change only: applying a record is
+    /// joining that state. `None` if this version does not know the act.
     pub fn delta(record: &Record) -> Option<(FeedAddress, FeedState)> {
         Change::from(record).delta()
     }
 
-    /// Applies a record: whether anything changed. One that is not understood is kept (LR2).
+    /// Applies a record; returns whether anything changed. A record that is not understood is preserved
+    /// (LR2).
     pub fn apply(&mut self, record: &Record) -> bool {
         self.apply_change(&Change::from(record))
     }
 
-    /// The same for a change without a name.
+    /// The same for a change without a record id.
     pub fn apply_change(&mut self, change: &Change) -> bool {
         match change.delta() {
             Some((feed, state)) => self.join_feed(feed, state),
@@ -56,7 +57,7 @@ impl ReaderState {
         }
     }
 
-    /// Takes in what another state knows; whether this one changed.
+    /// Joins another state; returns whether this one changed.
     pub fn join(&mut self, other: Self) -> bool {
         let mut is_changed = self.kept.join(other.kept);
         for (feed, state) in other.feeds {
@@ -65,11 +66,11 @@ impl ReaderState {
         is_changed
     }
 
-    /// Takes in what is known of one feed; whether this state changed.
+    /// Joins the state of one feed; returns whether this state changed.
     pub fn join_feed(&mut self, feed: FeedAddress, state: FeedState) -> bool {
         match self.feeds.entry(feed) {
             Entry::Occupied(mut known) => known.get_mut().join(state),
-            // A feed of which nothing is known is none.
+            // A feed with an empty state is not stored.
             Entry::Vacant(_) if state.is_empty() => false,
             Entry::Vacant(place) => {
                 place.insert(state);
@@ -78,38 +79,39 @@ impl ReaderState {
         }
     }
 
-    /// What is known of the feed at exactly this address; [`View`](crate::View) looks where it moved, too.
+    /// The state of the feed at exactly this address; a [`View`](crate::View) also follows moves.
     pub fn feed(&self, address: &str) -> Option<&FeedState> {
         self.feeds.get(address)
     }
 
-    /// Whether a feed moved: then a [`View`](crate::View) knows more of one than [`ReaderState::feed`].
+    /// Whether any feed moved. In that case a [`View`](crate::View) may return more than
+    /// [`ReaderState::feed`].
     pub(crate) fn has_moved_feeds(&self) -> bool {
         self.feeds.values().any(|feed| feed.moved_to().is_some())
     }
 
-    /// Whether what a record does, or what it says without being understood, is in this state.
+    /// Whether this state includes the effect of a record, or preserves it without understanding it.
     pub(crate) fn holds(&self, record: &Record) -> bool {
         let change = Change::from(record);
         change.delta().is_some() || self.kept.holds(&change)
     }
 
-    /// All feeds of which anything is known, in the order of their addresses.
+    /// All feeds that have a state, in the order of their addresses.
     pub fn feeds(&self) -> impl Iterator<Item = (&FeedAddress, &FeedState)> {
         self.feeds.iter()
     }
 
-    /// Whether nothing is known.
+    /// Whether the state is empty.
     pub fn is_empty(&self) -> bool {
         self.feeds.is_empty() && self.kept.is_empty()
     }
 
-    /// How many changes are kept that are not understood here.
+    /// Number of preserved changes that this version does not understand.
     pub fn kept(&self) -> usize {
         self.kept.len()
     }
 
-    /// Forgets of all feeds what [`FeedState::purge`] forgets of one (LR47).
+    /// Applies [`FeedState::purge`] to all feeds (LR47).
     pub fn purge(&mut self, is_in_feed: impl Fn(&FeedAddress, &ArticleId) -> bool, before: Millis) {
         self.feeds.retain(|feed, state| {
             state.purge(|article| is_in_feed(feed, article), before);
@@ -117,7 +119,7 @@ impl ReaderState {
         });
     }
 
-    /// The latest tick in it: whoever takes it in makes none that is earlier.
+    /// The latest tick in the state; a replica that joins the state makes only later ones.
     pub fn latest(&self) -> Option<Tick> {
         let kept = self.kept.latest().map(|stamp| stamp.tick);
         self.feeds.values().map(FeedState::latest).max().flatten().max(kept)

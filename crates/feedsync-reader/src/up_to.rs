@@ -1,39 +1,39 @@
-//! Marks on everything up to a date: what keeps a hundred thousand read articles small (LR17).
+//! Marks on everything up to a date, which keep the state of a hundred thousand read articles small (LR17).
 
 use feedsync_log::{Millis, Stamp};
 
-/// Every article that was published at a time or before was read, as of a stamp.
+/// A mark with a stamp that every article that was published up to a time is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpTo {
-    /// The last time that is covered.
+    /// The last time that it covers.
     pub at: Millis,
-    /// When it was done.
+    /// Stamp of the mark.
     pub stamp: Stamp,
 }
 
-/// Those marks up to a date that say something beside the others: none covers less than another and is not
-/// later. Ascending by date, so descending by stamp.
+/// The marks up to a date that are not redundant: no mark is earlier than another that covers at least as
+/// much. Ascending by date, and therefore descending by stamp.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct UpTos(Vec<UpTo>);
 
 impl UpTos {
-    /// Those in ascending order of their dates.
+    /// The marks in ascending order of dates.
     pub(crate) fn as_slice(&self) -> &[UpTo] {
         &self.0
     }
 
-    /// The stamp of the latest that covers this time.
+    /// The stamp of the latest mark that covers this time.
     pub(crate) fn covering(&self, at: Millis) -> Option<&Stamp> {
         let place = self.0.partition_point(|up_to| up_to.at < at);
         self.0.get(place).map(|up_to| &up_to.stamp)
     }
 
-    /// Whether it says something that these do not.
+    /// Whether a mark is not redundant to these.
     pub(crate) fn is_news(&self, up_to: &UpTo) -> bool {
         self.covering(up_to.at).is_none_or(|known| *known < up_to.stamp)
     }
 
-    /// Takes in one more; whether that was news.
+    /// Adds a mark; returns whether it was not redundant.
     pub(crate) fn insert(&mut self, up_to: UpTo) -> bool {
         if !self.is_news(&up_to) {
             return false;
@@ -44,7 +44,7 @@ impl UpTos {
         true
     }
 
-    /// Takes in others; whether one was news.
+    /// Joins other marks; returns whether one was not redundant.
     pub(crate) fn join(&mut self, others: Self) -> bool {
         if others.0.len() <= 1 {
             return others.0.into_iter().any(|up_to| self.insert(up_to));
@@ -62,7 +62,7 @@ impl FromIterator<UpTo> for UpTos {
     fn from_iter<I: IntoIterator<Item = UpTo>>(all: I) -> Self {
         let mut all: Vec<_> = all.into_iter().collect();
         all.sort_unstable_by(|one, other| (other.at, &other.stamp).cmp(&(one.at, &one.stamp)));
-        // From the last date down, what is later than all that covers more.
+        // From the last date down, retains each mark that is later than all that cover more.
         let mut kept: Vec<UpTo> = Vec::new();
         for up_to in all {
             if kept.last().is_none_or(|last| last.stamp < up_to.stamp) {

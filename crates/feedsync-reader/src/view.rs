@@ -1,4 +1,4 @@
-//! What a person sees: subscriptions in their folders and order, feeds that moved as one.
+//! The state as presented to a person: subscriptions in their folders and order, with moved feeds merged.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -9,41 +9,41 @@ use crate::names::{Folder, FolderName, Title};
 use crate::position::Position;
 use crate::state::ReaderState;
 
-/// A state, looked at. A feed that moved is the one that it moved to: the subscription and the marks of the old
-/// address count for the new one, joined as they are read and never rewritten.
+/// A view of a state. A moved feed is merged with the one that it moved to: the subscription and marks of the
+/// old address count for the new one. They are joined when they are read, and never rewritten.
 #[derive(Debug)]
 pub struct View<'a> {
     state: &'a ReaderState,
-    /// What each address that moved leads to in the end.
+    /// Final address of each address that moved.
     leads_to: BTreeMap<&'a FeedAddress, &'a FeedAddress>,
-    /// The addresses that lead to each, other than itself.
+    /// The addresses that lead to each address, except itself.
     led_from: BTreeMap<&'a FeedAddress, Vec<&'a FeedAddress>>,
 }
 
-/// A feed that somebody subscribes to.
+/// A subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// Where it is now.
+    /// Current address.
     pub address: FeedAddress,
-    /// What people call it, where they do not call it as it calls itself.
+    /// Title that the user chose, if it is not the feed's own.
     pub title: Option<Title>,
-    /// Where it is filed.
+    /// Folder.
     pub folder: Folder,
-    /// Its place among the others.
+    /// Position among the subscriptions.
     pub position: Option<Position>,
 }
 
-/// What is in a folder, in order.
+/// An element of a folder; elements are ordered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Branch {
     /// A feed.
     Feed(Subscription),
-    /// A folder in the folder; never empty. It stands where its first feed would.
+    /// A folder within the folder; never empty. Its place is that of its first feed.
     Folder(FolderName, Vec<Branch>),
 }
 
 impl ReaderState {
-    /// The state as a person sees it.
+    /// A view of this state.
     pub fn view(&self) -> View<'_> {
         View::new(self)
     }
@@ -62,13 +62,13 @@ impl<'a> View<'a> {
         Self { state, leads_to, led_from }
     }
 
-    /// Where a feed is now: it may have moved, and moved again. Of feeds that moved in a circle it is the one
-    /// with the lowest address.
+    /// Current address of a feed, after any number of moves. For feeds that moved in a circle it is the
+    /// lowest of their addresses.
     pub fn address<'b>(&'b self, address: &'b FeedAddress) -> &'b FeedAddress {
         self.leads_to.get(address).copied().unwrap_or(address)
     }
 
-    /// What is known of a feed under all its addresses. Where it moved is not said any more.
+    /// The joined state of a feed under all its addresses, without the moves.
     pub fn feed(&self, address: &FeedAddress) -> Cow<'a, FeedState> {
         let address = self.address(address);
         let own = self.state.feeds.get(address);
@@ -87,13 +87,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// All feeds that are not elsewhere now, with all that is known of each, in the order of their addresses.
+    /// All feeds at their current addresses, with the joined state of each, in the order of addresses.
     pub fn feeds(&self) -> impl Iterator<Item = (&'a FeedAddress, Cow<'a, FeedState>)> {
         let known = self.state.feeds.keys();
         let mut here: Vec<_> = known
             .filter(|address| self.leads_to.get(address).is_none_or(|to| to == address))
             .collect();
-        // Those that others moved to and of which nothing else is known.
+        // Targets of moves that have no state of their own.
         here.extend(self.led_from.keys().filter(|to| !self.state.feeds.contains_key(to.as_str())));
         here.sort_unstable();
         here.into_iter().map(|address| (address, self.feed(address)))
@@ -114,7 +114,7 @@ impl<'a> View<'a> {
         found
     }
 
-    /// The subscriptions in their folders, each folder where its first feed is.
+    /// The subscriptions in their folders; the place of a folder is that of its first feed.
     pub fn tree(&self) -> Vec<Branch> {
         let mut folders = Folders { inside: vec![Vec::new()], known: HashMap::new() };
         for subscription in self.subscriptions() {
@@ -125,7 +125,7 @@ impl<'a> View<'a> {
         folders.branches(0)
     }
 
-    /// The subscriptions as they stand in the tree, folder by folder.
+    /// The subscriptions in the order of the tree, folder by folder.
     pub fn filed(&self) -> Vec<Subscription> {
         let mut found = Vec::new();
         push_feeds(&mut found, self.tree());
@@ -133,7 +133,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The feeds of branches, in their order.
+/// Appends the feeds of branches, in order.
 fn push_feeds(found: &mut Vec<Subscription>, branches: Vec<Branch>) {
     for branch in branches {
         match branch {
@@ -143,20 +143,20 @@ fn push_feeds(found: &mut Vec<Subscription>, branches: Vec<Branch>) {
     }
 }
 
-/// Folders while they are filled; the first is the top.
+/// Folders under construction; the first is the top.
 struct Folders {
     inside: Vec<Vec<Leaf>>,
     known: HashMap<(usize, FolderName), usize>,
 }
 
-/// What is in a folder: a feed, or a folder by its place.
+/// An element of a folder: a feed, or the index of a folder.
 enum Leaf {
     Feed(Subscription),
     Folder(FolderName, usize),
 }
 
 impl Folders {
-    /// The place of a folder within another.
+    /// Index of a folder within another.
     fn within(&mut self, folder: usize, name: &FolderName) -> usize {
         *self.known.entry((folder, name.clone())).or_insert_with(|| {
             let place = self.inside.len();
@@ -166,7 +166,7 @@ impl Folders {
         })
     }
 
-    /// What is in a folder, taken out; no deeper than [`Folder`] is.
+    /// Takes the elements of a folder; the recursion is limited by the depth of [`Folder`].
     fn branches(&mut self, folder: usize) -> Vec<Branch> {
         let leaves = std::mem::take(&mut self.inside[folder]);
         let branch = |leaf| match leaf {
@@ -177,13 +177,13 @@ impl Folders {
     }
 }
 
-/// What a subscription is sorted by; those without a position come last.
+/// Sort key of a subscription; those without a position come last.
 fn order(subscription: &Subscription) -> impl Ord + '_ {
     let Subscription { address, title, position, .. } = subscription;
     (position.is_none(), position, title.is_none(), title, address)
 }
 
-/// Follows a feed to where it is now and notes the end of the way for all that were passed.
+/// Follows the moves of a feed to its final address, and records that address for all feeds on the way.
 fn follow<'a>(
     state: &'a ReaderState,
     start: &'a FeedAddress,

@@ -1,4 +1,4 @@
-//! The outline of a feed: written, revised, and what it says.
+//! The outline of a feed: writing, editing and reading it.
 
 use feedsync::{Format, Payload, Update, Version};
 use feedsync_formats::{
@@ -28,7 +28,8 @@ pub(super) fn outline(feed: &FeedAddress, state: &FeedState) -> Payload {
     revised(&compose(Format::Opml, &bare), feed, state)
 }
 
-/// An outline that says what is known of a feed; what else it says stays. What is no outline becomes one.
+/// Writes a state into an outline and preserves its other contents. A payload of another format is replaced
+/// by a new outline.
 pub(super) fn revised(payload: &Payload, feed: &FeedAddress, state: &FeedState) -> Payload {
     if payload.format != Format::Opml {
         return outline(feed, state);
@@ -50,7 +51,7 @@ pub(super) fn revised(payload: &Payload, feed: &FeedAddress, state: &FeedState) 
     with_extension(&payload, READER_NAMESPACE, STATE, &document)
 }
 
-/// The address of the feed that an outline names beside its document. Nothing else is a subscription.
+/// Address of the feed that an outline states besides its document; `None` if it is not a subscription.
 pub(super) fn address(payload: &Payload) -> Option<FeedAddress> {
     if payload.format != Format::Opml {
         return None;
@@ -59,7 +60,7 @@ pub(super) fn address(payload: &Payload) -> Option<FeedAddress> {
     links.iter().find(|link| link.rel == "feed")?.href.parse().ok()
 }
 
-/// What a version says of a feed: its document, and what was changed beside it.
+/// The state of a feed in a version: its document, and the changes that other programs made besides it.
 pub(super) fn told(
     version: &Version<Payload>,
     feed: &FeedAddress,
@@ -69,7 +70,7 @@ pub(super) fn told(
     let (mut state, is_written_by_us) = match document.as_deref().map(read_document) {
         Some(Err(newer @ DocumentError::Newer { .. })) => return Err(newer),
         Some(Ok((named, state))) if named == *feed => (state, true),
-        // Somebody else's outline, or one whose document somebody else took out, put there or spoilt.
+        // The outline was made by another program, or another program removed, added or damaged its document.
         _ => (FeedState::default(), false),
     };
     let expected = Said::expected(feed, &state);
@@ -80,7 +81,8 @@ pub(super) fn told(
             false => Action::Subscribe { title: None, folder: None, position: None },
         });
     }
-    // Of other formats it is not told what of them is the feed's, and a deletion may have dropped all of it.
+    // In other formats the parts that belong to the feed are unknown, and a deletion may have dropped all of
+    // them.
     if let (Format::Opml, Some(address)) = (payload.format, address(payload)) {
         let text = attribute(payload, "text").filter(|text| *text != expected.text);
         beside.extend(text.and_then(|text| Title::cleaned(&text)).map(|title| {
@@ -96,7 +98,7 @@ pub(super) fn told(
         }
     }
     let mut stamp = made(version.dot());
-    // Whoever changed the outline had its document before them, whatever their clock says.
+    // The program that changed the outline had its document, so the change is later, whatever the clock says.
     stamp.tick = stamp.tick.max(state.latest().map(Tick::next).unwrap_or_default());
     for action in beside {
         state.join(action.state(stamp.clone()));
@@ -104,11 +106,11 @@ pub(super) fn told(
     Ok(state)
 }
 
-/// When and by whom an update was made, as a stamp: at the end of its second.
+/// Stamp for an update: its author, and the end of its second.
 fn made(update: &Update) -> Stamp {
     let seconds = update.when().map_or(0, |when| when.unix_seconds());
     let millis = u64::try_from(seconds).unwrap_or_default().saturating_mul(1_000);
-    // A stamp that nobody reads would be written at the end of time.
+    // The greatest value would be written as the end of time, so the stamp stays below it.
     let millis = Millis::new(millis).after(999).min(Millis::MAX.before(1));
     let tick = Tick::new(millis, update.sequence().get());
     let by = update.by().map(|by| by.as_str()).unwrap_or_default();
@@ -117,7 +119,7 @@ fn made(update: &Update) -> Stamp {
     Stamp { tick, device }
 }
 
-/// What an outline says beside its document.
+/// The values that an outline states besides its document.
 struct Said {
     text: String,
     address: FeedAddress,
@@ -125,7 +127,7 @@ struct Said {
 }
 
 impl Said {
-    /// What we write for a state.
+    /// The values that this program writes for a state.
     fn expected(feed: &FeedAddress, state: &FeedState) -> Self {
         let address = state.moved_to().unwrap_or(feed).clone();
         let title = state.title().map(Title::as_str);
@@ -134,7 +136,8 @@ impl Said {
     }
 }
 
-/// A folder as a category of OPML 2.0: names after slashes. What separates there is a hyphen in a name.
+/// The folder as an OPML 2.0 category: names with slashes before them. A slash or comma within a name becomes
+/// a hyphen.
 fn category(folder: &Folder) -> Option<String> {
     let name = |name: &FolderName| format!("/{}", name.as_str().replace(['/', ','], "-"));
     let path: String = folder.names().iter().map(name).collect();

@@ -1,4 +1,5 @@
-//! `upto`, and the marks on articles: `read`, `unread`, `star`, `unstar`, `tag`, `untag`, rows grouped by device.
+//! `upto`, and the marks on articles: `read`, `unread`, `star`, `unstar`, `tag`, `untag`, as rows grouped by
+//! device.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +18,7 @@ use crate::names::Tag;
 use crate::register::Register;
 use crate::up_to::{UpTo, UpTos};
 
-/// Rows by device, each up to its comma.
+/// Rows by device, each with a comma after it.
 #[derive(Default)]
 struct Rows<'a>(BTreeMap<&'a Device, String>);
 
@@ -50,7 +51,7 @@ pub(super) fn write_marks(state: &FeedState, members: &mut BTreeMap<&'static str
     if !up_tos.is_empty() {
         members.insert("upto", format!("[{}]", up_tos.join(",")));
     }
-    // Not set and set.
+    // Index 0 for removed marks, index 1 for set ones.
     let (mut read, mut starred) = <([Rows<'_>; 2], [Rows<'_>; 2])>::default();
     let mut tags = <[BTreeMap<&Tag, Rows<'_>>; 2]>::default();
     for (article, marks) in &state.articles {
@@ -134,7 +135,7 @@ fn rows<const DATED: bool>(
     Ok(found.into_iter().flat_map(stamped))
 }
 
-/// A time, or none.
+/// A time or `null`.
 struct At(Option<Millis>);
 
 impl<'de> Deserialize<'de> for At {
@@ -148,7 +149,7 @@ impl<'de> Deserialize<'de> for At {
     }
 }
 
-/// A mark on an article: with the date when it was published, where that matters.
+/// A mark on an article, with its time of publication if `DATED`.
 struct Row<const DATED: bool> {
     article: ArticleId,
     at: Option<Millis>,

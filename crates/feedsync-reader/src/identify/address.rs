@@ -1,9 +1,9 @@
-//! What of an address tells articles apart.
+//! The parts of an address that distinguish articles.
 
 use std::borrow::Cow;
 
-/// What two spellings of the address of one article have in common: no scheme, no `utm_*` parameters and no slash
-/// at the end of the path. Of what is no web address, itself.
+/// The part of an address that all its spellings share: without the scheme, `utm_*` parameters, and a slash
+/// at the end of the path. A text that is not a web address is returned unchanged.
 pub(super) fn essence(address: &str) -> Cow<'_, str> {
     let Some(rest) = without_scheme(address) else { return Cow::Borrowed(address) };
     let rest = without_tracking(rest);
@@ -15,7 +15,7 @@ pub(super) fn essence(address: &str) -> Cow<'_, str> {
     Cow::Owned(format!("//{host}{}{end}", path.trim_end_matches('/')))
 }
 
-/// The address without parameters that only tell where a reader came from; else as it is.
+/// The address without tracking parameters; unchanged if it has none.
 pub(super) fn without_tracking(address: &str) -> Cow<'_, str> {
     let (rest, fragment) = address.split_at(address.find('#').unwrap_or(address.len()));
     let Some((path, query)) = rest.split_once('?') else { return Cow::Borrowed(address) };
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scheme_tracking_and_the_last_slash_tell_nothing_apart() {
+    fn scheme_tracking_and_last_slash_are_ignored() {
         for spelling in [
             "http://a.example/x",
             "https://a.example/x",
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_does() {
+    fn other_parts_of_an_address_are_significant() {
         let addresses = [
             "",
             "x",
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tracking_is_taken_from_a_link() {
+    fn only_tracking_is_removed_from_a_link() {
         for (link, without) in [
             ("http://a/?p=1", "http://a/?p=1"),
             ("http://a/?&", "http://a/?&"),

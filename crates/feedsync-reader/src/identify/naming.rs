@@ -1,4 +1,4 @@
-//! What new articles are called.
+//! Ids of new articles.
 
 use std::collections::HashSet;
 
@@ -6,18 +6,18 @@ use super::address::without_tracking;
 use super::telling::{Telling, content, link, title};
 use crate::article::{ArticleId, hash};
 
-/// Ids while they are given, none of them twice.
+/// Assigns ids, none of them twice.
 pub(super) struct Names {
     taken: HashSet<ArticleId>,
 }
 
 impl Names {
-    /// Ids that others have are not given.
+    /// Excludes the ids of known articles.
     pub(super) fn new(taken: HashSet<ArticleId>) -> Self {
         Self { taken }
     }
 
-    /// The ids of new articles.
+    /// Assigns ids to new articles.
     pub(super) fn all(
         mut self,
         new: &[&Telling<'_>],
@@ -29,14 +29,15 @@ impl Names {
                 .filter_map(|name| ArticleId::of(&name))
                 .find(|id| !self.taken.contains(id));
             self.taken.extend(id.clone());
-            // No name is empty and there is no end of them, so each has an id.
+            // No name is empty and the sequence of names is infinite, so each article gets an id.
             ids.extend(id);
         }
         ids
     }
 }
 
-/// What an article may be called, the best first: its name alone, or with what tells it apart.
+/// Candidates for the name of an article, the best first: its name alone, or with a hash of what
+/// distinguishes it.
 fn names(telling: &Telling<'_>, is_shared: impl Fn(&u64) -> bool) -> impl Iterator<Item = String> {
     let Telling { name, entry, traces } = telling;
     let (link, title, content) = (without_tracking(link(entry)), title(entry), content(entry));

@@ -1,4 +1,4 @@
-//! What is remembered of a feed between its documents.
+//! State of a feed that is stored between its documents.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -8,25 +8,26 @@ use serde::{Deserialize, Serialize};
 use super::traces::Traces;
 use crate::article::ArticleId;
 
-/// The most articles of a feed that are remembered, and the most shared names: those of the last document, then
-/// those of the ones before it.
+/// Maximum number of remembered articles of a feed, and of shared names. Those of the last document come
+/// first, then those of earlier ones.
 pub const MOST_REMEMBERED: usize = 4_096;
 
-/// What is remembered of a feed: its articles with hashes of what they said last, and which names do not tell its
-/// articles apart. [`identify`](crate::identify()) renews it; a document that was read before changes nothing.
+/// Remembered state of a feed: its articles with hashes of their last values, and the names that do not
+/// distinguish its articles. [`identify`](crate::identify()) updates it; a document that was read before
+/// changes nothing.
 ///
-/// It is a device's own, to be stored with what it fetched, and is in step with no other. Without it, a
-/// device is one that comes later.
+/// It belongs to one device, is stored with the fetched documents, and is not synchronized. A device without
+/// it behaves like one that reads the feed for the first time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Remembered {
-    /// Those of the last document come first.
+    /// The articles; those of the last document come first.
     pub(super) articles: Vec<(ArticleId, Traces)>,
-    /// Names, and links under names, that several articles had; those that were seen last come first.
+    /// Hashes of names, and of names with links, that several articles had; those seen last come first.
     pub(super) shared: Vec<u64>,
 }
 
-/// Why something is not what was remembered.
+/// Why a stored text is not a remembered state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RememberedError {
     /// Too many articles or shared names.
@@ -38,12 +39,12 @@ pub enum RememberedError {
 }
 
 impl Remembered {
-    /// The articles that are remembered, those of the last document first.
+    /// The remembered articles, those of the last document first.
     pub fn articles(&self) -> impl Iterator<Item = &ArticleId> {
         self.articles.iter().map(|(id, _)| id)
     }
 
-    /// What to remember after a document with these articles, and with what was seen to be shared.
+    /// Updates the state after a document with these articles and these shared hashes.
     pub(super) fn renewed(
         self,
         told: impl Iterator<Item = (ArticleId, Traces)>,
@@ -65,7 +66,7 @@ impl Remembered {
     }
 }
 
-/// As it is stored, not yet checked.
+/// The stored form, not yet validated.
 #[derive(Deserialize)]
 struct Stored {
     articles: Vec<(ArticleId, Traces)>,

@@ -1,11 +1,11 @@
-//! Which remembered article an entry is.
+//! Matching of entries with remembered articles.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::traces::Traces;
 
-/// For each article that is told, the place of the remembered one that it is; no two are one.
+/// For each article of the document, the index of the same remembered article; no index occurs twice.
 pub(super) fn same(
     told: &[&Traces],
     known: &[&Traces],
@@ -37,12 +37,12 @@ fn says_something_as_before(one: &Traces, other: &Traces) -> bool {
         || both(one.published, other.published)
 }
 
-/// Whether both say it, and the same.
+/// Whether both values are present and equal.
 fn both<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
     one.is_some() && one == other
 }
 
-/// What is told and what is remembered, while it is found out which is which.
+/// The articles of the document and the remembered ones, with the pairs found so far.
 struct Pairs<'a> {
     told: &'a [&'a Traces],
     known: &'a [&'a Traces],
@@ -51,7 +51,7 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Pairs those that have the same mark and agree, where no other article on either side has that mark.
+    /// Pairs articles that have the same key and that agree, if the key is unique on both sides.
     fn find<K: Hash + Eq>(
         &mut self,
         mark: impl Fn(&Traces) -> Option<K>,
@@ -72,7 +72,7 @@ impl Pairs<'_> {
     }
 }
 
-/// The place of the article that has a mark; none where several have it.
+/// Index of the article of each key; `None` if several articles have the key.
 fn alone<K: Hash + Eq>(
     articles: &[&Traces],
     mark: impl Fn(&Traces) -> Option<K>,

@@ -1,4 +1,4 @@
-//! The articles that a document tells, each once.
+//! The articles of a document, each once.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
@@ -9,17 +9,17 @@ use super::address::without_tracking;
 use super::traces::Traces;
 use crate::article::hash;
 
-/// An article as a document tells it.
+/// An article as a document states it.
 #[derive(Debug)]
 pub(super) struct Telling<'a> {
-    /// What the feed calls it; never empty.
+    /// Name that the feed gives the article; never empty.
     pub(super) name: String,
     pub(super) entry: &'a Entry,
     pub(super) traces: Traces,
 }
 
-/// The articles of a document, in an order that has nothing to do with that of the document, and the place of each
-/// entry's article among them.
+/// Returns the articles of a document, in an order that does not depend on the document's, and for each entry
+/// the index of its article.
 pub(super) fn tellings(entries: &[Entry]) -> (Vec<Telling<'_>>, Vec<usize>) {
     let all: Vec<_> = entries.iter().map(|entry| (Traces::of(entry), entry)).collect();
     let mut latest = HashMap::new();
@@ -46,12 +46,12 @@ pub(super) fn tellings(entries: &[Entry]) -> (Vec<Telling<'_>>, Vec<usize>) {
     (told.into_iter().map(telling).collect(), places)
 }
 
-/// Which of two tellings of one article counts: the greater, whatever the order of the document.
+/// Sort key of two entries for one article: the greater one counts, whatever the order of the document.
 fn later<'a>(traces: &Traces, entry: &'a Entry) -> impl Ord + use<'a> {
     (traces.published, traces.content, entry.id.as_deref(), entry.link())
 }
 
-/// What the feed calls an entry.
+/// Name that the feed gives an entry.
 fn name(entry: &Entry) -> String {
     let link = without_tracking(link(entry));
     let said = [entry.id.as_deref().unwrap_or_default(), &*link];

@@ -1,4 +1,4 @@
-//! What one document alone tells.
+//! Tests of identification within one document.
 
 use feedsync_formats::Link;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn ids(said: &[(&str, &str, &str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn an_article_is_what_its_feed_calls_it_else_its_link_else_what_it_says() {
+fn article_id_is_the_guid_else_the_link_else_a_hash() {
     let found =
         ids(&[("urn:1", "http://a/1", "A", "x"), ("", "http://a/2", "B", "y"), ("", "", "C", "z")]);
     assert_eq!(found[..2], ["urn:1", "http://a/2"]);
@@ -31,7 +31,7 @@ fn an_article_is_what_its_feed_calls_it_else_its_link_else_what_it_says() {
 }
 
 #[test]
-fn articles_that_share_a_name_are_told_apart() {
+fn articles_that_share_a_name_have_distinct_ids() {
     for pair in [
         [("g", "http://a/1", "A", "x"), ("g", "http://a/2", "A", "x")],
         [("g", "http://a/", "A", "x"), ("g", "http://a/", "B", "x")],
@@ -46,14 +46,14 @@ fn articles_that_share_a_name_are_told_apart() {
 }
 
 #[test]
-fn who_is_told_apart_by_its_link_keeps_its_id_when_it_is_edited() {
+fn edited_article_with_a_shared_guid_keeps_its_id_by_its_link() {
     let before = ids(&[("g", "http://a/1", "A", "x"), ("g", "http://a/2", "A", "x")]);
     let after = ids(&[("g", "http://a/2", "B", "y"), ("g", "http://a/1", "A", "x")]);
     assert_eq!(before[1], after[0]);
 }
 
 #[test]
-fn an_article_told_twice_is_one() {
+fn repeated_article_has_one_id() {
     let found = ids(&[("g", "http://a/1", "A", "x"), ("g", "http://a/1", "A", "edited")]);
     assert_eq!(found[0], found[1]);
 }
@@ -67,7 +67,7 @@ fn a_name_that_is_too_long_is_hashed() {
 proptest! {
     /// Each entry has one id, whatever the order of the document.
     #[test]
-    fn the_order_of_a_document_says_nothing(
+    fn ids_do_not_depend_on_the_order_of_a_document(
         mut said in prop::collection::vec(("[ab]?", "[cd]?", "[ef]?", "[gh]?"), 0..6), turn in 0..6_usize,
     ) {
         let told = |said: &[(String, String, String, String)]| {

@@ -1,4 +1,4 @@
-//! What is kept of what an article said: enough to know it again.
+//! Stored hashes of an article, by which it is recognized.
 
 use feedsync_formats::Entry;
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use super::address::essence;
 use super::telling::{content, link, title};
 use crate::article::digest;
 
-/// Hashes of what an article said last; what it did not say is absent.
+/// Hashes of the last known values of an article; absent values have none.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct Traces {
-    /// What its feed calls it: its name, else its link.
+    /// Name that its feed gives it, otherwise its link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,7 +24,7 @@ pub(super) struct Traces {
     pub(super) published: Option<i64>,
 }
 
-/// What tells the articles of one document apart.
+/// Key that distinguishes the articles of one document.
 pub(super) type Apart = (Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 
 impl Traces {
@@ -39,19 +39,19 @@ impl Traces {
         }
     }
 
-    /// Name, link and title. The content, too, of what has no title or no name.
+    /// Name, link and title; also the content of an article without title or name.
     pub(super) fn apart(&self) -> Apart {
         let is_told = self.name.is_some() && self.title.is_some();
         (self.name, self.link, self.title, self.content.filter(|_| !is_told))
     }
 
-    /// The link under the name.
+    /// Hash of the name together with the link.
     pub(super) fn named_link(&self) -> Option<u64> {
         let link = self.link.map(|link| link.to_string()).unwrap_or_default();
         Some(trace(&["link", &self.name?.to_string(), &link]))
     }
 
-    /// What is trusted to be one article's, until it is seen to be shared.
+    /// Hashes that identify one article unless they are known to be shared.
     pub(super) fn trusted(&self) -> impl Iterator<Item = u64> {
         [self.name, self.named_link()].into_iter().flatten()
     }

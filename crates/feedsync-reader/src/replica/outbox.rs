@@ -1,4 +1,5 @@
-//! What was done here and is not in the log yet: of what one feed or article is about, no more than counts (LR11, LR16).
+//! Local changes that the log lacks; for each feed or article, only the records that still have an effect
+//! (LR11, LR16).
 
 use std::collections::BTreeMap;
 
@@ -8,11 +9,11 @@ use crate::action::Action;
 use crate::change::Change;
 use crate::state::ReaderState;
 
-/// Records in the order in which they are to be appended: that of their sequences, all of one device.
+/// Records of one device in the order of their sequences, which is the order of appending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outbox {
     records: BTreeMap<u64, Record>,
-    /// The records that are about one thing: a feed, or an article of it.
+    /// Sequences of the records about one subject: a feed, or an article of it.
     about: BTreeMap<(String, String), Vec<u64>>,
 }
 
@@ -33,24 +34,26 @@ impl Outbox {
         self.records.into_values()
     }
 
-    /// The first ones, as many as are appended at once.
+    /// The first records, up to the number that one request appends.
     pub(super) fn lines(&self) -> Vec<(RecordId, String)> {
         at_once(self.records.values().map(|record| (record.id.clone(), record.line()))).collect()
     }
 
-    /// The record of a name.
+    /// The record with an id.
     pub(super) fn named(&self, id: &RecordId) -> Option<&Record> {
         self.records.get(&id.sequence).filter(|record| record.id == *id)
     }
 
-    /// Whether a record of this name can be added behind all others, by a device that has named so many.
+    /// Whether a record with this id can be added after all others, by a device that has assigned this many
+    /// ids.
     pub(super) fn follows(&self, id: &RecordId, device: &Device, named: u64) -> bool {
         let last = self.records.keys().next_back();
         let ascends = last.is_none_or(|last| *last < id.sequence);
         id.device == *device && id.sequence <= named && ascends
     }
 
-    /// Adds a record. What it makes superfluous goes: of marks that were set and taken back only the last counts.
+    /// Adds a record, and removes those that it makes redundant: of marks that were set and removed only the
+    /// last counts.
     pub(super) fn add(&mut self, record: Record) {
         self.drop_superfluous(&record);
         let sequence = record.id.sequence;
@@ -58,7 +61,7 @@ impl Outbox {
         self.records.insert(sequence, record);
     }
 
-    /// A record is in the log: it waits no longer, nor does what it makes superfluous.
+    /// Removes a record that was found in the log, and those that it makes redundant.
     pub(super) fn met(&mut self, record: &Record) {
         if self.records.is_empty() {
             return;
@@ -69,20 +72,20 @@ impl Outbox {
         self.drop_superfluous(record);
     }
 
-    /// The first ones: they are in the log.
+    /// Removes the first records, which are now in the log.
     pub(super) fn take(&mut self, count: usize) -> Vec<Record> {
         let first: Vec<u64> = self.records.keys().copied().take(count).collect();
         first.into_iter().filter_map(|sequence| self.remove(sequence)).collect()
     }
 
-    /// Drops what a state of the log knows.
+    /// Removes the records that a state of the log includes.
     pub(super) fn drop_known(&mut self, log: &ReaderState) {
         let known = self.records.iter().filter(|(_, record)| is_known(record, log));
         let known: Vec<u64> = known.map(|(sequence, _)| *sequence).collect();
         known.into_iter().for_each(|sequence| drop(self.remove(sequence)));
     }
 
-    /// Drops what says nothing that a record does not say as well, and later.
+    /// Removes the records whose whole effect this later record also has.
     fn drop_superfluous(&mut self, record: &Record) {
         let (feed, article) = subject(record);
         let sequences: Vec<u64> = if covers_articles(record) {
@@ -119,14 +122,15 @@ impl Outbox {
     }
 }
 
-/// Whether a state says what a record does, or something later. What is not understood is not judged.
+/// Whether a state includes the effect of a record, or of a later one; `false` for a record that is not
+/// understood.
 fn is_known(record: &Record, log: &ReaderState) -> bool {
     Change::from(record).delta().is_some_and(|(feed, delta)| {
         log.feed(feed.as_str()).is_some_and(|known| delta.beyond(known, &feed).is_empty())
     })
 }
 
-/// The feed and the article that a record is about; for a feed itself, no article.
+/// The feed and the article of a record; the article is empty for a record about a feed.
 fn subject(record: &Record) -> (String, String) {
     match &record.object.feed {
         Some(feed) => (feed.clone(), record.object.id.clone()),
@@ -134,7 +138,7 @@ fn subject(record: &Record) -> (String, String) {
     }
 }
 
-/// Whether a record of a feed says something of its articles.
+/// Whether a record about a feed affects its articles.
 fn covers_articles(record: &Record) -> bool {
     matches!(Action::read(&Change::from(record)), Some((_, Action::ReadUpTo { .. })))
 }

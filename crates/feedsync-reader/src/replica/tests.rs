@@ -24,7 +24,7 @@ fn session() -> Session {
     Session::new(Some(Position::default()), Start::Whole)
 }
 
-/// A session that has read these lines, all there are.
+/// A session that has read these lines completely.
 fn having_read(lines: &str) -> (Session, Event) {
     let mut session = session();
     let ask = session.next(&[]).unwrap();
@@ -35,9 +35,9 @@ fn having_read(lines: &str) -> (Session, Event) {
     (session, event)
 }
 
-/// LR16: of marks that were set and taken back, one record waits; what is so already makes none.
+/// For marks that were set and removed, one record waits; an action without effect makes none (LR16).
 #[test]
-fn of_marks_that_were_taken_back_only_the_last_waits() {
+fn only_the_last_of_opposite_marks_waits() {
     let mut laptop = replica("laptop");
     for action in [read("a"), unread("a"), read("a"), read("a"), read("b")] {
         laptop.act(&feed(), &action, Millis::new(1));
@@ -46,14 +46,15 @@ fn of_marks_that_were_taken_back_only_the_last_waits() {
     let ids: Vec<_> = waiting.iter().map(|(id, _)| id.to_string()).collect();
     assert_eq!(ids, ["laptop:3", "laptop:4"]);
     assert!(!laptop.act(&feed(), &read("a"), Millis::new(1)));
-    // LR17: all of them in one.
+    // One mark up to a date replaces all of them (LR17).
     laptop.act(&feed(), &Action::ReadUpTo { at: Millis::new(9) }, Millis::new(2));
     assert_eq!(laptop.waiting_count(), 1);
 }
 
-/// LR11: an earlier change here that a later one elsewhere repeats or overrules waits no longer; a later one does.
+/// An earlier local change that a later remote one repeats or overrules no longer waits; a later local one
+/// does (LR11).
 #[test]
-fn what_somebody_else_did_later_makes_an_earlier_change_superfluous() {
+fn later_remote_change_removes_an_earlier_waiting_one() {
     for (theirs, waits) in [(2, 0), (9, 0), (0, 1)] {
         let (mut laptop, mut phone) = (replica("laptop"), replica("phone"));
         phone.act(&feed(), &read("a"), Millis::new(theirs));
@@ -62,13 +63,13 @@ fn what_somebody_else_did_later_makes_an_earlier_change_superfluous() {
         let (mut session, event) = having_read(&line);
         laptop.apply(event, &mut session, 7).unwrap();
         assert_eq!(laptop.waiting_count(), waits, "{theirs}");
-        // LR15: the opposite is no duplicate, and the later wins.
+        // The opposite change is not a duplicate, and the later one wins (LR15).
         phone.act(&feed(), &unread("a"), Millis::new(theirs + 1));
         assert_eq!(phone.waiting_count(), 1);
     }
 }
 
-/// LR14, LR38: records that arrived without an answer are recognised when they are read back.
+/// Records whose append got no response are recognized when they are read back (LR14, LR38).
 #[test]
 fn own_records_that_come_back_are_recognised() {
     let mut laptop = replica("laptop");
@@ -83,9 +84,9 @@ fn own_records_that_come_back_are_recognised() {
     assert_eq!(laptop.device().as_str(), "laptop");
 }
 
-/// Two replicas under one name (a copied directory, a backup that was put back) are told apart.
+/// Two replicas with one device name (a copied directory, a restored backup) are distinguished.
 #[test]
-fn who_meets_records_of_its_own_name_that_it_did_not_make_takes_another() {
+fn replica_takes_a_new_name_after_foreign_records_under_its_name() {
     let mut laptop = replica("laptop");
     laptop.act(&feed(), &read("a"), Millis::new(1));
     let mut copy = laptop.clone();
@@ -101,9 +102,9 @@ fn who_meets_records_of_its_own_name_that_it_did_not_make_takes_another() {
     assert!(laptop.state().feed(feed().as_str()).unwrap().is_starred(&"c".parse().unwrap()));
 }
 
-/// LR46: what another log lacks is recorded again, with the stamps that it had.
+/// Changes that another log lacks are recorded again, with their original stamps (LR46).
 #[test]
-fn what_a_log_that_was_put_back_lacks_is_recorded_again() {
+fn changes_missing_in_a_restored_log_are_recorded_again() {
     let mut laptop = replica("laptop");
     laptop.act(&feed(), &read("a"), Millis::new(1));
     let first = laptop.waiting().remove(0).1;
@@ -112,7 +113,7 @@ fn what_a_log_that_was_put_back_lacks_is_recorded_again() {
     let (mut session, event) = having_read(&lines);
     laptop.apply(event, &mut session, 7).unwrap();
     assert_eq!(laptop.waiting_count(), 0);
-    // Now the log holds the first record only.
+    // Now the log has the first record only.
     let mut again = self::session();
     laptop.apply(Event::Restarted, &mut again, 7).unwrap();
     let stored = Replica::read(laptop.write().as_bytes()).unwrap();
@@ -128,7 +129,8 @@ fn what_a_log_that_was_put_back_lacks_is_recorded_again() {
     }
 }
 
-/// LR45: a new replica by snapshot equals an old one, and what it stands for is not read again.
+/// A new replica that starts with a snapshot equals an old one, and does not read the covered part of the log
+/// (LR45).
 #[test]
 fn a_new_replica_by_snapshot_equals_an_old_one() {
     let mut laptop = replica("laptop");
@@ -160,9 +162,10 @@ fn a_new_replica_by_snapshot_equals_an_old_one() {
     assert_eq!(phone.waiting(), []);
 }
 
-/// LR45: a server that has a page for every address keeps no new device out; what is damaged is told.
+/// A new device works with a server that returns a page for every address; a damaged snapshot is an error
+/// (LR45).
 #[test]
-fn a_page_in_place_of_a_snapshot_is_none_and_a_damaged_snapshot_is_an_error() {
+fn page_in_place_of_a_snapshot_is_ignored_and_damaged_snapshot_is_an_error() {
     let taken = |covers: Option<&str>, body: &[u8]| {
         let (mut phone, mut session) = (replica("phone"), Session::new(None, Start::Whole));
         let ask = session.next(&[]).unwrap();
@@ -181,7 +184,7 @@ fn a_page_in_place_of_a_snapshot_is_none_and_a_damaged_snapshot_is_an_error() {
 }
 
 #[test]
-fn who_has_something_waiting_or_has_not_read_everything_compacts_nothing() {
+fn replica_with_waiting_records_or_unread_log_does_not_compact() {
     let mut laptop = replica("laptop");
     let (mut session, event) = having_read("\n");
     laptop.apply(event, &mut session, 7).unwrap();
@@ -196,7 +199,7 @@ fn who_has_something_waiting_or_has_not_read_everything_compacts_nothing() {
 }
 
 #[test]
-fn a_replica_comes_back_as_it_was_written() {
+fn replica_round_trips() {
     let mut laptop = replica("laptop");
     laptop.act(&feed(), &read("a"), Millis::new(1));
     let (mut session, event) = having_read("\n");
@@ -215,9 +218,9 @@ fn a_replica_comes_back_as_it_was_written() {
     assert_eq!(Replica::read(newer.as_bytes()), Err(ReplicaError::Newer(2)));
 }
 
-/// What is done to a feed that moved is judged by what is seen of it, and done to where it is.
+/// An action on a moved feed is evaluated on the joined state, and applied to the current address.
 #[test]
-fn a_feed_that_moved_is_acted_on_where_it_is() {
+fn actions_on_a_moved_feed_apply_to_its_current_address() {
     let mut laptop = replica("laptop");
     let new: FeedAddress = "https://example.net/feed".parse().unwrap();
     let subscribe = Action::Subscribe { title: None, folder: None, position: None };
@@ -229,13 +232,14 @@ fn a_feed_that_moved_is_acted_on_where_it_is() {
     assert!(laptop.act(&new, &unread("a"), Millis::new(5)));
     assert!(laptop.act(&new, &Action::Unsubscribe, Millis::new(6)));
     assert_eq!(laptop.state().view().subscriptions(), []);
-    // Under its former address, too.
+    // The same applies to its former address.
     assert!(laptop.act(&feed(), &subscribe, Millis::new(7)));
     let subscribed = laptop.state().view().subscriptions();
     assert_eq!(subscribed.iter().map(|feed| &feed.address).collect::<Vec<_>>(), [&new]);
 }
 
-/// LR2, LR46: what is in the log and not in the state must stay in the log; what was cut off says nothing.
+/// Lines of the log that are not in the state must stay in the log; a truncated line contains nothing (LR2,
+/// LR46).
 #[test]
 fn a_log_with_lines_that_are_not_understood_is_not_compacted() {
     let long = format!(
@@ -254,9 +258,9 @@ fn a_log_with_lines_that_are_not_understood_is_not_compacted() {
     }
 }
 
-/// Without a log nothing waits; the first one is told all that is known by then, once.
+/// Without a log nothing waits; the first log gets the whole state of that time, once.
 #[test]
-fn the_first_log_is_told_what_was_done_without_one() {
+fn first_log_gets_earlier_changes_once() {
     let mut laptop = Replica::new("laptop".parse().unwrap());
     for action in [read("a"), unread("a"), read("b")] {
         laptop.act(&feed(), &action, Millis::new(1));
@@ -273,9 +277,9 @@ fn the_first_log_is_told_what_was_done_without_one() {
     assert_eq!(laptop.waiting_count(), 2);
 }
 
-/// LR29, LR45: a hub's log is compacted also behind a proxy that makes its tags weak.
+/// A hub's log can be compacted even behind a proxy that makes its tags weak (LR29, LR45).
 #[test]
-fn a_weak_tag_of_a_hub_is_known_without_it() {
+fn log_with_a_weak_tag_of_a_hub_is_compacted() {
     let mut laptop = replica("laptop");
     let mut session = session();
     let ask = session.next(&[]).unwrap();

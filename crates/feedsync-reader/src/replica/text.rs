@@ -1,6 +1,7 @@
-//! A replica as bytes, to be stored whole or not at all.
+//! Serialized form of a replica, to be stored atomically.
 //!
-//! The first line says who it is, how far the log was read and what waits; a [`Snapshot`] of the state follows.
+//! The first line has the device, the position in the log and the waiting records; a [`Snapshot`] of the
+//! state follows.
 
 use std::fmt;
 
@@ -11,19 +12,19 @@ use super::{Outbox, Replica};
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::state::ReaderState;
 
-/// The version of this form.
+/// Version of this form.
 const VERSION: u64 = 1;
 
-/// Why bytes are no replica.
+/// Why bytes are not a replica.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplicaError {
-    /// The first line is not what was written.
+    /// The first line is not valid.
     #[error("line 1: {0}")]
     Head(String),
-    /// A later version wrote it.
+    /// A later version wrote the bytes.
     #[error("version {0} is later than {VERSION}, which is known here")]
     Newer(u64),
-    /// The state, whose lines are counted behind the first one.
+    /// The state is not valid; its lines are counted after the first one.
     #[error("the state: {0}")]
     State(#[from] SnapshotError),
 }
@@ -38,17 +39,17 @@ struct Head {
     clock: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     position: Option<Position>,
-    /// A log is being read again, from its beginning.
+    /// Whether the log is being read again, from its beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     again: bool,
-    /// The log says something that is not in the state.
+    /// Whether the log has lines that are not in the state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     passed_over: bool,
     waiting: Vec<String>,
 }
 
 impl Replica {
-    /// Its bytes.
+    /// Serializes the replica.
     pub fn write(&self) -> String {
         let again = self.read_again.is_some();
         let head = Head {
@@ -57,7 +58,7 @@ impl Replica {
             log: self.log.clone(),
             sequence: self.sequence,
             clock: self.clock.last().to_string(),
-            // What was read again so far is not kept: it is read once more.
+            // Progress of reading a log again is not stored: reading restarts.
             position: self.position.clone().filter(|_| !again),
             again,
             passed_over: self.has_passed_over,
@@ -69,7 +70,7 @@ impl Replica {
         text
     }
 
-    /// Reads what was written.
+    /// Parses a serialized replica.
     pub fn read(bytes: &[u8]) -> Result<Self, ReplicaError> {
         let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
         let (first, rest) = bytes.split_at(end);

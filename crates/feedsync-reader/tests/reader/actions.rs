@@ -1,4 +1,4 @@
-//! What records say is done, and nothing else (LR2).
+//! Effects of records (LR2).
 
 use crate::support::*;
 use feedsync_log::{Line, Millis};
@@ -73,7 +73,7 @@ fn each_act_is_read() {
 }
 
 #[test]
-fn what_is_not_understood_does_nothing_and_is_kept() {
+fn unknown_records_have_no_effect_and_are_preserved() {
     let long = format!(r#","title":"{}""#, "x".repeat(600));
     let deep = format!(r#","folder":[{}]"#, vec!["\"F\""; 17].join(","));
     for line in [
@@ -116,7 +116,7 @@ fn what_is_not_understood_does_nothing_and_is_kept() {
 }
 
 #[test]
-fn what_is_kept_is_bounded_and_the_latest_of_all() {
+fn preserved_records_are_bounded_to_the_latest() {
     let change = |number: usize, details: &str| {
         let line = of_feed("share", details).replace("5.0", &format!("{number}.0"));
         Change::from(&record(&line))
@@ -141,9 +141,9 @@ fn read_up_to_leaves_later_articles_and_such_without_a_date_alone() {
     assert!(!state.is_read(&x, None));
 }
 
-/// An article that is unread needs no mark, unless it has no date and a mark up to a date may cover it.
+/// An unread article needs no mark, unless it has no date and a mark up to a date may cover it.
 #[test]
-fn mark_as_unread_is_recorded_where_it_says_something() {
+fn mark_as_unread_is_recorded_only_if_it_has_an_effect() {
     let unread = |at| Action::Unread { article: article("x"), at };
     let up_to = feed_state(&[(Action::ReadUpTo { at: millis(3) }, "10.0@a")]);
     for (state, at, is_told) in [
@@ -158,7 +158,7 @@ fn mark_as_unread_is_recorded_where_it_says_something() {
 }
 
 #[test]
-fn of_opposite_marks_the_later_counts_wherever_it_stands() {
+fn later_of_opposite_marks_wins_in_any_order() {
     let x = || article("x");
     let unread = (Action::Unread { article: x(), at: Some(millis(2)) }, "11.0@b");
     let up_to = (Action::ReadUpTo { at: millis(3) }, "10.0@a");
@@ -169,7 +169,7 @@ fn of_opposite_marks_the_later_counts_wherever_it_stands() {
     assert!(feed_state(&[later]).is_read(&x(), Some(millis(2))));
 }
 
-/// Of what two devices did in the same millisecond, the same one counts everywhere (LR15, LT8).
+/// If two devices act in the same millisecond, the same action wins everywhere (LR15, LT8).
 #[test]
 fn a_tie_is_decided_by_the_device() {
     let star = (Action::Star { article: article("x") }, "5.0@a");
@@ -181,7 +181,7 @@ fn a_tie_is_decided_by_the_device() {
 
 proptest! {
     #[test]
-    fn what_is_recorded_is_read_again(action in any_action(), feed in any_feed(), stamp in any_stamp()) {
+    fn recorded_actions_round_trip(action in any_action(), feed in any_feed(), stamp in any_stamp()) {
         let change = action.change(&feed, stamp);
         prop_assert_eq!(Action::read(&change), Some((feed, action)));
         let record = change.clone().recorded("b:3".parse().unwrap());

@@ -1,10 +1,10 @@
-//! Subscriptions are put where people want them, and found where they moved.
+//! Ordering of subscriptions, and moved feeds.
 
 use crate::support::*;
 use feedsync_reader::{Action, FeedAddress, NoOther, Place, Position, ReaderState};
 use proptest::prelude::*;
 
-/// Subscriptions by their letters; a digit behind one is its position.
+/// Subscriptions named by letters; a digit after a letter is the position.
 fn subscribed(texts: &[&str]) -> ReaderState {
     let mut state = ReaderState::default();
     for text in texts {
@@ -15,7 +15,7 @@ fn subscribed(texts: &[&str]) -> ReaderState {
     state
 }
 
-/// Puts feeds somewhere, at that time: how many positions that took.
+/// Moves feeds to a target, at that time; returns the number of positions that were set.
 fn put(state: &mut ReaderState, names: &[&str], place: &Place, when: &str) -> usize {
     let feeds: Vec<FeedAddress> = names.iter().map(|name| feed(name)).collect();
     let arranged = state.view().arrange(&feeds, place).unwrap();
@@ -33,7 +33,7 @@ fn order(state: &ReaderState) -> String {
 }
 
 #[test]
-fn what_is_put_somewhere_stands_there_and_the_others_keep_their_positions() {
+fn moved_subscription_is_at_its_target_and_others_keep_their_positions() {
     let mut state = subscribed(&["a1", "b2", "c3"]);
     assert_eq!(put(&mut state, &["d"], &Place::Last, "2.0@a"), 1);
     assert_eq!(order(&state), "abcd");
@@ -46,7 +46,7 @@ fn what_is_put_somewhere_stands_there_and_the_others_keep_their_positions() {
 }
 
 #[test]
-fn what_stands_there_stays() {
+fn subscription_at_its_target_is_unchanged() {
     let mut state = subscribed(&["a1", "b2", "c3"]);
     for (name, place) in [
         ("c", Place::Last),
@@ -60,12 +60,12 @@ fn what_stands_there_stays() {
 }
 
 #[test]
-fn where_there_is_no_room_the_others_are_placed_again() {
-    // Two of one position stand by their addresses.
+fn others_get_new_positions_when_there_is_no_room() {
+    // Two subscriptions with one position are ordered by their addresses.
     let mut state = subscribed(&["a1", "b1", "c1"]);
     put(&mut state, &["x"], &Place::After(feed("a")), "2.0@a");
     assert_eq!(order(&state), "axbc");
-    // What has no position stands last.
+    // Subscriptions without a position come last.
     let mut state = subscribed(&["c1", "a", "b"]);
     assert_eq!(put(&mut state, &["x"], &Place::After(feed("a")), "2.0@a"), 2);
     assert_eq!(order(&state), "caxb");
@@ -75,14 +75,14 @@ fn where_there_is_no_room_the_others_are_placed_again() {
 }
 
 #[test]
-fn nothing_stands_beside_what_is_no_other_subscription() {
+fn target_that_is_not_another_subscription_is_an_error() {
     let state = subscribed(&["a1"]);
     let beside = |name: &str| state.view().arrange(&[feed("a")], &Place::After(feed(name)));
     assert_eq!(beside("a"), Err(NoOther(feed("a"))));
     assert_eq!(beside("b"), Err(NoOther(feed("b"))));
 }
 
-/// Does what says that a feed moved.
+/// Applies the actions for a moved feed.
 fn moved(state: &mut ReaderState, from: &str, to: &str, when: &str) -> usize {
     let actions = state.view().moving(&feed(from), &feed(to));
     let count = actions.len();
@@ -93,7 +93,7 @@ fn moved(state: &mut ReaderState, from: &str, to: &str, when: &str) -> usize {
 }
 
 #[test]
-fn a_feed_that_moves_on_back_and_forth_is_where_it_moved_last() {
+fn feed_that_moves_repeatedly_is_at_its_last_address() {
     let mut state = subscribed(&["a1"]);
     let star = Action::Star { article: article("x") };
     state.join_feed(feed("a"), star.state(stamp("1.0@a")));
@@ -109,7 +109,7 @@ fn a_feed_that_moves_on_back_and_forth_is_where_it_moved_last() {
 }
 
 #[test]
-fn a_move_is_taken_back() {
+fn move_is_undone() {
     let mut state = subscribed(&["a1", "b2"]);
     moved(&mut state, "a", "b", "2.0@a");
     assert_eq!(order(&state), "b");
@@ -148,9 +148,9 @@ fn marks_are_shown_article_by_article() {
 }
 
 proptest! {
-    /// Wherever something is put, it stands there, and the others stand as they stood.
+    /// A subscription is at its target after any reordering, and the others keep their order.
     #[test]
-    fn whatever_is_put_somewhere_stands_there(
+    fn any_reordering_puts_subscriptions_at_their_target(
         known in prop::collection::btree_map("[a-f]", "[1-3]?", 1..6), name in "[a-g]", beside in "[a-f]",
         which in 0..3,
     ) {

@@ -1,4 +1,4 @@
-//! Items of a collection carry the same state as a log does, and conflicts resolve themselves (LR5, LR15).
+//! Items of a collection hold the same state as a log, and conflicts are resolved automatically (LR5, LR15).
 
 use crate::support::*;
 use feedsync::{By, Edit, Item, ItemId, Outcome, Payload, Stamp, Timestamp, Version, merge};
@@ -20,7 +20,7 @@ fn signed(name: &str, seconds: i64) -> Stamp {
     Stamp::new(when(seconds), by(name))
 }
 
-/// The item of feed `a` with that state, made by that line of edits.
+/// The item of feed `a` with that state, created in that authoring line.
 fn created(state: &FeedState, name: &str, seconds: i64) -> Item<Payload> {
     let (id, creation, payload) = new_item(&feed("a"), state);
     Item::create(id, creation, &signed(name, seconds), payload).unwrap()
@@ -32,14 +32,14 @@ fn told(item: &Item<Payload>) -> FeedState {
     state
 }
 
-/// Lets an item say this, too, as a replica does.
+/// Adds a state to an item, as a replica does.
 fn say(item: &mut Item<Payload>, state: &FeedState, name: &str, seconds: i64) {
     if let Some(edit) = edit(item, &feed("a"), state).unwrap() {
         item.update(&signed(name, seconds), edit).unwrap();
     }
 }
 
-/// Another program's edit of the outline.
+/// An edit of the outline by another program.
 fn edited(item: &Item<Payload>, from: &str, to: &str, seconds: i64) -> Item<Payload> {
     let mut item = item.clone();
     let text = item.winner.payload.text.replace(from, to);
@@ -88,7 +88,7 @@ fn an_item_is_an_outline_that_others_read_with_the_document_in_it() {
 }
 
 #[test]
-fn who_unsubscribes_deletes_the_item_and_keeps_its_marks() {
+fn unsubscribing_deletes_the_item_and_keeps_its_marks() {
     let mut item = created(&subscribed(), "a.1", 5);
     let done =
         [(Action::Star { article: article("x") }, "6000.0@a"), (Action::Unsubscribe, "7000.0@a")];
@@ -99,7 +99,7 @@ fn who_unsubscribes_deletes_the_item_and_keeps_its_marks() {
 }
 
 #[test]
-fn what_another_program_did_counts_as_done_with_the_version() {
+fn changes_of_other_programs_get_the_time_of_the_version() {
     let item = created(&subscribed(), "a.1", 5);
     let renamed = told(&edited(&item, "A &amp; B", "Other", 8));
     assert_eq!(renamed.title().unwrap().as_str(), "Other");
@@ -111,16 +111,16 @@ fn what_another_program_did_counts_as_done_with_the_version() {
     deleted.update(&signed("editor", 8), Edit::delete()).unwrap();
     assert!(!told(&deleted).is_subscribed());
     assert_eq!(told(&deleted).title().unwrap().as_str(), "A & B");
-    // What was done later than that counts against it.
+    // A change with a later stamp wins against it.
     let again = feed_state(&[(Action::Rename { title: "Third".parse().ok() }, "9000.0@b")]);
     let mut other = edited(&item, "A &amp; B", "Other", 8);
     say(&mut other, &again, "b.1", 9);
     assert_eq!(told(&other).title().unwrap().as_str(), "Third");
 }
 
-/// Whoever changed an outline had its document before them, and did so later, whatever their clock says.
+/// A program that changed an outline had its document, so its change is later, whatever its clock says.
 #[test]
-fn what_another_program_did_is_later_than_what_it_saw() {
+fn changes_of_other_programs_are_later_than_the_document_they_had() {
     let mut item = created(&subscribed(), "a.1", 5);
     let named = feed_state(&[(Action::Rename { title: "Second".parse().ok() }, "9000.0@b")]);
     say(&mut item, &named, "b.1", 9);
@@ -131,7 +131,8 @@ fn what_another_program_did_is_later_than_what_it_saw() {
     assert!(!told(&deleted).is_subscribed());
 }
 
-/// Also an outline that leads elsewhere and has lost its document is about the feed that its item is named for.
+/// An outline with another address and without its document still belongs to the feed that its item is named
+/// after.
 #[test]
 fn an_item_stays_about_the_feed_that_it_is_named_for() {
     let item = created(&subscribed(), "a.1", 5);
@@ -144,7 +145,7 @@ fn an_item_stays_about_the_feed_that_it_is_named_for() {
     elsewhere.update(&signed("editor", 8), payload.into()).unwrap();
     let (address, state) = read_item(&elsewhere, Some(&feed("a"))).unwrap().unwrap();
     assert_eq!((address, state.moved_to()), (feed("a"), Some(&feed("b"))));
-    // In conflict with what we wrote, too.
+    // The same applies if it conflicts with our version.
     let mut ours = item.clone();
     let named = feed_state(&[(Action::Rename { title: "Second".parse().ok() }, "9000.0@b")]);
     say(&mut ours, &named, "b.1", 9);
@@ -167,14 +168,14 @@ fn an_outline_of_another_program_is_a_subscription() {
     assert_eq!(state.title().unwrap().as_str(), "Mine");
     assert_eq!(state.folder(), &folder(&["N", "M"]));
     assert!(!told(&item(text, true)).is_subscribed());
-    // A document that somebody spoilt says nothing; the rest does.
+    // A damaged document is ignored; the other values are used.
     let spoilt = "<outline text='Mine' xmlUrl='https://a.example/feed'><state xmlns='urn:feedsync:reader:1'>{</state></outline>";
     assert_eq!(told(&item(spoilt, false)).title().unwrap().as_str(), "Mine");
     for nothing in ["<outline text='a note'/>", "<outline text='a' xmlUrl='nowhere'/>", "<outline"]
     {
         assert_eq!(read_item(&item(nothing, false), None), Ok(None), "{nothing}");
     }
-    // A deletion that dropped all it held, of a feed that is known by its item.
+    // A deletion that dropped all contents, of a feed that the caller knows.
     let known = read_item(&item("<outline text=''/>", true), Some(&feed("a"))).unwrap().unwrap();
     let mut state = subscribed();
     state.join(known.1);
@@ -182,7 +183,7 @@ fn an_outline_of_another_program_is_a_subscription() {
 }
 
 #[test]
-fn what_others_put_into_an_outline_survives_our_edits() {
+fn foreign_contents_of_an_outline_survive_our_edits() {
     let item = created(&subscribed(), "a.1", 5);
     let other =
         edited(&item, " type=\"rss\"", " type='atom' x='1' htmlUrl='https://a.example/'", 8);
@@ -229,7 +230,7 @@ fn versions_about_several_feeds_are_left_to_people() {
 }
 
 #[test]
-fn a_resolution_remembers_every_update_it_covers_and_a_spent_item_is_left() {
+fn resolution_covers_every_update_and_exhausted_item_is_unchanged() {
     let mut one = created(&subscribed(), "a.1", 5);
     let mut other = one.clone();
     say(&mut one, &feed_state(&[(Action::Star { article: article("x") }, "6.0@a")]), "a.1", 6);
@@ -271,7 +272,7 @@ fn a_long_history_is_shortened_and_covers_no_less() {
     assert!(item.versions().all(|version| history.covers_all(&version.history)));
 }
 
-/// What replicas of one item do: edit, exchange, resolve.
+/// Steps of replicas of one item: edit, exchange, resolve.
 #[derive(Debug, Clone)]
 enum Step {
     Say(usize, Action, feedsync_log::Stamp),
@@ -291,14 +292,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_state_comes_back_from_its_item(state in any_feed_state(), seconds in 0..9_i64) {
+    fn state_round_trips_through_an_item(state in any_feed_state(), seconds in 0..9_i64) {
         let item = created(&state, "a.1", seconds);
         prop_assert_eq!(told(&item), state);
     }
 
-    /// Replicas that resolve the same conflicts at once make one version, and merging leaves no conflict.
+    /// Replicas that resolve the same conflicts concurrently make one version, and merging leaves no
+    /// conflict.
     #[test]
-    fn who_resolves_at_once_makes_the_same_version(states in prop::collection::vec(any_feed_state(), 2..5)) {
+    fn concurrent_resolutions_make_the_same_version(states in prop::collection::vec(any_feed_state(), 2..5)) {
         let base = created(&FeedState::default(), "a.0", 1);
         let edits: Vec<_> = states.iter().enumerate().map(|(number, state)| {
             let mut item = base.clone();
@@ -321,10 +323,10 @@ proptest! {
         prop_assert_eq!(told(&merged), all);
     }
 
-    /// Whatever replicas do and in whatever order they exchange it, they come to one item without conflicts that
-    /// says all that was ever said (LT1).
+    /// Replicas converge to one item without conflicts that includes all changes, whatever they do and in
+    /// whatever order they exchange it (LT1).
     #[test]
-    fn replicas_of_an_item_come_to_one(steps in prop::collection::vec(any_step(), 0..24)) {
+    fn replicas_of_an_item_converge(steps in prop::collection::vec(any_step(), 0..24)) {
         let base = created(&FeedState::default(), "a.0", 1);
         let mut replicas = vec![base; 3];
         let mut all = FeedState::default();
@@ -333,7 +335,7 @@ proptest! {
                 Step::Say(who, action, stamp) => {
                     let state = action.state(stamp);
                     all.join(state.clone());
-                    // A stale editor: a line of its own for each edit.
+                    // A stale editor uses a new authoring line for each edit.
                     let line = format!("{who}.{second}");
                     say(&mut replicas[who], &state, &line, second % 5);
                 }

@@ -1,5 +1,5 @@
-//! The document of a feed and the snapshot of all: equal states have equal bytes, and nothing that a later version
-//! says is lost (LR45, LR48, LR49).
+//! The document of a feed and the snapshot of all feeds: equal states have equal bytes, and members of later
+//! versions are preserved (LR45, LR48, LR49).
 
 use crate::support::*;
 use feedsync_log::Covered;
@@ -40,7 +40,7 @@ fn a_document_says_all_that_is_known_of_a_feed() {
 }
 
 #[test]
-fn the_order_of_members_and_marks_and_blanks_say_nothing() {
+fn order_of_members_and_marks_and_blanks_is_irrelevant() {
     let other = r#" { "v" : 1, "unread": {"b":[["x",1,5]], "a":[], "b":[["y",1,5,0],["x",1,4]]},
         "upto": [[3,"1.0@a"],[3,"2.0@a"],[2,"1.0@a"]], "feed": "HTTPS://A.example:443/feed" } "#;
     let (feed, state) = read_document(other).unwrap();
@@ -68,7 +68,7 @@ fn members_of_a_later_version_are_kept_and_joined_by_name() {
     );
 }
 
-/// The published schema's example is what is read and written, in one line.
+/// The example in the published schema is parsed and written, on one line.
 #[test]
 fn the_published_example_is_a_document() {
     let schema = include_str!("../../../../docs/reader-schema.md");
@@ -81,7 +81,7 @@ fn the_published_example_is_a_document() {
 }
 
 #[test]
-fn revisions_in_conflict_join_and_what_the_database_adds_is_passed_over() {
+fn conflicting_revisions_join_and_members_of_the_database_are_ignored() {
     let revision = |rev: &str, said: &str| {
         format!(
             r#"{{"_id":"feed:1","_rev":"{rev}","_conflicts":["a"],"feed":"https://a.example/feed",{said}"v":1}}"#
@@ -112,7 +112,7 @@ fn a_document_of_a_later_version_is_refused() {
 }
 
 #[test]
-fn what_is_no_document_names_its_fault() {
+fn malformed_document_is_rejected_with_its_fault() {
     for text in ["", "[]", "7", "{", "{}}", r#"{"v":1,"v":1}"#, "\u{0}"] {
         assert!(matches!(read_document(text), Err(DocumentError::Json(_))), "{text}");
     }
@@ -162,8 +162,8 @@ fn what_is_no_document_names_its_fault() {
     }
 }
 
-/// 500 feeds with 200 articles each, all of which were read, two in a hundred are known one by one and half of
-/// those are starred (LT7).
+/// 500 feeds with 200 articles each, all of which are read. Two in a hundred are marked individually, and
+/// half of those are starred (LT7).
 #[test]
 fn a_hundred_thousand_articles_take_little_room() {
     let mut state = ReaderState::default();
@@ -235,7 +235,7 @@ fn a_snapshot_is_lines() {
 }
 
 #[test]
-fn what_is_kept_is_understood_once_it_can_be() {
+fn preserved_changes_are_applied_by_a_version_that_knows_them() {
     let later = snapshot().replace("share", "unsubscribe");
     let state = Snapshot::read(later.as_bytes()).unwrap().state;
     assert_eq!(state.kept(), 0);

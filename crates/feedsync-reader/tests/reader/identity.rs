@@ -1,4 +1,4 @@
-//! Which article is which, over the documents of a feed (LR7).
+//! Identification of articles over several documents of a feed (LR7).
 
 use feedsync::Timestamp;
 use feedsync_formats::{Entry, Link, entry};
@@ -6,7 +6,7 @@ use feedsync_reader::{ArticleId, MOST_REMEMBERED, Remembered, identify};
 use feedsync_test::corpora::{corpora, fixtures};
 use proptest::prelude::*;
 
-/// What an entry says; nothing for an empty text. The time of publication is a number.
+/// The values of an entry; an empty text is absent. The time of publication is a number.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Said {
     guid: String,
@@ -35,7 +35,7 @@ impl Said {
         }
     }
 
-    /// Whether nothing tells it apart from another.
+    /// Whether nothing distinguishes it from another entry.
     fn is_told_twice(&self, other: &Self) -> bool {
         let name = |said: &Self| {
             [&said.guid, &said.link].into_iter().find(|name| !name.is_empty()).cloned()
@@ -46,12 +46,12 @@ impl Said {
     }
 }
 
-/// A device and what it remembers of the feed.
+/// A device with the state that it remembers of the feed.
 #[derive(Default)]
 struct Device(Remembered);
 
 impl Device {
-    /// The ids of a document that it reads; what it remembers was stored in between.
+    /// The ids of a document that the device reads; its state is stored and parsed in between.
     fn read(&mut self, document: &[Said]) -> Vec<String> {
         let stored = serde_json::to_string(&self.0).unwrap();
         let entries: Vec<_> = document.iter().map(Said::entry).collect();
@@ -60,7 +60,7 @@ impl Device {
         ids.iter().map(ArticleId::to_string).collect()
     }
 
-    /// Reads so much else that nothing is left of the articles of before.
+    /// Reads so many other articles that no earlier ones are remembered.
     fn forget(&mut self) {
         let other = |number| said(&format!("urn:{number}"), "", "", "", 0);
         let others: Vec<_> = (0..MOST_REMEMBERED).map(other).collect();
@@ -69,19 +69,19 @@ impl Device {
     }
 }
 
-/// What a device that comes later calls them.
+/// The ids on a device that reads the feed for the first time.
 fn newcomer(document: &[Said]) -> Vec<String> {
     Device::default().read(document)
 }
 
-/// The ids of one entry after another, each in a document of its own.
+/// The ids of entries that come one after another, each in its own document.
 fn one_by_one<const N: usize>(entries: [Said; N]) -> [String; N] {
     let mut device = Device::default();
     entries.map(|entry| device.read(&[entry]).remove(0))
 }
 
 #[test]
-fn who_is_left_of_those_that_share_a_guid_stays_who_it_is() {
+fn last_article_of_a_shared_guid_keeps_its_id() {
     let (a, b) = (said("g", "http://a/1", "A", "x", 1), said("g", "http://a/2", "B", "y", 2));
     let c = said("g", "http://a/3", "C", "z", 3);
     let mut device = Device::default();
@@ -91,12 +91,12 @@ fn who_is_left_of_those_that_share_a_guid_stays_who_it_is() {
     assert_eq!(device.read(&[edited]), both[1..]);
     let new = device.read(std::slice::from_ref(&c));
     assert!(new[0].starts_with("g#") && !both.contains(&new[0]), "{new:?} {both:?}");
-    // Whoever comes only now has no way to know.
+    // A device that starts now cannot know.
     assert_eq!(newcomer(&[c]), ["g"]);
 }
 
 #[test]
-fn what_shares_guid_and_link_is_known_by_its_title() {
+fn articles_with_one_guid_and_link_are_identified_by_title() {
     let article = |title: &str| said("g", "http://a/", title, "", 0);
     let mut device = Device::default();
     let both = device.read(&[article("A"), article("B")]);
@@ -106,7 +106,7 @@ fn what_shares_guid_and_link_is_known_by_its_title() {
 }
 
 #[test]
-fn who_had_a_guid_before_it_was_shared_keeps_it() {
+fn first_article_of_a_guid_keeps_its_id_when_the_guid_is_shared() {
     let (a, b) = (said("g", "http://a/1", "A", "x", 1), said("g", "http://a/2", "B", "y", 2));
     let mut device = Device::default();
     assert_eq!(device.read(std::slice::from_ref(&a)), ["g"]);
@@ -153,7 +153,7 @@ fn a_shared_link_is_not_trusted_when_those_who_shared_it_are_forgotten() {
 }
 
 #[test]
-fn of_two_that_may_be_an_article_neither_is() {
+fn ambiguous_matches_identify_no_article() {
     let article = |link: &str| said("", link, "A", "x", 1);
     let mut device = Device::default();
     device.read(&[article("http://a/1")]);
@@ -163,7 +163,7 @@ fn of_two_that_may_be_an_article_neither_is() {
 }
 
 #[test]
-fn guids_that_count_the_places_of_a_document_are_no_names() {
+fn guids_that_number_the_entries_do_not_identify_articles() {
     let article =
         |guid: &str, name: &str, at| said(guid, &format!("http://a/{name}"), name, "Comments", at);
     let mut device = Device::default();
@@ -182,7 +182,7 @@ fn scheme_tracking_and_slash_make_no_new_article() {
         let after = said("", link, "A2", "x2", 2);
         assert_eq!(one_by_one([before, after]), ["http://a/x"; 2], "{link}");
     }
-    // Tracking that is added does not part those who come later from the others; another scheme does.
+    // Added tracking parameters do not change the ids on later devices; another scheme does.
     assert_eq!(newcomer(&[said("", "http://a/x?utm_source=rss", "A", "", 0)]), ["http://a/x"]);
     assert_eq!(newcomer(&[said("", "https://a/x", "A", "", 0)]), ["https://a/x"]);
 }
@@ -209,13 +209,13 @@ fn a_feed_that_changes_its_guids_keeps_its_articles() {
 }
 
 #[test]
-fn guids_that_are_made_anew_each_time_make_no_new_articles() {
+fn guids_that_change_each_time_make_no_new_articles() {
     let fetched = |guid: &str| said(guid, "http://a/1", "A", "x", 0);
     assert_eq!(one_by_one([fetched("1"), fetched("2"), fetched("3")]), ["1"; 3]);
 }
 
 #[test]
-fn what_appears_at_one_place_under_one_title_is_not_taken_for_what_was_there() {
+fn new_article_with_a_reused_link_and_title_gets_a_new_id() {
     let of_day =
         |guid: &str, content: &str, day| said(guid, "http://a/today", "Digest", content, day);
     let ids = one_by_one([of_day("1", "x", 1), of_day("2", "y", 2), of_day("3", "z", 3)]);
@@ -237,7 +237,7 @@ fn an_article_under_a_guid_of_its_own_keeps_its_id_when_it_is_edited_or_its_link
 }
 
 #[test]
-fn an_article_without_guid_and_link_is_what_it_says() {
+fn article_without_guid_and_link_is_identified_by_its_contents() {
     let [one, same, other] = one_by_one([
         said("", "", "A", "x", 1),
         said("", "", "A", "x", 2),
@@ -248,7 +248,7 @@ fn an_article_without_guid_and_link_is_what_it_says() {
 }
 
 #[test]
-fn who_comes_later_meets_the_others_where_names_are_names() {
+fn later_devices_agree_on_ids_where_names_are_unique() {
     let article = |number: i64, title: &str| {
         let guid = if number % 2 == 0 { format!("urn:{number}") } else { String::new() };
         said(&guid, &format!("http://a/{number}"), title, "Comments", number)
@@ -262,7 +262,7 @@ fn who_comes_later_meets_the_others_where_names_are_names() {
 }
 
 #[test]
-fn what_is_remembered_is_bounded_and_of_the_last_documents() {
+fn remembered_articles_are_bounded_to_the_last_documents() {
     let many = MOST_REMEMBERED as i64 + 100;
     let article = |number: i64| {
         said(&format!("g{}", number / 2), &format!("http://a/{number}"), "A", "", number)
@@ -278,7 +278,7 @@ fn what_is_remembered_is_bounded_and_of_the_last_documents() {
 }
 
 #[test]
-fn what_was_not_remembered_so_is_refused() {
+fn malformed_remembered_state_is_rejected() {
     let read =
         |text: &str| serde_json::from_str::<Remembered>(text).map_err(|error| error.to_string());
     assert!(read(r#"{"articles":[["x",{"name":1}],["y",{}]],"shared":[1]}"#).is_ok());
@@ -291,7 +291,7 @@ fn what_was_not_remembered_so_is_refused() {
 }
 
 #[test]
-fn every_entry_of_every_feed_is_identified_and_twice_alike() {
+fn every_entry_of_every_feed_is_identified_consistently() {
     let mut count = 0;
     for document in fixtures().into_iter().chain(corpora()) {
         let entries: Vec<_> = document.payloads().iter().map(entry).collect();
@@ -322,7 +322,7 @@ fn any_documents() -> impl Strategy<Value = Vec<Vec<Said>>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
-    /// The documents and their order decide, and the order within a document does not.
+    /// The ids depend on the documents and their order, and not on the order within a document.
     #[test]
     fn the_same_documents_give_the_same_ids(documents in any_documents(), turn in 0..6_usize) {
         let (mut one, mut other) = (Device::default(), Device::default());
@@ -336,7 +336,7 @@ proptest! {
         }
     }
 
-    /// Two entries of a document have one id if, and only if, they tell one article.
+    /// Two entries of a document have the same id if and only if they are the same article.
     #[test]
     fn no_two_articles_of_a_document_have_one_id(documents in any_documents()) {
         let mut device = Device::default();
@@ -362,7 +362,7 @@ proptest! {
         }
     }
 
-    /// What keeps its link may change title and content; what has none, either.
+    /// An article that keeps its link may change title and content; one without a link, either of them.
     #[test]
     fn an_article_under_a_guid_of_its_own_keeps_its_id(
         document in prop::collection::vec(any_said(), 1..6), place in any::<prop::sample::Index>(), title in "[AB]",

@@ -1,4 +1,4 @@
-//! The laws that let three ways of carrying changes give one result (LR5, LR15).
+//! Laws by which all three transports of changes give the same result (LR5, LR15).
 
 use crate::support::*;
 use feedsync_log::{Covered, Millis, Stamp};
@@ -10,7 +10,7 @@ fn joined(mut one: ReaderState, other: &ReaderState) -> ReaderState {
     one
 }
 
-/// What was read, told from all that was ever done: of what concerns the article, the latest.
+/// Reference for the read state, computed from all actions: the latest one that concerns the article.
 fn is_read(done: &[(Action, Stamp)], article: &ArticleId, at: Option<Millis>) -> bool {
     let concerns = |action: &Action| match action {
         Action::Read { article: marked, .. } => (marked == article).then_some(true),
@@ -28,7 +28,7 @@ fn any_covered() -> impl Strategy<Value = Covered> {
     )
 }
 
-/// All that can be asked of a feed.
+/// All query results for a feed.
 fn seen(state: &FeedState) -> impl PartialEq + std::fmt::Debug {
     let of_article = ["x", "y", "z"].map(article).map(|name| {
         let dates = (0..5).map(|at| Some(millis(at))).chain([None]);
@@ -63,8 +63,7 @@ proptest! {
         prop_assert_eq!(both, known);
     }
 
-    /// Neither the order of a log, nor how often a record comes, nor where it was cut into pieces counts
-    /// (LR14, LT1).
+    /// The order of a log, repetitions of records and cuts between batches do not matter (LR14, LT1).
     #[test]
     fn changes_come_in_any_order_and_any_number_of_times(
         changes in any_changes().prop_shuffle(), cut in 0..16_usize,
@@ -78,10 +77,10 @@ proptest! {
         prop_assert_eq!(joined(state(after), &state(before)), in_order);
     }
 
-    /// What is dropped because another mark says as well is never missed, whatever is done later. Of an
-    /// article that is asked for with a date that is later than one it was marked with, that is not promised.
+    /// Dropping redundant marks changes no result, whatever is done later. The exception is an article that
+    /// is queried with a later date than one with which it was marked.
     #[test]
-    fn what_is_dropped_changes_no_answer(
+    fn dropped_marks_change_no_result(
         done in prop::collection::vec((any_reading(), any_stamp()), 0..14),
         article in any_article(), at in any_date(),
     ) {
@@ -102,9 +101,9 @@ proptest! {
         }
     }
 
-    /// An article that is always asked for with the date it was marked with.
+    /// An article that is always queried with the date with which it was marked.
     #[test]
-    fn a_date_that_stays_gives_the_latest_word(
+    fn unchanged_date_gives_the_latest_mark(
         done in prop::collection::vec((any_reading(), any_stamp()), 0..14), dates in prop::collection::vec(any_date(), 3),
     ) {
         let names = ["x", "y", "z"].map(article);
@@ -126,9 +125,9 @@ proptest! {
         }
     }
 
-    /// Two states that answer alike by all marks are one value: what is kept is the same whichever way it came.
+    /// Two states with equal results for all marks are equal values, however they were reached.
     #[test]
-    fn what_is_kept_is_maximal(state in any_feed_state()) {
+    fn retained_marks_are_not_redundant(state in any_feed_state()) {
         let up_tos = state.up_tos();
         prop_assert!(up_tos.is_sorted_by(|one, other| one.at < other.at && one.stamp > other.stamp));
         let nothing = FeedState::default();
@@ -142,9 +141,10 @@ proptest! {
         }
     }
 
-    /// What one replica knows and another lacks brings the other to what both know, and once only (LR11, LR16).
+    /// The difference of two replicas brings the other to the union, and contains each change once (LR11,
+    /// LR16).
     #[test]
-    fn what_another_lacks_is_told_by_changes(one in any_state(), other in any_state()) {
+    fn difference_brings_another_state_to_the_union(one in any_state(), other in any_state()) {
         let changes = one.beyond(&other);
         prop_assert!(changes.is_sorted_by(|one, other| one.stamp <= other.stamp));
         let mut told = other.clone();
@@ -155,9 +155,10 @@ proptest! {
         prop_assert_eq!(one.beyond(&told), vec![]);
     }
 
-    /// What a state already says needs no record, and recording it nonetheless changes no answer (LR16).
+    /// An action whose effect a state already includes needs no record, and recording it anyway changes no
+    /// result (LR16).
     #[test]
-    fn what_is_told_already_changes_nothing_that_is_seen(state in any_feed_state(), action in any_action()) {
+    fn redundant_action_changes_no_visible_result(state in any_feed_state(), action in any_action()) {
         if !action.is_told_by(&state) {
             return Ok(());
         }
@@ -171,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn a_snapshot_comes_back_and_equal_states_have_equal_bytes(
+    fn snapshot_round_trips_and_equal_states_have_equal_bytes(
         changes in any_changes().prop_shuffle(), covers in prop::option::of(any_covered()),
     ) {
         let snapshot = Snapshot { covers: covers.clone(), state: state(&changes) };

@@ -1,4 +1,4 @@
-//! What somebody reads: records, what they amount to, and the documents they become.
+//! Records, the states that they produce, and the documents of these states.
 
 mod actions;
 mod arranging;

@@ -1,4 +1,4 @@
-//! What keeps a state small changes nothing that anybody asks (LR17, LR47).
+//! Maintenance that reduces a state changes no result (LR17, LR47).
 
 use crate::support::*;
 use feedsync_log::Millis;
@@ -17,7 +17,7 @@ fn known(articles: &[(&str, u64)]) -> Vec<(ArticleId, Option<Millis>)> {
     articles.iter().map(|(name, at)| (article(name), Some(millis(*at)))).collect()
 }
 
-/// The date and stamp that a state folds into.
+/// The date and stamp of the mark that a state can be folded into.
 fn folded(
     state: &FeedState,
     known: &[(ArticleId, Option<Millis>)],
@@ -29,7 +29,7 @@ fn folded(
 }
 
 #[test]
-fn what_was_read_without_a_gap_becomes_one_mark() {
+fn contiguous_read_articles_fold_into_one_mark() {
     let state =
         feed_state(&[(read("x", 1), "12.0@a"), (read("y", 2), "11.0@b"), (read("z", 4), "13.0@a")]);
     let articles = known(&[("x", 1), ("y", 2), ("w", 3), ("z", 4)]);
@@ -41,7 +41,7 @@ fn what_was_read_without_a_gap_becomes_one_mark() {
 }
 
 #[test]
-fn what_is_not_settled_stays_as_it_is() {
+fn unsettled_marks_are_not_folded() {
     let state = feed_state(&[
         (read("x", 1), "12.0@a"),
         (read("y", 2), "50.0@a"),
@@ -54,19 +54,19 @@ fn what_is_not_settled_stays_as_it_is() {
 }
 
 #[test]
-fn what_somebody_left_unread_is_not_folded_over() {
+fn folding_stops_before_unread_articles() {
     let state = feed_state(&[
         (read("x", 1), "12.0@a"),
         (unread("y", 1), "11.0@a"),
         (read("z", 3), "12.0@a"),
     ]);
     assert_eq!(folded(&state, &known(&[("x", 1), ("y", 1), ("z", 3)]), 100), None);
-    // Nor if the feed has it no more.
+    // The same applies if the article is no longer in the feed.
     assert_eq!(folded(&state, &known(&[("x", 1), ("z", 3)]), 100), None);
 }
 
 #[test]
-fn where_nothing_would_be_saved_nothing_is_folded() {
+fn folding_without_a_saving_is_skipped() {
     let state =
         feed_state(&[(Action::ReadUpTo { at: millis(5) }, "9.0@a"), (read("z", 7), "9.0@a")]);
     assert_eq!(folded(&state, &known(&[("x", 1), ("y", 4)]), 100), None);
@@ -97,7 +97,7 @@ fn marks_of_articles_that_are_gone_are_forgotten_and_stars_never_are() {
     assert!(!left.is_read(&x, Some(millis(1))) && left.is_starred(&x));
     assert!(left.tags(&y).any(|known| *known == tag()));
     assert!(left.is_read(&z, Some(millis(3))) && left.is_read(&article("w"), Some(millis(3))));
-    // That a star was taken away must not be forgotten either: an old replica would bring it back.
+    // A removed star must not be forgotten either, because an old replica would bring the star back.
     let old = feed_of(&[(Action::Star { article: y.clone() }, "0.0@a")]);
     let mut both = left.clone();
     both.join(old);
@@ -108,8 +108,7 @@ fn marks_of_articles_that_are_gone_are_forgotten_and_stars_never_are() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Folding changes no answer about an article that is known, and never what a mark says that was made
-    /// after it.
+    /// Folding changes no result for a known article, and never overrides a mark that is made later.
     #[test]
     fn folding_changes_no_answer(
         state in any_feed_state(), dates in prop::collection::vec(any_date(), 3), before in 0..8_u64,
@@ -133,7 +132,7 @@ proptest! {
         }
     }
 
-    /// Purging forgets read marks of what is gone, and nothing else.
+    /// Purging removes read marks of articles that are gone, and nothing else.
     #[test]
     fn purging_keeps_all_else(state in any_feed_state(), before in 0..8_u64) {
         let mut after = state.clone();

@@ -1,4 +1,4 @@
-//! Lists of other newsreaders come in, and ours go out and come back.
+//! Import of other newsreaders' lists, and export.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ fn list(inside: &str) -> SubscriptionList {
     SubscriptionList::read(text.as_bytes()).unwrap()
 }
 
-/// The state after a list was taken in, at that time.
+/// The state after a list was imported, at that time.
 fn taken_in(list: &SubscriptionList, state: ReaderState, when: &str) -> ReaderState {
     let actions = list.actions(&state.view(), Filing::Kept);
     after(state, actions, when)
 }
 
-/// The state after these things were done, at that time.
+/// The state after these actions, at that time.
 fn after(mut state: ReaderState, actions: Vec<(FeedAddress, Action)>, when: &str) -> ReaderState {
     for (feed, action) in actions {
         state.join_feed(feed, action.state(stamp(when)));
@@ -29,12 +29,12 @@ fn after(mut state: ReaderState, actions: Vec<(FeedAddress, Action)>, when: &str
     state
 }
 
-/// A subscription of which nothing else is said.
+/// A subscription without further values.
 fn bare() -> Action {
     Action::Subscribe { title: None, folder: None, position: None }
 }
 
-/// What people see of subscriptions: all but the digits of their positions.
+/// The visible parts of subscriptions: everything except the digits of positions.
 fn seen(branches: &[Branch]) -> String {
     let draw = |branch: &Branch| match branch {
         Branch::Feed(subscription) => {
@@ -90,7 +90,7 @@ fn deep_folders_become_paths() {
 }
 
 #[test]
-fn a_feed_that_is_listed_twice_is_taken_once_and_what_is_none_is_refused_by_name() {
+fn repeated_feed_is_imported_once_and_invalid_feed_is_reported() {
     let list = list(
         "<outline text='N'><outline text='A' xmlUrl='http://a/f'/></outline>\
          <outline text='B' xmlUrl='http://A/f'/><outline text='C' xmlUrl='rss.xml'/>",
@@ -103,7 +103,7 @@ fn a_feed_that_is_listed_twice_is_taken_once_and_what_is_none_is_refused_by_name
 }
 
 #[test]
-fn what_is_there_stays_as_it_is_and_what_is_new_comes_behind_it() {
+fn import_keeps_existing_subscriptions_and_adds_new_ones_after_them() {
     let first =
         list("<outline text='A' xmlUrl='http://a/'/><outline text='B' xmlUrl='http://b/'/>");
     let state = taken_in(&first, ReaderState::default(), "1.0@a");
@@ -122,10 +122,10 @@ fn what_is_there_stays_as_it_is_and_what_is_new_comes_behind_it() {
     );
 }
 
-/// Somebody filed a feed on another device after this one was brought in step: a list that is taken in here says
-/// nothing of it, so that the later filing counts.
+/// If a feed was filed on another device meanwhile, an import here does not override it, so that the later
+/// filing counts.
 #[test]
-fn a_list_says_nothing_of_what_somebody_filed() {
+fn import_does_not_override_later_filing() {
     let there = list("<outline text='F'><outline text='A' xmlUrl='http://a/'/></outline>");
     let state = taken_in(&there, ReaderState::default(), "1.0@a");
     let moved = Action::Move { folder: folder(&["Elsewhere"]) };
@@ -133,20 +133,20 @@ fn a_list_says_nothing_of_what_somebody_filed() {
     let address: FeedAddress = "http://a/".parse().unwrap();
     let filed = after(state, vec![(address.clone(), moved), (address.clone(), named)], "2.0@a");
     assert_eq!(there.actions(&filed.view(), Filing::Kept), []);
-    // What nobody ever said is taken from the list.
+    // Values that were never set are imported.
     let unsaid = after(ReaderState::default(), vec![(address.clone(), bare())], "1.0@a");
     let done = taken_in(&there, unsaid.clone(), "2.0@a");
     let known = done.feed("http://a/").unwrap();
     assert_eq!((known.folder(), known.title().unwrap().as_str()), (&folder(&["F"]), "A"));
     assert_eq!(known.position(), None);
-    // Who takes a list in wishes to subscribe to what is in it.
+    // Importing a list subscribes to all its feeds, even those that were unsubscribed.
     let gone = after(filed, vec![(address, Action::Unsubscribe)], "3.0@a");
     let again = taken_in(&there, gone, "4.0@a");
     assert_eq!(again.view().subscriptions()[0].folder, folder(&["F"]));
 }
 
 #[test]
-fn what_is_new_comes_behind_what_has_no_place_yet() {
+fn new_subscriptions_come_after_those_without_a_position() {
     let b: FeedAddress = "http://b/".parse().unwrap();
     let state = after(ReaderState::default(), vec![(b, bare())], "1.0@a");
     let list = list("<outline text='Z' xmlUrl='http://z/'/><outline text='A' xmlUrl='http://a/'/>");
@@ -157,7 +157,7 @@ fn what_is_new_comes_behind_what_has_no_place_yet() {
 }
 
 #[test]
-fn a_feed_that_moved_is_taken_once() {
+fn moved_feed_is_imported_once() {
     let (old, new) = ("http://old/", "http://new/");
     let moved = Action::FeedMoved { to: new.parse().unwrap() };
     let state = after(ReaderState::default(), vec![(old.parse().unwrap(), moved)], "1.0@a");
@@ -169,17 +169,18 @@ fn a_feed_that_moved_is_taken_once() {
 }
 
 #[test]
-fn what_is_no_list_is_refused_with_its_place() {
+fn malformed_list_is_rejected_with_the_position_of_the_fault() {
     assert!(matches!(SubscriptionList::read(b"<rss/>"), Err(ReadError::UnknownFormat { .. })));
     assert!(matches!(SubscriptionList::read(b"<opml><body>"), Err(ReadError::Document { .. })));
 }
 
-/// What of the corpora speaks of OPML and is none: a feed, and bytes that are not the text that they say.
+/// Files of the corpora that are not OPML although they mention it: a feed, and bytes that do not have their
+/// stated encoding.
 const NO_LISTS: &[&str] = &["opml/rss/twittergram.xml", "opml/errors/invalidCharacters.opml"];
 
-/// Every list of the corpora is taken in, and comes out with the same folders and titles.
+/// Every list of the corpora is imported, and exported with the same folders and titles.
 #[test]
-fn lists_of_the_web_are_taken_in() {
+fn real_lists_are_imported() {
     type Filed = BTreeMap<FeedAddress, (Option<Title>, Folder)>;
     let filed = |list: &SubscriptionList| -> Filed {
         let feeds = list.feeds.iter();
@@ -224,9 +225,9 @@ fn lists_of_the_web_are_taken_in() {
 }
 
 proptest! {
-    /// What is taken out as OPML and taken in elsewhere is the same to people.
+    /// An exported list that is imported elsewhere looks the same to a person.
     #[test]
-    fn subscriptions_come_back(
+    fn subscriptions_round_trip_through_opml(
         done in prop::collection::vec(
             ("[a-f]", "[ST<&\"' \u{e4}]{0,3}", prop::collection::vec("[FG</&]{1,2}", 0..3), "[1-3]?"), 0..8,
         ),

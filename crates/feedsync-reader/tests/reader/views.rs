@@ -1,4 +1,4 @@
-//! What a person sees: folders in order, and feeds that moved as one (LR7).
+//! Presentation of the state: ordered folders, and merged moved feeds (LR7).
 
 use crate::support::*;
 use feedsync_reader::{Action, Branch, FeedAddress, ReaderState};
@@ -24,7 +24,7 @@ fn moved(to: &str) -> Action {
     Action::FeedMoved { to: feed(to) }
 }
 
-/// The branches as text: feeds by their letter, folders in parentheses.
+/// The branches as text: feeds as letters, folders as parentheses.
 fn drawn(branches: &[Branch]) -> String {
     let draw = |branch: &Branch| match branch {
         Branch::Feed(subscription) => subscription.address.as_str()[8..9].to_owned(),
@@ -78,13 +78,13 @@ fn a_feed_that_moved_keeps_its_subscription_and_its_marks() {
 }
 
 #[test]
-fn a_feed_that_moved_where_nothing_is_known_is_there() {
+fn feed_that_moved_to_an_unknown_address_is_found_there() {
     let state = done(&[("a", subscribe("Old", &[], "1"), "1.0@x"), ("a", moved("b"), "2.0@x")]);
     assert_eq!(state.view().subscriptions()[0].address, feed("b"));
 }
 
 #[test]
-fn who_unsubscribes_after_a_move_has_unsubscribed() {
+fn unsubscribing_after_a_move_ends_the_subscription() {
     let state = done(&[
         ("a", subscribe("Old", &[], "1"), "1.0@x"),
         ("a", moved("b"), "2.0@x"),
@@ -94,7 +94,7 @@ fn who_unsubscribes_after_a_move_has_unsubscribed() {
 }
 
 #[test]
-fn of_feeds_that_moved_in_a_circle_the_lowest_address_stands_for_all() {
+fn feeds_that_moved_in_a_circle_have_the_lowest_address() {
     let mut changes = vec![("b", moved("c"), "1.0@x"), ("c", moved("d"), "1.0@x")];
     changes.extend([("d", moved("b"), "1.0@x"), ("a", moved("d"), "1.0@x")]);
     changes.push(("c", subscribe("", &[], ""), "1.0@x"));
@@ -104,14 +104,14 @@ fn of_feeds_that_moved_in_a_circle_the_lowest_address_stands_for_all() {
         assert_eq!(view.address(&feed(name)), &feed("b"), "{name}");
     }
     assert_eq!(view.subscriptions().len(), 1);
-    // Back to itself takes a move back.
+    // A move to itself undoes a move.
     changes.push(("d", moved("d"), "2.0@x"));
     let state = done(&changes);
     assert_eq!(state.view().address(&feed("b")), &feed("d"));
 }
 
 #[test]
-fn a_long_way_costs_no_stack_and_little_time() {
+fn long_chain_of_moves_costs_no_stack_and_little_time() {
     let address =
         |number: usize| -> FeedAddress { format!("https://{number}.example/").parse().unwrap() };
     let mut state = ReaderState::default();
@@ -125,9 +125,9 @@ fn a_long_way_costs_no_stack_and_little_time() {
 }
 
 proptest! {
-    /// Every address leads to one that leads nowhere else, and every mark is found there, once.
+    /// Every address leads to a final one, and every mark is found there, once.
     #[test]
-    fn feeds_are_found_where_they_are(state in any_state()) {
+    fn moved_feeds_are_found_at_their_final_address(state in any_state()) {
         let view = state.view();
         let here: Vec<_> = view.feeds().map(|(address, _)| address.clone()).collect();
         prop_assert!(here.is_sorted_by(|one, other| one < other));
@@ -138,7 +138,7 @@ proptest! {
             let mut told = view.feed(address).into_owned();
             let mut own = own.clone();
             if let Some(to) = own.moved_to().cloned() {
-                // The way itself is told no more.
+                // The moves themselves are not part of the joined state.
                 let back = Action::FeedMoved { to };
                 own.join(back.clone().state(stamp("9.0@z")));
                 told.join(back.state(stamp("9.0@z")));

@@ -1,21 +1,21 @@
-//! What people do in a world, and what must come of it.
+//! User actions in a simulation, and the expected result.
 
 use feedsync_log::{Millis, Stamp};
 use feedsync_reader::{Action, Change, FeedAddress, Folder, ReaderState, Title};
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-/// Something that was done.
+/// An action that was done.
 struct Deed {
     change: Change,
-    /// When, by no clock of anybody.
+    /// True time of the action, which no clock shows.
     at: u64,
 }
 
-/// All that was done, and how wrong the clocks are.
+/// All actions, and the error of the clocks.
 pub(crate) struct Deeds {
     deeds: Vec<Deed>,
-    /// By how many milliseconds each clock may be wrong.
+    /// Maximum error of each clock, in milliseconds.
     bound: i64,
 }
 
@@ -24,20 +24,20 @@ const FEEDS: [&str; 3] =
 
 impl Deeds {
     pub(crate) fn new(random: &mut SmallRng) -> Self {
-        // Right, nearly right, and a day wrong (LT5).
+        // Exact, nearly exact, and a day wrong (LT5).
         let bounds = [0, 500, 24 * 60 * 60 * 1_000];
         Self { deeds: Vec::new(), bound: bounds[random.random_range(0..bounds.len())] }
     }
 
-    /// How wrong a clock is.
+    /// Error of a clock.
     pub(crate) fn skew(&self, random: &mut SmallRng) -> i64 {
         random.random_range(-self.bound..=self.bound)
     }
 
-    /// Something was done by who knew this.
+    /// Records changes of a device that had this state.
     pub(crate) fn done(&mut self, changes: &[Change], known: &ReaderState, at: u64) {
         for change in changes {
-            // Nothing is undone by what it follows.
+            // A change must be later than what it follows, so that none is undone.
             if let Some(latest) = known.latest() {
                 assert!(change.stamp.tick > latest, "{change:?} is not later than what was known");
             }
@@ -45,7 +45,7 @@ impl Deeds {
         }
     }
 
-    /// What all of it comes to.
+    /// The expected state after all actions.
     pub(crate) fn state(&self) -> ReaderState {
         let mut state = ReaderState::default();
         for deed in &self.deeds {
@@ -54,7 +54,7 @@ impl Deeds {
         state
     }
 
-    /// What was done later is later, as far as clocks allow it to be known.
+    /// Checks that later actions have later stamps, as far as the error of the clocks allows.
     pub(crate) fn check(&self) {
         let stamps: Vec<(u64, &Stamp)> =
             self.deeds.iter().map(|deed| (deed.at, &deed.change.stamp)).collect();
@@ -67,7 +67,7 @@ impl Deeds {
     }
 }
 
-/// Something that somebody might do.
+/// A random action.
 pub(crate) fn deed(random: &mut SmallRng) -> (FeedAddress, Action) {
     let feed = FEEDS[random.random_range(0..FEEDS.len())].parse().unwrap();
     let number = random.random_range(0..4_u64);

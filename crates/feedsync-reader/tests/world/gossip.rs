@@ -1,5 +1,5 @@
-//! The same people without a log: each device holds a collection, or documents, and they reach each other by
-//! messages that are lost, repeated, late and out of order.
+//! The same users without a log: each device stores a collection, or documents. The devices exchange messages
+//! that are lost, repeated, delayed and reordered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,27 +14,27 @@ use rand::{Rng, SeedableRng};
 use crate::deeds::{Deeds, deed};
 use crate::log::same;
 
-/// How a device holds what it has for others.
+/// Storage of the data that a device exchanges.
 pub(crate) trait Carrier: Clone + Default {
-    /// What reaches another device at once.
+    /// Unit of exchange with another device.
     type Message: Clone;
 
-    /// Takes in what is known here.
+    /// Stores a local state.
     fn hold(&mut self, state: &ReaderState, line: &str, now: u64);
 
-    /// What it says of all feeds.
+    /// The joined state of all feeds.
     fn told(&self) -> ReaderState;
 
-    /// All there is to send.
+    /// All messages to send.
     fn messages(&self) -> Vec<Self::Message>;
 
-    /// Takes in what arrived.
+    /// Stores a received message.
     fn receive(&mut self, message: Self::Message);
 
-    /// Resolves what is in conflict.
+    /// Resolves conflicts.
     fn resolve(&mut self);
 
-    /// Whether two devices hold the same, and nothing is in conflict.
+    /// Whether two devices store the same, without conflicts.
     fn is_settled_like(&self, other: &Self) -> bool;
 }
 
@@ -96,7 +96,7 @@ impl Carrier for Collection {
     }
 }
 
-/// Documents of a database that replicates: of each, the values that are in conflict.
+/// Documents of a replicating database: for each of them, the conflicting values.
 #[derive(Clone, Default)]
 pub(crate) struct Documents(BTreeMap<FeedAddress, BTreeSet<String>>);
 
@@ -114,7 +114,7 @@ impl Carrier for Documents {
 
     fn hold(&mut self, state: &ReaderState, _: &str, _: u64) {
         for (feed, state) in state.feeds() {
-            // In place of those values that its writer had seen.
+            // Replaces the values that the writer had seen.
             let text = write_document(feed, state);
             self.0.insert(feed.clone(), [text].into());
         }
@@ -151,7 +151,7 @@ impl Carrier for Documents {
     }
 }
 
-/// A device; what it holds is on its disk whenever something reaches others.
+/// A device. Its data is on its disk before any of it reaches others.
 #[derive(Clone)]
 struct Node<C> {
     replica: Replica,
@@ -160,7 +160,7 @@ struct Node<C> {
     edits: u32,
 }
 
-/// Runs a world of one carrier.
+/// Runs a simulation with one kind of storage.
 pub(crate) fn run<C: Carrier>(seed: u64) {
     let mut random = SmallRng::seed_from_u64(seed);
     let mut deeds = Deeds::new(&mut random);
@@ -185,7 +185,7 @@ pub(crate) fn run<C: Carrier>(seed: u64) {
             _ if late.is_empty() => {}
             _ => {
                 let at = random.random_range(0..late.len());
-                // It may come again, or not at all.
+                // A message may be delivered again, or never.
                 let message = match random.random_range(0..3) {
                     0 => late[at].clone(),
                     _ => late.swap_remove(at),
@@ -215,7 +215,7 @@ impl<C: Carrier> Node<C> {
             deeds.done(&self.replica.state().beyond(&before), &before, now);
         }
         self.edits += 1;
-        // A line of edits of its own for each, so that none covers what it has not seen.
+        // Each edit has its own authoring line, so that none covers edits that it has not seen.
         let line = format!("{}.{}", self.replica.device(), self.edits);
         self.held.hold(self.replica.state(), &line, now);
     }
@@ -226,7 +226,7 @@ impl<C: Carrier> Node<C> {
     }
 }
 
-/// Everybody reaches everybody, and all resolve at once.
+/// All devices exchange all messages, and all resolve concurrently.
 fn settle<C: Carrier>(nodes: &mut [Node<C>]) {
     for _ in 0..3 {
         let all: Vec<C::Message> = nodes.iter().flat_map(|node| node.held.messages()).collect();

@@ -1,5 +1,5 @@
-//! Replicas that a log keeps in step, on a network that loses, repeats and cuts off, with crashes between any two
-//! steps, clocks that are wrong, compactions and servers that are put back.
+//! Replicas that are synchronized through a log. The network loses, repeats and truncates; devices crash
+//! between any two steps; clocks are wrong; the log is compacted, and servers are restored.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +15,30 @@ use crate::server::{HABITS, Server};
 /// A device.
 struct Node {
     replica: Replica,
-    /// What is on its disk.
+    /// Contents of its disk.
     disk: String,
     session: Option<Session>,
     skew: i64,
 }
 
-/// A world.
+/// A simulation.
 pub(crate) struct World {
     random: SmallRng,
     server: Server,
-    /// What the server was at some moment.
+    /// An earlier state of the server.
     backup: Option<Server>,
     nodes: Vec<Node>,
-    /// Appends that are still on their way.
+    /// Appends that are still in transit.
     late: Vec<Ask>,
     now: u64,
     deeds: Deeds,
-    /// The server was put back.
+    /// Whether the server was restored.
     was_put_back: bool,
-    /// Exchanges are printed, for who looks for a fault.
+    /// Whether exchanges are printed, for debugging.
     trace: bool,
 }
 
-/// A replica that is kept in step by the log of this world.
+/// A replica that is synchronized through the log of this simulation.
 fn kept(mut replica: Replica) -> Replica {
     replica.keep_by("the log".to_owned());
     replica
@@ -108,7 +108,7 @@ impl World {
     fn put_back(&mut self) {
         if let Some(backup) = &self.backup {
             self.server.put_back(&backup.clone());
-            // What was on its way to the server of before is not on its way to this one.
+            // Requests that were in transit to the old server do not reach the restored one.
             self.late.clear();
             self.was_put_back = true;
         }
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// One request of a node's session, and what becomes of it.
+    /// One request of a node's session, with its response or failure.
     fn exchange(&mut self, node: usize, faulty: bool) {
         let Some(ask) = self.nodes[node].ask() else { return };
         let fate = if faulty { self.random.random_range(0..20) } else { 20 };
@@ -163,7 +163,7 @@ impl World {
         if let Event::Stopped(stop) = event {
             node.session = None;
             if stop == Stop::Vanished {
-                // Somebody decides that it begins again.
+                // The user decides that the log begins again.
                 node.replica.begin_again();
                 node.disk = node.replica.write();
             }
@@ -177,7 +177,7 @@ impl World {
         }
     }
 
-    /// A node that is in step puts something short in place of the log; it may be killed on the way.
+    /// A node that is up to date compacts the log; it may crash meanwhile.
     fn compact(&mut self, node: usize) {
         let random = self.random.random();
         let Node { replica, session: Some(session), .. } = &self.nodes[node] else { return };
@@ -197,7 +197,7 @@ impl World {
         }
     }
 
-    /// Everything comes to rest.
+    /// Runs until nothing changes any more.
     fn settle(&mut self) {
         while !self.late.is_empty() {
             self.deliver_late();
@@ -221,7 +221,7 @@ impl World {
             assert_eq!(node.replica.waiting_count(), 0, "something waits on device {number}");
             same(node.replica.state(), &expected, &format!("device {number}"));
         }
-        // A new one, by snapshot or by the whole log, knows the same.
+        // A new device, with a snapshot or the whole log, reaches the same state.
         let new = kept(Replica::new("new".parse().unwrap()));
         let disk = new.write();
         self.nodes.push(Node { replica: new, disk, session: None, skew: 0 });
@@ -231,14 +231,14 @@ impl World {
         self.deeds.check();
     }
 
-    /// LT1, LR38: whatever was lost, repeated or late, no record was appended twice.
+    /// Checks that no record was appended twice, whatever was lost, repeated or delayed (LT1, LR38).
     fn each_record_stands_there_once(&self) {
         let mut names: BTreeMap<RecordId, Vec<u8>> = BTreeMap::new();
         for line in &self.server.appended {
             if let Line::Record(record) = Line::read(line)
                 && let Some(before) = names.insert(record.id.clone(), line.clone())
             {
-                // A log that was put back has lost it: it may come again, and is the same.
+                // A restored log has lost the record: it may be appended again, and must be the same.
                 assert!(self.was_put_back, "{} again", record.id);
                 assert_eq!(before, *line, "{} again, and another", record.id);
             }
@@ -246,7 +246,7 @@ impl World {
     }
 }
 
-/// Says what the one knows and the other does not.
+/// Checks that two states are equal, and reports the differences.
 pub(crate) fn same(found: &ReaderState, expected: &ReaderState, who: &str) {
     let (lacks, invents) = (expected.beyond(found), found.beyond(expected));
     assert!(found == expected, "{who} lacks {lacks:#?} and invents {invents:#?}");
@@ -268,7 +268,7 @@ impl Node {
         self.session = None;
     }
 
-    /// What its session asks next; a new session begins where there is none.
+    /// Next request of its session; begins a session if there is none.
     fn ask(&mut self) -> Option<Ask> {
         let session = self.session.get_or_insert_with(|| self.replica.session());
         if self.replica.offer(session) {

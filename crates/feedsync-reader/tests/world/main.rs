@@ -1,12 +1,12 @@
-//! A world of devices that keep one person's newsreading in step, over a log, a collection or documents: whatever
-//! happens, in the end all know what was done, and nothing else.
+//! Simulation of devices that synchronize one user's reading state through a log, a collection or documents:
+//! whatever happens, in the end all devices have all changes, and nothing else.
 
 mod deeds;
 mod gossip;
 mod log;
 mod server;
 
-/// `schedules` seeds; another number in `FEEDSYNC_SCHEDULES`, one seed alone in `FEEDSYNC_SEED`.
+/// The seeds: `schedules` of them, or `FEEDSYNC_SCHEDULES`, or the single seed `FEEDSYNC_SEED`.
 fn seeds(schedules: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     match (number("FEEDSYNC_SEED"), number("FEEDSYNC_SCHEDULES")) {
@@ -15,7 +15,7 @@ fn seeds(schedules: u64) -> std::ops::Range<u64> {
     }
 }
 
-/// Runs every seed; says which one failed.
+/// Runs every seed; prints the one that failed.
 fn each_seed(schedules: u64, run: fn(u64)) {
     for seed in seeds(schedules) {
         if let Err(failure) = std::panic::catch_unwind(|| run(seed)) {
@@ -25,20 +25,21 @@ fn each_seed(schedules: u64, run: fn(u64)) {
     }
 }
 
-/// LT1, LT3, LT5, LT6, LT8, LT9 over a log.
+/// Synchronization through a log (LT1, LT3, LT5, LT6, LT8, LT9).
 #[test]
-fn over_a_log_all_come_to_know_what_was_done() {
+fn devices_converge_over_a_log() {
     each_seed(2_000, log::World::run);
 }
 
-/// The same as items of a FeedSync collection: whoever resolves conflicts at once makes the same version.
+/// The same with items of a FeedSync collection: replicas that resolve conflicts concurrently make the same
+/// version.
 #[test]
-fn over_a_collection_all_come_to_know_what_was_done() {
+fn devices_converge_over_a_collection() {
     each_seed(150, gossip::run::<gossip::Collection>);
 }
 
-/// The same as documents of a database that replicates, whose conflicting values come in any order.
+/// The same with documents of a replicating database, whose conflicting values come in any order.
 #[test]
-fn as_documents_all_come_to_know_what_was_done() {
+fn devices_converge_over_documents() {
     each_seed(2_000, gossip::run::<gossip::Documents>);
 }

@@ -1,4 +1,5 @@
-//! Servers of one log, as values: a hub, and stock web servers with all that they are known to do (LR3, LR20 to LR38).
+//! Models of servers of one log: a hub, and stock web servers with all their known peculiarities (LR3, LR20
+//! to LR38).
 
 use std::collections::BTreeMap;
 
@@ -6,18 +7,18 @@ use feedsync_log::{Answer, Append, Ask, Condition, Lines, MOST_READ, Range, Read
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-/// What a server is like.
+/// Behaviour of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Habit {
-    /// Generations, snapshots, and all conditions.
+    /// A hub with generations, snapshots, and all conditions.
     Hub,
-    /// A file on a web server with a script that appends: entity tags say nothing but that they differ.
+    /// A file on a web server with a script that appends; entity tags are opaque.
     Plain,
-    /// The same, behind something that knows no ranges.
+    /// The same, behind a proxy that does not support ranges.
     NoRanges,
-    /// The same, with a cache that shows what was there a moment ago.
+    /// The same, with a cache that returns a slightly older state.
     Stale,
-    /// The same, with weak entity tags: appended is by length.
+    /// The same, with weak entity tags, so that the length is the condition of an append.
     Weak,
 }
 
@@ -31,13 +32,13 @@ pub(crate) struct Server {
     /// The log; `None` before it begins.
     log: Option<Log>,
     snapshot: Option<Vec<u8>>,
-    /// Where the snapshot stands, on a hub.
+    /// Position that the snapshot covers, on a hub.
     covers: Option<String>,
     keys: BTreeMap<String, String>,
-    /// What a cache still shows, and to how many requests.
+    /// State that a cache still returns, and for how many requests.
     stale: Option<(Option<Log>, u32)>,
     generations: u64,
-    /// The lines that were ever appended, or with which a generation began.
+    /// All lines that were ever appended, or with which a generation began.
     pub(crate) appended: Vec<Vec<u8>>,
 }
 
@@ -61,12 +62,12 @@ impl Server {
         }
     }
 
-    /// How many bytes the log has.
+    /// Number of bytes of the log.
     pub(crate) fn length(&self) -> usize {
         self.log.as_ref().map_or(0, |log| log.bytes.len())
     }
 
-    /// Answers a request.
+    /// Responds to a request.
     pub(crate) fn answer(&mut self, ask: &Ask) -> Answer {
         match ask {
             Ask::Read(read) => self.read(read),
@@ -146,15 +147,15 @@ impl Server {
         answer
     }
 
-    /// A cache may go on showing what is there now.
+    /// Lets a cache continue to return the current state.
     fn remember(&mut self) {
         if self.habit == Habit::Stale && self.stale.as_ref().is_none_or(|(_, left)| *left == 0) {
             self.stale = Some((self.log.clone(), 2));
         }
     }
 
-    /// Puts a snapshot beside the log, and then begins a generation with a header, if it is still the one of this
-    /// tag. Whoever is killed between the two leaves the snapshot.
+    /// Stores a snapshot with the log, and then begins a generation with a header, if the log still has this
+    /// tag. A crash between the two steps leaves the snapshot.
     pub(crate) fn compact(&mut self, tag: &str, covers: &str, snapshot: &str) -> bool {
         if self.log.as_ref().and_then(|log| self.of(log, 0).etag).as_deref() != Some(tag) {
             return false;
@@ -174,7 +175,7 @@ impl Server {
         Some(self.now(204))
     }
 
-    /// The server is put back to what it was: a hub begins a new generation with that.
+    /// Restores an earlier state of the server: a hub begins a new generation with it.
     pub(crate) fn put_back(&mut self, before: &Self) {
         self.log = before.log.clone();
         self.snapshot = before.snapshot.clone();
@@ -183,7 +184,7 @@ impl Server {
         self.stale = None;
         self.generations += 1;
         if let Some(log) = &mut self.log {
-            // The snapshot of the generation that goes on stands for the same bytes of it.
+            // The snapshot covers the same bytes of the continued generation.
             let of_old = format!("{}-", name(log.generation));
             let length = self.covers.as_ref().and_then(|covers| covers.strip_prefix(&of_old));
             if let Some(length) = length {
@@ -193,7 +194,7 @@ impl Server {
         }
     }
 
-    /// A script that is killed while it appends leaves part of a line; a hub does not.
+    /// A script that is killed while it appends leaves a partial line; a hub does not.
     pub(crate) fn tear(&mut self, random: &mut SmallRng) {
         if self.habit == Habit::Hub {
             return;
@@ -215,7 +216,7 @@ impl Server {
         let (etag, generation) = match self.habit {
             Habit::Hub => (format!("\"{place}\""), Some(name(log.generation))),
             Habit::Weak => (format!("W/\"{place}\""), None),
-            // Says nothing about what it stands for.
+            // The tag does not state the position.
             _ => (format!("\"{:x}\"", place.len() as u64 * 31 + digest(&place)), None),
         };
         Answer { etag: Some(etag), generation, ..status(status_) }

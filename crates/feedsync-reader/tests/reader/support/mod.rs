@@ -1,15 +1,15 @@
-//! Small worlds: few feeds, articles, dates and devices, so that everything meets everything.
+//! Small sets of feeds, articles, dates and devices, so that all combinations occur.
 
 use feedsync_log::{Line, Millis, Record, Stamp, Tick};
 use feedsync_reader::{Action, ArticleId, Change, FeedAddress, FeedState, Folder, ReaderState};
 use proptest::prelude::*;
 
-/// The feed of a letter.
+/// The feed named by a letter.
 pub(crate) fn feed(name: &str) -> FeedAddress {
     format!("https://{name}.example/feed").parse().unwrap()
 }
 
-/// The article of a letter.
+/// The article named by a letter.
 pub(crate) fn article(name: &str) -> ArticleId {
     name.parse().unwrap()
 }
@@ -34,7 +34,7 @@ pub(crate) fn record(line: &str) -> Record {
     }
 }
 
-/// The state of one feed in which this was done.
+/// The state of one feed after these actions.
 pub(crate) fn feed_state(done: &[(Action, &str)]) -> FeedState {
     let mut state = FeedState::default();
     for (action, when) in done {
@@ -43,7 +43,7 @@ pub(crate) fn feed_state(done: &[(Action, &str)]) -> FeedState {
     state
 }
 
-/// The state in which these changes were made.
+/// The state after these changes.
 pub(crate) fn state<'a>(changes: impl IntoIterator<Item = &'a Change>) -> ReaderState {
     let mut state = ReaderState::default();
     for change in changes {
@@ -98,7 +98,7 @@ pub(crate) fn any_action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// What concerns what was read.
+/// Actions that concern whether articles are read.
 pub(crate) fn any_reading() -> impl Strategy<Value = Action> {
     prop_oneof![
         (0..5_u64).prop_map(|at| Action::ReadUpTo { at: Millis::new(at) }),
@@ -107,7 +107,7 @@ pub(crate) fn any_reading() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// A change that is known here, or sometimes one that is not.
+/// A change that this version knows, or sometimes one that it does not.
 pub(crate) fn any_change() -> impl Strategy<Value = Change> {
     let known = (any_action(), any_feed(), any_stamp())
         .prop_map(|(action, feed, stamp)| action.change(&feed, stamp));
