@@ -1,4 +1,4 @@
-//! Attachments as documents name them (section 9.1).
+//! Attachments in documents (section 9.1).
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -16,40 +16,41 @@ use crate::refusal::{Refusal, RefusalKind};
 #[cfg(test)]
 mod tests;
 
-/// The most attachments of a document.
+/// Maximum number of attachments of a document.
 pub const MOST_ATTACHMENTS: usize = 1_000;
 
-/// The most bytes of an attachment's name, and of its type.
+/// Maximum size of an attachment's name, and of its type, in bytes.
 pub const MOST_NAME: usize = 4_096;
 
-/// What an attachment is taken for that does not say what it is.
+/// Default media type.
 pub const ANY_TYPE: &str = "application/octet-stream";
 
-/// `md5-` and a digest, as CouchDB names what an attachment holds.
+/// `md5-` and a digest, as CouchDB identifies the content of an attachment.
 ///
-/// It is a label and not a proof: replicas that pack what they store name the packed bytes.
+/// It is a label and not a proof: replicas that compress attachments state the digest of the compressed
+/// bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttachmentDigest(Box<str>);
 
-/// An attachment that is here.
+/// A stored attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// What it is called.
+    /// Name of the attachment.
     pub name: String,
     /// Its media type.
     pub content_type: String,
-    /// The generation of the revision that brought it.
+    /// Generation of the revision that added it.
     pub generation: u64,
-    /// What it is known by.
+    /// Digest of its content.
     pub digest: AttachmentDigest,
     /// Its length in bytes.
     pub length: u64,
 }
 
-/// An attachment as somebody sends it.
+/// An attachment in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentAttachment {
-    /// What it is called.
+    /// Name of the attachment.
     pub name: String,
     /// `content_type`.
     pub content_type: Option<String>,
@@ -57,33 +58,33 @@ pub struct SentAttachment {
     pub generation: Option<u64>,
     /// `digest`.
     pub digest: Option<AttachmentDigest>,
-    /// How it is sent.
+    /// Form in which it is sent.
     pub form: SentForm,
 }
 
-/// How an attachment is sent.
+/// Forms in which an attachment is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SentForm {
-    /// With the document, as Base64: what that holds.
+    /// Base64 within the document; contains the decoded bytes.
     Data(Vec<u8>),
-    /// Not: it is here already.
+    /// Reference to a stored attachment.
     Stub,
-    /// Behind the document, as a part of `multipart/related`.
+    /// After the document, as a part of `multipart/related`.
     Follows {
-        /// How long it is said to be, as it is sent.
+        /// Announced length of the part.
         length: Option<u64>,
-        /// Whether it is sent packed with gzip.
+        /// Whether the part is compressed with gzip.
         is_packed: bool,
     },
 }
 
-/// Decodes with padding or without.
+/// Decoder that accepts missing padding.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What Base64 says; white space in it says nothing.
+/// Decodes Base64 and ignores white space in it.
 fn decoded(data: &str) -> Option<Vec<u8>> {
     let is_blank = |byte: &u8| byte.is_ascii_whitespace();
     match data.bytes().any(|byte| is_blank(&byte)) {
@@ -96,12 +97,12 @@ fn decoded(data: &str) -> Option<Vec<u8>> {
 }
 
 impl AttachmentDigest {
-    /// That of bytes.
+    /// The digest of bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self::of_md5(Md5::digest(bytes).into())
     }
 
-    /// That of bytes whose MD5 this is.
+    /// The digest for an MD5 value.
     pub fn of_md5(md5: [u8; 16]) -> Self {
         Self(format!("md5-{}", STANDARD.encode(md5)).into())
     }
@@ -111,12 +112,12 @@ impl AttachmentDigest {
         &self.0
     }
 
-    /// Tells whether it can be that of these bytes. A digest of another kind than MD5 is believed.
+    /// Tells whether these bytes may have this digest. Digests of other kinds than MD5 are not checked.
     pub fn is_of(&self, bytes: &[u8]) -> bool {
         !self.0.starts_with("md5-") || *self == Self::of(bytes)
     }
 
-    /// Refuses what a `Content-MD5` header does not mean (RFC 1864).
+    /// Rejects a `Content-MD5` header that does not match (RFC 1864).
     pub fn check_md5(&self, said: &str) -> Result<(), Refusal> {
         let refuse = || RefusalKind::DigestMismatch.because("Possible message corruption.");
         let is_it = self.0.strip_prefix("md5-") == Some(said.trim());
@@ -142,14 +143,14 @@ impl fmt::Display for AttachmentDigest {
 }
 
 impl Attachment {
-    /// Attachments as text, to be stored: `_attachments` with stubs.
+    /// Serializes attachments for storage: `_attachments` with stubs.
     pub fn to_text(attachments: &[Self]) -> String {
         let mut text = String::new();
         push_attachments(&mut text, attachments, |_| AttachmentForm::Stub);
         text
     }
 
-    /// The attachments of such a text.
+    /// Parses such a text.
     pub fn of_text(stored: &str) -> Result<Vec<Self>, Refusal> {
         let damaged = || RefusalKind::Internal.because("stored attachments are damaged");
         let attachment = |member: Member<'_>| {
@@ -193,14 +194,14 @@ impl SentAttachment {
             if member.value.kind() != Kind::Object {
                 return Err(refuse(&format!("Attachment {name} must be an object")));
             }
-            // Of a name that is repeated the last counts, as in JavaScript.
+            // Of several attachments with one name the last counts, as in JavaScript.
             all.retain(|other| other.name != name);
             all.push(Self::read(name, member.value)?);
         }
         Ok(all)
     }
 
-    /// Refuses what no attachment can be called.
+    /// Rejects a name that is not valid for an attachment.
     pub fn check_name(name: &str) -> Result<(), Refusal> {
         let is_name = (1..=MOST_NAME).contains(&name.len()) && !name.starts_with('_');
         let refuse =
@@ -208,13 +209,13 @@ impl SentAttachment {
         is_name.then_some(()).ok_or_else(refuse)
     }
 
-    /// Refuses more attachments than a document may have.
+    /// Rejects more attachments than a document may have.
     pub fn check_count(count: usize) -> Result<(), Refusal> {
         let refuse = || RefusalKind::BadRequest.because("There are too many attachments");
         (count <= MOST_ATTACHMENTS).then_some(()).ok_or_else(refuse)
     }
 
-    /// Refuses a type that is too long for one.
+    /// Rejects a type that is too long.
     pub fn check_type(name: &str, content_type: &str) -> Result<(), Refusal> {
         let refuse = || {
             let reason = format_args!("The content_type of attachment {name} is too long");
@@ -255,14 +256,14 @@ impl SentAttachment {
     }
 }
 
-/// How an attachment is given out.
+/// Forms in which an attachment is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttachmentForm<'a> {
-    /// Not: it is asked for by itself.
+    /// Reference without content.
     Stub,
-    /// With the document, as Base64.
+    /// Base64 within the document.
     Data(&'a [u8]),
-    /// Behind the document.
+    /// After the document.
     Follows,
 }
 
@@ -280,7 +281,7 @@ pub(crate) fn push_attachments<'a>(
         push_string(out, &attachment.name);
         out.push_str(":{\"content_type\":");
         push_string(out, &attachment.content_type);
-        // A string takes all that is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(out, ",\"revpos\":{},\"digest\":", attachment.generation);
         push_string(out, attachment.digest.as_str());
         let _ = match form(attachment) {

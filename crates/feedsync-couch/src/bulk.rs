@@ -1,4 +1,4 @@
-//! What is asked of many documents at once (section 6).
+//! Requests about many documents (section 6).
 
 use feedsync_formats::json::{Kind, Node};
 
@@ -9,7 +9,7 @@ use crate::query::revisions;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::revision::Revision;
 
-/// The documents of `_bulk_docs`, and whether they are edits.
+/// The documents of `_bulk_docs`, and the value of `new_edits`.
 pub fn bulk_documents(body: Node<'_>) -> Result<(Vec<Node<'_>>, bool), Refusal> {
     let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
     let documents = body
@@ -25,7 +25,7 @@ pub fn bulk_documents(body: Node<'_>) -> Result<(Vec<Node<'_>>, bool), Refusal> 
     Ok((named(documents)?, new_edits))
 }
 
-/// What `_revs_diff` and `_missing_revs` ask about: documents with revisions.
+/// The documents and revisions in a request to `_revs_diff` or `_missing_revs`.
 pub fn asked_revisions(body: Node<'_>) -> Result<Vec<(String, Vec<Revision>)>, Refusal> {
     if body.kind() != Kind::Object {
         return Err(RefusalKind::BadRequest.because("Request body must be a JSON object"));
@@ -41,19 +41,19 @@ pub fn asked_revisions(body: Node<'_>) -> Result<Vec<(String, Vec<Revision>)>, R
     Ok(asked)
 }
 
-/// One document of `_bulk_get`.
+/// One document in a request to `_bulk_get`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedDocument {
-    /// Which, as it was said; nothing if it was not.
+    /// Its id as it was sent; `None` if it is absent.
     pub id: Option<String>,
-    /// Which revision, as it was said.
+    /// Its revision as it was sent.
     pub revision: Option<String>,
-    /// Revisions of which whoever asks has the attachments (`atts_since`); what is none says nothing.
+    /// Revisions whose attachments the client has (`atts_since`); malformed ones are ignored.
     pub had: Vec<Revision>,
 }
 
 impl AskedDocument {
-    /// What is asked: all leaves, if no revision is.
+    /// The requested document and revision; without a revision, all leaves are requested.
     pub fn asked(&self) -> Result<(DocumentId, Option<Revision>), Refusal> {
         let id = self.id.as_deref();
         let id = id.ok_or_else(|| RefusalKind::BadRequest.because("document id missed"))?;
@@ -62,7 +62,7 @@ impl AskedDocument {
     }
 }
 
-/// The documents of `_bulk_get`: as many as there are answers.
+/// The documents in a request to `_bulk_get`; the response has as many results.
 pub fn asked_documents(body: Node<'_>) -> Result<Vec<AskedDocument>, Refusal> {
     let documents = body.member("docs").filter(|docs| docs.value.kind() == Kind::Array);
     let documents =
@@ -81,7 +81,7 @@ mod tests {
     use crate::MOST_NAMED;
 
     #[test]
-    fn a_request_names_so_much_at_most() {
+    fn number_of_names_in_a_request_is_limited() {
         let list =
             |one: &str, count: usize| format!("[{}{one}]", format!("{one},").repeat(count - 1));
         let revisions = |count| format!("{{\"a\":{},\"b\":[\"1-a\"]}}", list("\"1-a\"", count));

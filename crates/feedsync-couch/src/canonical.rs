@@ -1,11 +1,11 @@
-//! One text for all spellings of a JSON value, to be digested.
+//! Canonical text of a JSON value, to be digested.
 //!
-//! Members stand by name, strings are escaped in one way, white space is left out. Numbers stay as they are written:
-//! `1` and `1.0` are two edits, since they are passed on as they came.
+//! Members are sorted by name, strings are escaped in one way, and white space is removed. Numbers stay as
+//! they are written: `1` and `1.0` are two different edits, since values are returned as they were sent.
 
 use feedsync_formats::json::{Kind, Node};
 
-/// Appends the canonical text of a value. As deep as the value was checked to be.
+/// Appends the canonical text of a value. The recursion depth is that of the value, which was checked.
 pub(crate) fn push(out: &mut Vec<u8>, node: Node<'_>) {
     match node.kind() {
         Kind::Object => {
@@ -17,7 +17,7 @@ pub(crate) fn push(out: &mut Vec<u8>, node: Node<'_>) {
                     (name, member.value)
                 })
                 .collect();
-            // Of names that are repeated the order counts.
+            // The sort is stable, because the order of repeated names matters.
             members.sort_by(|one, other| one.0.cmp(&other.0));
             push_all(out, (b'{', b'}'), members, |out, (name, value)| {
                 out.extend_from_slice(&name);
@@ -47,8 +47,8 @@ fn push_all<T>(
     out.push(close);
 }
 
-/// A string with each UTF-16 unit that was escaped as it is meant: a pair as its character, half of one as a lower-case
-/// escape, and else only quotes, backslashes and controls escaped.
+/// Appends a string in canonical form. Escaped pairs become their character, halves of pairs a lower-case
+/// escape. Otherwise only quotes, backslashes and controls are escaped.
 fn push_string(out: &mut Vec<u8>, quoted: &str) {
     let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
     out.push(b'"');
@@ -80,7 +80,8 @@ fn push_string(out: &mut Vec<u8>, quoted: &str) {
     out.push(b'"');
 }
 
-/// The UTF-16 unit that the escape at the start stands for, and the length of it; what is none stands for itself.
+/// The UTF-16 unit of the escape at the start of a text, and the length of the escape; malformed escapes are
+/// unchanged.
 fn escape(text: &str) -> (u32, usize) {
     let bytes = text.as_bytes();
     if bytes.first() != Some(&b'\\') {
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_one_value_are_one() {
+    fn all_spellings_of_a_value_have_one_text() {
         for (one, other) in [
             (" { \"b\" : [ 1 , true ] , \"a\":null}", "{\"a\":null,\"b\":[1,true]}"),
             ("\"\\u0061\\/\\u00e4\\ud83d\\ude00\\n\"", "\"a/\u{e4}\u{1f600}\\u000a\""),
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_stays_different() {
+    fn different_values_have_different_texts() {
         let all = [
             "1",
             "1.0",

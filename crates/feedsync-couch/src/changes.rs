@@ -1,4 +1,4 @@
-//! What is asked of `_changes` (section 7).
+//! Parameters of `_changes` (section 7).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,71 +11,71 @@ use crate::query::{Parameters, texts};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::selector::Selector;
 
-/// What a heartbeat is that says `true`, and how long a feed waits that says nothing.
+/// Interval of `heartbeat=true`, and default and maximum timeout of a feed.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The shortest pause between heartbeats.
+/// Minimum interval between heartbeats.
 const SHORTEST: Duration = Duration::from_millis(20);
 
-/// What is asked of `_changes`.
+/// A request to `_changes`.
 #[derive(Debug, Clone)]
 pub struct ChangesRequest {
-    /// How it is answered.
+    /// Form of the response.
     pub feed: ChangesFeed,
-    /// After which change.
+    /// Position after which changes are returned.
     pub since: Since,
-    /// How many rows at most.
+    /// Maximum number of rows.
     pub limit: Option<u64>,
-    /// Whether the newest come first.
+    /// Whether the order is descending, newest first.
     pub is_descending: bool,
-    /// Whether all leaves are told, and not only the winner (`style=all_docs`).
+    /// Whether all leaves are listed, instead of the winner only (`style=all_docs`).
     pub all_leaves: bool,
-    /// Whether rows have their documents.
+    /// Whether rows include their documents.
     pub include_docs: bool,
-    /// Whether those say what else is there.
+    /// Whether the documents list their conflicts.
     pub conflicts: bool,
-    /// Whether those have what their attachments hold.
+    /// Whether the documents include the contents of attachments.
     pub attachments: bool,
-    /// How often something is sent where there is nothing to be told.
+    /// Interval of heartbeats while there are no changes.
     pub heartbeat: Option<Duration>,
-    /// How long one waits for a change, where nothing is sent meanwhile.
+    /// Maximum time to wait for a change without heartbeats.
     pub timeout: Duration,
-    /// Which documents.
+    /// Filter of the documents.
     pub filter: Arc<ChangesFilter>,
 }
 
-/// How changes are told.
+/// Forms of the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangesFeed {
-    /// Those that there are.
+    /// Existing changes.
     Normal,
-    /// Those that there are, or the first that comes.
+    /// Existing changes, or the first new one.
     LongPoll,
-    /// One a line, and those that come.
+    /// Existing changes, then new ones as they are made, one on each line.
     Continuous,
-    /// As Server-Sent Events.
+    /// The same as Server-Sent Events.
     EventSource,
 }
 
-/// After which change.
+/// Position after which changes are returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Since {
-    /// All of them.
+    /// Before all changes.
     Beginning,
-    /// Those that come.
+    /// After all existing changes.
     Now,
-    /// A place that was given out.
+    /// A position from an earlier response.
     At(String),
 }
 
-/// Which documents are told of.
+/// Filters of documents.
 #[derive(Debug, Clone)]
 pub enum ChangesFilter {
-    /// All.
+    /// No filter.
     None,
-    /// Those of these ids.
+    /// Documents with these ids.
     Ids(HashSet<DocumentId>),
-    /// Those that a selector means.
+    /// Documents that match a selector.
     Selector(Box<Selector>),
     /// Design documents.
     Design,
@@ -111,8 +111,8 @@ impl FunctionKind {
         }
     }
 
-    /// Refuses a function that a design document does not have, with CouchDB's 404; else that it is not executed here.
-    /// `design` is the body of the design document.
+    /// The error for a function: CouchDB's 404 if the design document does not have it; otherwise that
+    /// functions are not executed here. `design` is the body of the design document.
     pub fn refuse(self, design: Node<'_>, name: &str) -> Refusal {
         let missing = |key: &str| {
             RefusalKind::NotFound.because(match self {
@@ -137,7 +137,7 @@ fn of_design(text: &str) -> Option<(String, String)> {
 }
 
 impl ChangesRequest {
-    /// Reads parameters, and the body of a `POST`.
+    /// Parses the parameters of the query, and the body of a `POST`.
     pub fn read(
         parameters: &Parameters,
         last_event: Option<&str>,
@@ -187,7 +187,7 @@ fn heartbeat(parameters: &Parameters) -> Result<Option<Duration>, Refusal> {
         return Ok(Some(MINUTE));
     }
     match text.parse() {
-        // Each costs a look at who may still read.
+        // Each heartbeat costs a check of the client's access rights.
         Ok(millis) if millis > 0 => Ok(Some(Duration::from_millis(millis).max(SHORTEST))),
         _ => Err(RefusalKind::BadRequest
             .because("The heartbeat value should be a positive integer (in milliseconds).")),
@@ -196,7 +196,7 @@ fn heartbeat(parameters: &Parameters) -> Result<Option<Duration>, Refusal> {
 
 impl Since {
     fn read(text: &str) -> Self {
-        // A browser sends back what it was told as the text of a JSON string.
+        // Browsers send a position as the text of a JSON string.
         match text.trim_matches('"') {
             "" | "0" => Self::Beginning,
             "now" => Self::Now,
@@ -215,7 +215,7 @@ impl ChangesFilter {
                 let of_body = body.and_then(|body| body.member("doc_ids")).map(|it| it.value);
                 let ids = of_body.or_else(|| of_query.as_ref().map(|json| json.root()));
                 let ids = ids.ok_or_else(|| refuse("`doc_ids` filter parameter is not a list."))?;
-                // What can be no id is of no document.
+                // A text that is not a valid id matches no document.
                 Ok(Self::Ids(texts(ids)?.iter().filter_map(|id| id.parse().ok()).collect()))
             }
             "_selector" => {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pouchdb_and_couchdb_ask_is_understood() {
+    fn requests_of_pouchdb_and_couchdb_are_parsed() {
         let live =
             read("feed=longpoll&heartbeat=10000&style=all_docs&since=4-x&limit=100", "{}").unwrap();
         assert_eq!((live.feed, live.all_leaves), (ChangesFeed::LongPoll, true));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_parameters_are_rejected() {
         for query in [
             "feed=other",
             "heartbeat=0",

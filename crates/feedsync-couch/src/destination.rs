@@ -1,4 +1,4 @@
-//! Header `Destination` of `COPY`.
+//! The `Destination` header of `COPY`.
 
 use percent_encoding::percent_decode_str;
 
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_destination_is_an_id_and_perhaps_a_revision() {
+    fn destination_is_an_id_with_an_optional_revision() {
         for (text, id, revision) in [
             ("x", "x", None),
             ("a%2Fb%20c", "a/b c", None),

@@ -1,4 +1,4 @@
-//! Documents as they are sent, and the rules by which an edit becomes a revision (section 5).
+//! Documents in requests, and the rules by which an edit becomes a revision (section 5).
 
 mod edit;
 mod submission;
@@ -19,33 +19,33 @@ pub(crate) use submission::push_compact;
 pub use submission::{SpecialMembers, Submission};
 pub use write::{DocumentWriter, push_revisions};
 
-/// What a document says besides its special members: a JSON object, its members as they came.
+/// The contents of a document without its special members: a JSON object with its members unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body(String);
 
 impl Body {
-    /// A body that was kept.
+    /// A body that was stored.
     pub fn kept(text: String) -> Self {
         Self(text)
     }
 
-    /// Its text.
+    /// The text of the body.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its text, to be kept.
+    /// The text of the body, for storing it.
     pub fn into_text(self) -> String {
         self.0
     }
 
-    /// Its value.
+    /// The JSON value of the body.
     pub fn root(&self) -> Node<'_> {
         Node::root(&self.0)
     }
 }
 
-/// The members of a body's text, without the braces.
+/// The text of a body without its braces.
 pub fn members(body: &str) -> &str {
     body.get(1..body.len().saturating_sub(1)).unwrap_or_default()
 }
@@ -56,12 +56,12 @@ impl Default for Body {
     }
 }
 
-/// What a body comes to, however it is spelt: made before anybody waits for the edit.
+/// Digest of a body that does not depend on its spelling. It is computed before the edit takes any lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
 impl Body {
-    /// What it comes to.
+    /// Computes the digest.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut text = Vec::new();
         canonical::push(&mut text, self.root());
@@ -69,8 +69,8 @@ impl Body {
     }
 }
 
-/// The signature of an edit: the same edit of the same revision has the same one on every replica of this program, so
-/// that two who make it have no conflict. Numbers count as they are spelt.
+/// The signature of an edit. Every replica of this program computes the same signature for the same edit of
+/// the same revision, so that identical edits do not conflict. Differently spelled numbers are different.
 pub fn signature(
     parent: Option<&Revision>,
     is_deleted: bool,

@@ -1,4 +1,4 @@
-//! What `_find` asks: documents that a selector means, in the order of their ids, some at a time.
+//! Requests to `_find`: pages of documents that match a selector, in the order of their ids.
 
 use std::ops::Bound;
 
@@ -10,40 +10,41 @@ use crate::json::{boolean, integer, text};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::selector::{Fields, IdRange, Selector};
 
-/// How many documents are given out unless somebody says otherwise.
+/// Default number of documents in a page.
 const USUAL: u64 = 25;
 
-/// Where somebody has come to who was given no document yet.
+/// Bookmark before the first document.
 const NOWHERE: &str = "nil";
 
-/// A request for documents that a selector means.
+/// A request for documents that match a selector.
 #[derive(Debug, Clone)]
 pub struct FindRequest {
-    /// Which documents are meant.
+    /// Selector of the documents.
     pub selector: Selector,
-    /// Between which ids they are, behind the place where the answer before this one ended.
+    /// Range of ids, from the end of the previous page on.
     pub ids: IdRange,
-    /// Whether the greatest id comes first.
+    /// Whether the order is descending.
     pub is_descending: bool,
-    /// How many of them are given out at most,
+    /// Maximum number of documents that are returned.
     pub limit: u64,
-    /// and how many are passed over before that.
+    /// Number of matching documents that are skipped first.
     pub skip: u64,
-    /// What of them is given out.
+    /// Parts of the documents that are returned.
     pub fields: Fields,
-    /// Whether other leaves of theirs are named.
+    /// Whether other leaves of the documents are listed.
     pub conflicts: bool,
-    /// Where the answer before this one ended, as it was said.
+    /// Bookmark of the previous page, as it was sent.
     pub bookmark: String,
 }
 
-/// Where an answer ends whose last document this is.
+/// Bookmark of a page that ends with this document.
 pub fn bookmark(id: &str) -> String {
     URL_SAFE_NO_PAD.encode(id)
 }
 
 impl FindRequest {
-    /// Reads it. Members that say how to look are not looked at: there is one way.
+    /// Parses a request. Members that control the choice of an index are ignored, because there is only one
+    /// way to search.
     pub fn read(sent: Node<'_>) -> Result<Self, Refusal> {
         let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
         let member = |name: &str| sent.member(name).map(|member| member.value);
@@ -82,7 +83,7 @@ impl FindRequest {
     }
 }
 
-/// The id of the document at which a bookmark stands.
+/// Id of the document that a bookmark refers to.
 fn place(bookmark: &str) -> Result<Option<String>, Refusal> {
     if bookmark == NOWHERE {
         return Ok(None);
@@ -91,7 +92,7 @@ fn place(bookmark: &str) -> Result<Option<String>, Refusal> {
     id.map(Some).ok_or_else(|| RefusalKind::BadRequest.because("Invalid bookmark value"))
 }
 
-/// What is left behind a document that was given out. One that was given out is in the range.
+/// The range after a document that was returned. An id outside the range leaves nothing.
 fn behind(ids: IdRange, id: String, is_descending: bool) -> IdRange {
     if !ids.contains(&id) {
         return IdRange::none();
@@ -103,7 +104,7 @@ fn behind(ids: IdRange, id: String, is_descending: bool) -> IdRange {
     if left.is_empty() { IdRange::none() } else { left }
 }
 
-/// Documents are in the order of their ids, up or down, and in no other.
+/// Parses a sort order; documents can be sorted by id only, ascending or descending.
 fn is_descending(sort: Node<'_>) -> Result<bool, Refusal> {
     let no_index = || {
         let reason = "No index exists for this sort, try indexing by the sort fields.";
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_that_of_ids() {
+    fn only_sorting_by_id_is_accepted() {
         for (sort, is_descending) in [
             ("[]", false),
             (r#"["_id"]"#, false),
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bookmark_leads_behind_a_document() {
+    fn bookmark_continues_after_its_document() {
         let at = |id: &str, sort: &str| {
             read(&format!(",\"bookmark\":\"{}\",\"sort\":{sort}", bookmark(id))).unwrap().ids
         };

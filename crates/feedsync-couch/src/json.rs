@@ -1,4 +1,4 @@
-//! JSON as it came: checked once, then walked without being copied.
+//! JSON as it was received: checked once, then read without being copied.
 
 use std::borrow::Cow;
 
@@ -6,15 +6,15 @@ use feedsync_formats::json::{Flaw, Kind, Node, check, check_grammar, push_string
 
 use crate::refusal::{Refusal, RefusalKind};
 
-/// The most levels of objects and arrays in one another.
+/// Maximum nesting depth of objects and arrays.
 pub const MOST_DEPTH: usize = 512;
 
-/// So many levels an answer or a request puts around a document, at most.
+/// Maximum number of levels that a request or response has around a document.
 const AROUND: usize = 8;
 
-/// A text that was found to be JSON.
+/// A text that was checked to be JSON.
 ///
-/// Repeated names and halves of surrogate pairs are let pass (CG16): they come out as they went in.
+/// Repeated names and halves of surrogate pairs are accepted (CG16) and returned unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json(String);
 
@@ -24,7 +24,7 @@ impl Json {
         Self::read_to(bytes, MOST_DEPTH)
     }
 
-    /// Checks what has documents in it: an answer, or a request of many.
+    /// Checks a text that contains documents: a response, or a request with several documents.
     pub fn read_around(bytes: Vec<u8>) -> Result<Self, Refusal> {
         Self::read_to(bytes, MOST_DEPTH + AROUND)
     }
@@ -43,7 +43,7 @@ impl Json {
         }
     }
 
-    /// Refuses what is a document within it, and has more levels than one may have by itself.
+    /// Rejects a document within a larger text if it has more levels than a document may have.
     pub fn check_document(document: Node<'_>) -> Result<(), Refusal> {
         let refuse = || {
             let reason = format_args!("invalid UTF-8 JSON: more than {MOST_DEPTH} levels");
@@ -58,17 +58,18 @@ impl Json {
     }
 }
 
-/// The text of a string; none of anything else, nor of one with half of a surrogate pair, which is no text.
+/// The text of a string. `None` for other values, and for a string with half of a surrogate pair, which is
+/// not text.
 pub fn text<'a>(node: Node<'a>) -> Option<Cow<'a, str>> {
     let text = node.string()?;
-    // Only what was escaped can be half a pair.
+    // Only an escaped character can be half a pair.
     let is_whole = matches!(text, Cow::Borrowed(_))
         || check(node.raw(), MOST_DEPTH)
             .is_ok_and(|flaws| flaws.iter().all(|(_, flaw)| *flaw != Flaw::LoneSurrogate));
     is_whole.then_some(text)
 }
 
-/// `true` or `false`.
+/// A value that is `true` or `false`.
 pub fn boolean(node: Node<'_>) -> Option<bool> {
     (node.kind() == Kind::Boolean).then(|| node.raw() == "true")
 }

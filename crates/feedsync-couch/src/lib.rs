@@ -1,4 +1,4 @@
-//! CouchDB's replication protocol without I/O: what a database decides, and what is said about it over HTTP.
+//! CouchDB's replication protocol without I/O: the decisions of a database, and its requests and responses.
 
 mod attachment;
 mod bulk;

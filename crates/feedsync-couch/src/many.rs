@@ -1,13 +1,13 @@
-//! How much a request may name: a few bytes of a body become many in memory, and work.
+//! Limit on the number of names in a request: a few bytes of a body cost much more memory and work.
 
 use feedsync_formats::json::Node;
 
 use crate::refusal::{Refusal, RefusalKind};
 
-/// A request names so many documents, revisions or keys at most.
+/// Maximum number of documents, revisions or keys in a request.
 pub const MOST_NAMED: usize = 100_000;
 
-/// The elements of an array, unless they are more than a request names.
+/// The elements of an array; an error if there are more than the limit.
 pub fn named(array: Node<'_>) -> Result<Vec<Node<'_>>, Refusal> {
     let mut all = Vec::new();
     for one in array.elements() {
@@ -17,7 +17,7 @@ pub fn named(array: Node<'_>) -> Result<Vec<Node<'_>>, Refusal> {
     Ok(all)
 }
 
-/// Refuses a count of more.
+/// Rejects a number above the limit.
 pub(crate) fn check_named(count: usize) -> Result<(), Refusal> {
     let refuse = || {
         let reason = format_args!("a request names at most {MOST_NAMED} things; ask in parts");

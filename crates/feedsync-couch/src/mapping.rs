@@ -1,8 +1,10 @@
-//! Documents as items of a collection, and items as documents: one collection, opened through both doors.
+//! Mapping between documents and items of a collection, for collections that are available both as a feed and
+//! as a database.
 //!
-//! `docs/mapping.md` tells the rules and what they promise. In short: a revision is an update, its path the history of a
-//! version, and a leaf a version; and the other way round. What becomes of either is a function of that one version
-//! alone, so that endpoints that never spoke to each other come to the same. Nobody's choice of a winner is carried over.
+//! `docs/mapping.md` specifies the rules and their guarantees. In short: a revision is an update, its path is
+//! the history of a version, and a leaf is a version; and vice versa. Each mapping is a function of a single
+//! version, so that endpoints that never communicated get the same result. The choice of a winner is not
+//! mapped.
 
 mod body;
 mod id;

@@ -1,20 +1,21 @@
-//! `multipart/mixed` and `multipart/related` (RFC 2046 5.1), as CouchDB's replicator speaks them.
+//! `multipart/mixed` and `multipart/related` (RFC 2046 5.1), in the form of CouchDB's replicator.
 //!
-//! [`boundary`] reads the `Content-Type` of a body, [`Parser`] its bytes as they come, [`Writer`] writes
-//! what stands between the contents of parts. Promises:
-//! - what the parser says depends on the bytes alone, never on how they were cut, and takes linear time;
-//! - contents pass through it, they do not collect in it: it holds the headers of one part, which are
-//!   bounded by [`Limits`], or a count;
-//! - contents come out to the byte, line ends included;
-//! - a body that stops before its closing delimiter is an error, so that nothing cut off looks whole;
-//! - what a [`PartHead`] holds cannot end a header or begin another, whatever its texts are.
+//! [`boundary`] parses the `Content-Type` of a body, [`Parser`] parses its bytes as they are received, and
+//! [`Writer`] writes everything except the contents of parts. Guarantees:
+//! - The parser's events depend on the bytes alone, never on how they were split, and take linear time.
+//! - Contents are not buffered. The parser holds the headers of one part, which are limited by [`Limits`], or
+//!   a count.
+//! - Contents are returned byte for byte, including line ends.
+//! - A body that ends before its closing delimiter is an error, so that a truncated body never looks
+//!   complete.
+//! - The texts of a [`PartHead`] cannot end a header or begin another one.
 //!
-//! A line that begins with the boundary is a delimiter line; one that then goes on with anything but
-//! white space is refused, as readers disagree about it. Lines may end in a bare LF in headers and after
-//! a boundary. Before a boundary they end as the first delimiter line did, so that contents of a body
-//! with CRLF keep a bare LF wherever it stands. Preamble and epilogue are skipped.
+//! A line that begins with the boundary is a delimiter line. If it continues with anything but white space,
+//! it is rejected, because readers interpret it differently. Lines may end in a bare LF in headers and after
+//! a boundary. Before a boundary they must end as the first delimiter line did, so that the contents of a
+//! body with CRLF may contain a bare LF anywhere. Preamble and epilogue are skipped.
 //!
-//! A multipart within another is the content of its part: it has a boundary and a parser of its own.
+//! A multipart within another is the content of its part; it has its own boundary and parser.
 
 mod boundary;
 mod error;

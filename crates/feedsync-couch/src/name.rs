@@ -1,4 +1,4 @@
-//! Names: of databases, of documents, and of local documents.
+//! Names of databases, and ids of documents and local documents.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -6,17 +6,18 @@ use std::str::FromStr;
 
 use crate::refusal::{Refusal, RefusalKind};
 
-/// The most bytes of a database's name, as of CouchDB's.
+/// Maximum size of a database's name in bytes, the same as in CouchDB.
 pub const MOST_DATABASE_NAME: usize = 238;
 
-/// The most bytes of a document's id. What is in a path is no longer, and CouchDB says 7,168 of that.
+/// Maximum size of a document's id in bytes. A path segment is not longer, and CouchDB's limit for it is
+/// 7,168.
 pub const MOST_DOCUMENT_ID: usize = 7_168;
 
 /// The name of a database: a lower-case letter, then those, digits and `_$()+/-`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DatabaseName(Box<str>);
 
-/// The id of a document: any text that does not begin with `_`, unless with `_design/`.
+/// The id of a document: any text that does not begin with `_`, except `_design/`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentId(Box<str>);
 
@@ -62,7 +63,7 @@ fn is_design(rest: &str) -> bool {
 }
 
 impl DocumentId {
-    /// Whether it is that of a design document.
+    /// Whether it is the id of a design document.
     pub fn is_design(&self) -> bool {
         self.0.starts_with("_design/")
     }

@@ -1,4 +1,4 @@
-//! The parameters of a request: of a query, or of a body where that may say the same.
+//! Parameters of a request, from the query or from a body with the same meaning.
 
 use std::borrow::Cow;
 
@@ -10,12 +10,12 @@ use crate::many::named;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::revision::Revision;
 
-/// The parameters of a query, in their order. Those that nobody knows mean nothing.
+/// The parameters of a query, in order. Unknown ones are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads a query: what stands behind `?`.
+    /// Parses a query: the text after `?`.
     pub fn read(query: &str) -> Self {
         let decoded = |part: &str| {
             let spaced = part.replace('+', " ");
@@ -28,7 +28,7 @@ impl Parameters {
         Self(pairs.collect())
     }
 
-    /// The same with what the members of a body say, but for one that may be long.
+    /// Adds the members of a body, except one that may be long.
     #[must_use]
     pub fn with(mut self, body: Node<'_>, but: &str) -> Self {
         let said = body.members().filter(|member| member.name != but);
@@ -37,13 +37,13 @@ impl Parameters {
         self
     }
 
-    /// What a parameter says: the last one of its name.
+    /// The value of a parameter; the last one of a name counts.
     pub fn text(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().rev().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether a parameter is `true`; not said is `false`.
+    /// Whether a parameter is `true`; an absent one is `false`.
     pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
         match self.text(name) {
             None | Some("false") => Ok(false),
@@ -53,7 +53,7 @@ impl Parameters {
         }
     }
 
-    /// A number without sign; a negative one where that means that there is none.
+    /// A number without sign; a negative number is treated as absent.
     pub fn count(&self, name: &str) -> Result<Option<u64>, Refusal> {
         let Some(text) = self.text(name) else { return Ok(None) };
         if text.strip_prefix('-').is_some_and(|rest| rest.parse::<u64>().is_ok()) {
@@ -88,12 +88,12 @@ impl Parameters {
     }
 }
 
-/// The texts of an array, of which there are not more than a [request may name](crate::MOST_NAMED).
+/// The texts of an array, up to the number that a [request may name](crate::MOST_NAMED).
 pub fn texts(node: Node<'_>) -> Result<Vec<String>, Refusal> {
     each_text(node)?.map(|text| Ok(text?.into_owned())).collect()
 }
 
-/// The revisions of an array, of which there are not more either.
+/// The revisions of an array, up to the same number.
 pub fn revisions(node: Node<'_>) -> Result<Vec<Revision>, Refusal> {
     each_text(node)?.map(|text| Ok(text?.parse()?)).collect()
 }

@@ -1,70 +1,70 @@
-//! What is not done, and how CouchDB says so.
+//! Errors in CouchDB's form.
 
 use std::fmt;
 
 use crate::revision::RevisionError;
 
-/// Why something is not done: the status, `error` and `reason` that clients of CouchDB switch on (section 11).
+/// Error of a request: the status, `error` and `reason` on which clients of CouchDB depend (section 11).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {reason}", kind.error())]
 pub struct Refusal {
-    /// What kind of refusal it is.
+    /// Kind of the error.
     pub kind: RefusalKind,
-    /// What exactly is wrong, in words.
+    /// Description of the error.
     pub reason: String,
 }
 
-/// Kinds of refusals.
+/// Kinds of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefusalKind {
-    /// The request says something that cannot be.
+    /// The request is not valid.
     BadRequest,
-    /// A parameter of the query cannot be read.
+    /// A parameter of the query cannot be parsed.
     QueryParse,
-    /// A document's id is none.
+    /// The id of a document is not valid.
     IllegalDocumentId,
-    /// A database's name is none.
+    /// The name of a database is not valid.
     IllegalDatabaseName,
-    /// There is no index for what is asked.
+    /// No index supports the request.
     NoUsableIndex,
-    /// A document has a member that only servers write.
+    /// A document has a member that only servers may write.
     DocumentValidation,
-    /// Nobody has signed in.
+    /// The request has no signed-in user.
     Unauthorized,
-    /// Who has signed in may not.
+    /// The signed-in user lacks the right.
     Forbidden,
-    /// It is not there.
+    /// The object does not exist.
     NotFound,
-    /// The resource knows other methods.
+    /// The resource does not support the method.
     MethodNotAllowed,
-    /// It cannot be given in any form that is accepted.
+    /// No accepted media type is available.
     NotAcceptable,
-    /// Somebody else changed it.
+    /// The document was changed since the given revision.
     Conflict,
-    /// A database of this name is there.
+    /// A database of this name exists.
     FileExists,
-    /// An attachment is not there that a document says was.
+    /// An attachment that a document refers to does not exist.
     MissingStub,
-    /// What came is not what its digest says.
+    /// The received bytes do not have the stated digest.
     DigestMismatch,
-    /// A request is too large.
+    /// The request is too large.
     TooLarge,
-    /// A body is of another type.
+    /// The body has an unsupported type.
     BadContentType,
-    /// There are no such bytes.
+    /// The requested range does not exist.
     RangeNotSatisfiable,
-    /// It is not done here.
+    /// The operation is not supported.
     NotImplemented,
-    /// It took too long, or would.
+    /// The operation timed out, or would.
     Timeout,
-    /// The server cannot at the moment.
+    /// The server is temporarily unable to respond.
     Unavailable,
     /// The server failed.
     Internal,
 }
 
 impl RefusalKind {
-    /// The status of the answer.
+    /// HTTP status of the response.
     pub const fn status(self) -> u16 {
         match self {
             Self::BadRequest
@@ -90,7 +90,7 @@ impl RefusalKind {
         }
     }
 
-    /// What CouchDB calls it.
+    /// Name of the error in CouchDB.
     pub const fn error(self) -> &'static str {
         match self {
             Self::BadRequest => "bad_request",
@@ -118,24 +118,24 @@ impl RefusalKind {
         }
     }
 
-    /// The refusal for this reason.
+    /// An error of this kind with a reason.
     pub fn because(self, reason: impl fmt::Display) -> Refusal {
         Refusal { kind: self, reason: reason.to_string() }
     }
 }
 
 impl Refusal {
-    /// A document, or a revision of it, is not there.
+    /// A document or revision does not exist.
     pub fn missing() -> Self {
         RefusalKind::NotFound.because("missing")
     }
 
-    /// A document is not there any more.
+    /// A document was deleted.
     pub fn deleted() -> Self {
         RefusalKind::NotFound.because("deleted")
     }
 
-    /// Somebody else changed a document.
+    /// A document was changed since the given revision.
     pub fn conflict() -> Self {
         RefusalKind::Conflict.because("Document update conflict.")
     }

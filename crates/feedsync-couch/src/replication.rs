@@ -1,7 +1,7 @@
-//! What a replicator asks of a source and of a target, what they answer, and where it goes on (sections 6 to 8, 10).
+//! Requests and responses of a replicator, and its checkpoints (sections 6 to 8, 10).
 //!
-//! A replicator passes documents on as they are: of their JSON it reads what they are called and which revision they are,
-//! and leaves the rest to whoever stores them.
+//! A replicator forwards documents unchanged. It reads only their ids and revisions, and leaves the rest to
+//! the databases.
 
 mod checkpoint;
 mod exchange;
@@ -16,7 +16,7 @@ pub use exchange::{
 pub use place::Place;
 pub use rows::{ChangedDocument, ChangesPage};
 
-/// An answer is none of this protocol.
+/// A response that does not conform to the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the answer is none that CouchDB's replication protocol knows: {0}")]
 pub struct BadAnswer(pub &'static str);

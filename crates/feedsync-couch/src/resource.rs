@@ -1,23 +1,24 @@
-//! What an address means (section 2 and 3): paths are split first and decoded after that, so that ids may hold slashes.
+//! Resources of paths (sections 2 and 3). Paths are split first and decoded afterwards, so that ids may
+//! contain slashes.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::name::{DatabaseName, DocumentId, LocalId};
 use crate::refusal::{Refusal, RefusalKind};
 
-/// What stands for itself in a segment of a path (RFC 3986 2.3); all else is encoded.
+/// Characters that are percent-encoded in a path segment: all except the unreserved ones (RFC 3986 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What an address means, below that of the server.
+/// The resource of a path below the server's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resource {
     /// The server.
     Server,
-    /// Something of the server: `_all_dbs`, `_session` and the like, and what stands behind that.
+    /// A resource of the server: `_all_dbs`, `_session` and the like, with the following segments.
     Special(String, Vec<String>),
     /// A database.
     Database(DatabaseName),
-    /// Something of a database: `_changes`, `_bulk_docs` and the like, and what stands behind that.
+    /// A resource of a database: `_changes`, `_bulk_docs` and the like, with the following segments.
     Of(DatabaseName, String, Vec<String>),
     /// A document that is not replicated.
     Local(DatabaseName, LocalId),
@@ -28,12 +29,12 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// What a path means that begins behind the address of the server, as it was sent.
+    /// Parses a path relative to the server's address, as it was sent.
     pub fn read(path: &str) -> Result<Self, Refusal> {
         let mut segments = path.trim_start_matches('/').split('/');
         let first = decoded(segments.next().unwrap_or_default())?;
         let mut rest: Vec<String> = segments.map(decoded).collect::<Result<_, _>>()?;
-        // `/{db}/` is `/{db}`, and so with all that stands behind it.
+        // Trailing slashes are ignored: `/{db}/` is `/{db}`.
         while rest.last().is_some_and(String::is_empty) {
             rest.pop();
         }
@@ -71,12 +72,12 @@ impl Resource {
         }
     }
 
-    /// The path that means a database.
+    /// The path of a database.
     pub fn path_of_database(name: &DatabaseName) -> String {
         format!("/{}", encoded(name.as_str()))
     }
 
-    /// The path that means a document.
+    /// The path of a document.
     pub fn path_of_document(database: &DatabaseName, id: &DocumentId) -> String {
         let id = match id.as_str().strip_prefix("_design/") {
             Some(name) => format!("_design/{}", encoded(name)),
@@ -85,13 +86,13 @@ impl Resource {
         format!("{}/{id}", Self::path_of_database(database))
     }
 
-    /// The path that means an attachment.
+    /// The path of an attachment.
     pub fn path_of_attachment(database: &DatabaseName, id: &DocumentId, name: &str) -> String {
         let segments: Vec<String> = name.split('/').map(encoded).collect();
         format!("{}/{}", Self::path_of_document(database, id), segments.join("/"))
     }
 
-    /// The database that it is in.
+    /// The database of the resource.
     pub fn database(&self) -> Option<&DatabaseName> {
         match self {
             Self::Server | Self::Special(..) => None,
@@ -135,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Decoding before splitting would tear ids apart (CG13).
+    /// Decoding before splitting would split ids that contain slashes (CG13).
     #[test]
     fn paths_are_split_and_then_decoded() {
         for (path, expected) in [
@@ -168,9 +169,9 @@ mod tests {
     }
 
     proptest! {
-        /// Where something is leads back to it.
+        /// The path of a resource is parsed as that resource.
         #[test]
-        fn a_path_means_what_it_was_made_of(
+        fn path_round_trips(
             database in "[a-z][a-z0-9_$()+/-]{0,8}",
             id in prop_oneof!["[^_].{0,8}", "_design/.{1,8}"],
             name in "[^_/]([^/]|/[^/]){0,8}",

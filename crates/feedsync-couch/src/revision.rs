@@ -1,4 +1,4 @@
-//! Revisions: `N-signature`, the name of one state of a document.
+//! Revisions: `N-signature`, the identifier of one state of a document.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
@@ -6,16 +6,17 @@ use std::str::FromStr;
 
 use feedsync_formats::json::push_string;
 
-/// The most bytes of a signature.
+/// Maximum size of a signature, in bytes.
 pub const MOST_SIGNATURE: usize = 512;
 
 /// Maximum generation. CouchDB has none; this is what a stored tree can hold, with room for one generation more.
 pub const MOST_GENERATION: u64 = u64::MAX - 1;
 
-/// One state of a document: how many edits led to it, and which of those states it is.
+/// One state of a document: the number of edits that led to it, and an identifier among the states with that
+/// number.
 ///
-/// Revisions are ordered by generation, then by the text of the signature, bytewise: the greater one wins, the same on
-/// every replica.
+/// Revisions are ordered by generation, then by the bytes of the signature's text. The greater one wins, the
+/// same on every replica.
 ///
 /// ```
 /// # use feedsync_couch::Revision;
@@ -31,10 +32,10 @@ pub struct Revision {
     signature: Signature,
 }
 
-/// Which of the states of its generation a revision is.
+/// Identifier of a revision among those of its generation.
 ///
-/// 32 hexadecimal digits are written in lower case; any other text, also an empty one, is kept as it is, unless it has
-/// that length.
+/// 32 hexadecimal digits are written in lower case. Any other text, including an empty one, is stored
+/// unchanged, unless it has that length.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Signature(Kept);
 
@@ -45,29 +46,29 @@ enum Kept {
     Text(Box<str>),
 }
 
-/// A text that is no revision.
+/// A text that is not a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid rev format")]
 pub struct RevisionError;
 
 impl Revision {
-    /// A revision; `None` if there is no such generation.
+    /// A revision; `None` if the generation is out of range.
     pub fn new(generation: u64, signature: Signature) -> Option<Self> {
         (1..=MOST_GENERATION).contains(&generation).then_some(Self { generation, signature })
     }
 
-    /// A revision of a generation that there is.
+    /// A revision whose generation is known to be valid.
     pub(crate) fn known(generation: u64, signature: Signature) -> Self {
         debug_assert!((1..=MOST_GENERATION).contains(&generation));
         Self { generation, signature }
     }
 
-    /// How many edits led to it, as far as it says so; from 1.
+    /// Number of edits that led to it, as far as it states; from 1.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Which of those it is.
+    /// Identifier among the revisions of its generation.
     pub fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -75,10 +76,10 @@ impl Revision {
     /// Appends it as a JSON string.
     pub fn push_quoted(&self, out: &mut String) {
         match &self.signature.0 {
-            // Digits are never escaped.
+            // Digits need no escaping.
             Kept::Digest(digest) => {
                 let digits = digits(digest);
-                // A string takes all that is written to it.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "\"{}-", self.generation);
                 out.push_str(std::str::from_utf8(&digits).unwrap_or_default());
                 out.push('"');
@@ -89,7 +90,7 @@ impl Revision {
 }
 
 impl Signature {
-    /// That of a digest.
+    /// The signature for a digest.
     pub const fn of(digest: [u8; 16]) -> Self {
         Self(Kept::Digest(digest))
     }
@@ -115,7 +116,7 @@ impl Signature {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// What each byte stands for as a digit, in either case; 255 if for nothing.
+/// Value of each byte as a hexadecimal digit in either case; 255 for other bytes.
 const VALUES: [u8; 256] = {
     let mut values = [255; 256];
     let mut value = 0;
@@ -160,10 +161,10 @@ impl FromStr for Revision {
     type Err = RevisionError;
 
     fn from_str(text: &str) -> Result<Self, RevisionError> {
-        // There are few digits: nothing is gained by a search that is prepared.
+        // The text before the hyphen is short, so that a simple loop is the fastest search.
         let end = text.bytes().position(|byte| byte == b'-').ok_or(RevisionError)?;
         let (generation, signature) = (&text[..end], &text[end + 1..]);
-        // As in CouchDB, a sign and zeros before the number do not make it another revision.
+        // As in CouchDB, a sign and leading zeros of the number are ignored.
         let generation = generation.parse().map_err(|_| RevisionError)?;
         Self::new(generation, signature.parse()?).ok_or(RevisionError)
     }
@@ -172,7 +173,7 @@ impl FromStr for Revision {
 impl Ord for Signature {
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
-            // Digits in lower case are in the order of the bytes that they stand for.
+            // The order of lower-case digits is that of the bytes that they encode.
             (Kept::Digest(one), Kept::Digest(two)) => one.cmp(two),
             _ => self.with_text(|one| other.with_text(|two| one.cmp(two))),
         }
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_that_is_no_revision_is_refused() {
+    fn malformed_revision_is_rejected() {
         let long = format!("1-{}", "x".repeat(MOST_SIGNATURE + 1));
         for text in [
             "",
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_revisions_are_kept_as_couchdb_keeps_them() {
+    fn unusual_revisions_are_stored_as_in_couchdb() {
         for text in ["1-", "1-a", "1--", "18446744073709551614-a-b", "1-0AB", "3-\u{e4}"] {
             assert_eq!(text.parse::<Revision>().unwrap().to_string(), text);
         }
@@ -258,7 +259,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
-        /// What wins is decided by generations, then by texts.
+        /// The winner is decided by generations, then by texts.
         #[test]
         fn the_order_is_that_of_the_texts(
             one in (1..12_u64, "[0-9a-f]{1,3}|[0-9a-f]{32}"),

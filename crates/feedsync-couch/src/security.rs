@@ -1,4 +1,4 @@
-//! The security object of a database (`_security`): users whom it names.
+//! The security object of a database (`_security`), and user names in it.
 
 use feedsync_formats::json::Node;
 
@@ -36,7 +36,7 @@ pub fn without_user(security: &str, user: &str) -> Option<String> {
     if edits.is_empty() {
         return None;
     }
-    // The last edit first, so that earlier offsets stay valid.
+    // The last edit is applied first, so that earlier offsets stay valid.
     edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
     let mut text = security.to_owned();
     for (span, replacement) in edits {
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_removed_member_leaves_a_database_that_is_closed_to_others() {
+    fn database_stays_closed_when_its_last_member_is_removed() {
         for (before, after) in [
             (
                 r#"{"members":{"names":["anna"]}}"#,

@@ -1,45 +1,45 @@
-//! Selectors: which documents are meant, said in JSON.
+//! Selectors: filters of documents in JSON.
 //!
-//! A selector is an object of conditions, all of which must hold: `{"type": {"$ne": "leaf"}}`. It is
-//! what CouchDB calls Mango, and asked of documents as they stand in their text.
+//! A selector is an object of conditions, all of which must hold: `{"type": {"$ne": "leaf"}}`. CouchDB calls
+//! this query language Mango. Selectors are evaluated on the text of documents.
 //!
-//! - A name is a field, and dots descend: `a.b` is the member `b` of `a`, `a.0` the first element of
-//!   `a`. A backslash takes the dot's meaning (`a\.b`); so `{"a": {"b": 1}}` is `{"a.b": 1}`. Of
-//!   members of the same name the first one counts.
-//! - What is no object, and the empty object, is meant to be equal: `{"a": 1}` is
-//!   `{"a": {"$eq": 1}}`. Where no field is named yet, the empty object matches everything.
-//! - `$eq $ne $gt $gte $lt $lte $in $nin` compare. Kinds are in the order null, false, true, numbers,
-//!   strings, arrays, objects. Numbers compare by their value, to the last digit. Strings compare
-//!   byte by byte in UTF-8, where CouchDB asks ICU; half of a surrogate pair equals only itself.
-//!   Arrays compare element by element, then by length; objects likewise, as if sorted by name, so
-//!   that the order of members does not matter.
-//! - `$in` and `$nin` look at the elements of an array, and not at the array itself. `$all` is about
-//!   arrays which have every element asked for, or are equal to the one array asked for.
-//! - `$elemMatch`, `$allMatch` and `$keyMapMatch` ask one element, every element of an array that has
-//!   any, or one name of an object.
-//! - `$exists $type $size $mod $beginsWith $regex` look at a value by itself. `$mod` is about
-//!   integers written as such, and its remainder has the sign of the value.
-//! - `$and $or $nor $not` combine, of documents as well as of values. An empty `$or` holds.
-//! - `$default` is what an index of words has found, and holds; there is no `$text`.
+//! - A name is a field, and dots descend: `a.b` is the member `b` of `a`, `a.0` the first element of `a`. A
+//!   backslash removes the meaning of a dot (`a\.b`). Therefore `{"a": {"b": 1}}` is `{"a.b": 1}`. Of members
+//!   with the same name the first one counts.
+//! - A value that is not an object, and the empty object, test equality: `{"a": 1}` is `{"a": {"$eq": 1}}`.
+//!   If no field is named yet, the empty object matches everything.
+//! - `$eq $ne $gt $gte $lt $lte $in $nin` compare. The order of kinds is null, false, true, numbers, strings,
+//!   arrays, objects. Numbers compare by their exact value. Strings compare byte by byte in UTF-8, where
+//!   CouchDB uses ICU; half of a surrogate pair equals only itself. Arrays compare element by element, then
+//!   by length. Objects compare in the same way, as if sorted by name, so that the order of members does not
+//!   matter.
+//! - `$in` and `$nin` test the elements of an array, and not the array itself. `$all` matches arrays that
+//!   contain every given element, or that equal the only given array.
+//! - `$elemMatch`, `$allMatch` and `$keyMapMatch` test one element, every element of a non-empty array, or
+//!   one name of an object.
+//! - `$exists $type $size $mod $beginsWith $regex` test a value by itself. `$mod` applies to integers that
+//!   are written as such, and its remainder has the sign of the value.
+//! - `$and $or $nor $not` combine conditions on documents as well as on values. An empty `$or` holds.
+//! - `$default` is the result of a full-text index, and always holds; there is no `$text`.
 //!
-//! A field that is not there fails every condition but `{"$exists": false}`. `$ne`, `$nin`, `$not`
-//! and `$nor` are negations and nothing else: they hold exactly where `$eq`, `$in` and what they
-//! negate do not, so also where there is no such field.
+//! A missing field fails every condition except `{"$exists": false}`. `$ne`, `$nin`, `$not` and `$nor` are
+//! pure negations. They hold exactly if `$eq`, `$in` or the negated condition does not, and therefore also if
+//! the field is missing.
 //!
-//! `$regex` is matched on bytes, anywhere in the string, in time linear in its length: without back
-//! references and looking around, and with `\w`, `\d` and `\s` for ASCII alone.
+//! `$regex` matches bytes anywhere in the string, in time linear in its length. It has no back references and
+//! no look-around, and `\w`, `\d` and `\s` are ASCII only.
 //!
-//! Otherwise than in CouchDB, apart from the order of strings and of members:
-//! - negations hold where there is no field, and `{"$exists": false}` where a path leads through what
-//!   is neither object nor array; there both fail;
-//! - `$all` compares numbers by value, where `1` and `1.0` are two things to CouchDB;
-//! - an empty object in `$and`, `$or`, `$nor` and `$not` matches everything, if no field is named, and
-//!   an operator on a value there is refused, where CouchDB would compare the document as a whole;
-//! - what is refused is refused at once, not when the first document is looked at.
+//! Differences from CouchDB, besides the order of strings and of members:
+//! - Negations hold for a missing field, and `{"$exists": false}` holds if a path leads through a value that
+//!   is neither object nor array. In CouchDB both fail.
+//! - `$all` compares numbers by value; CouchDB distinguishes `1` and `1.0`.
+//! - An empty object in `$and`, `$or`, `$nor` and `$not` matches everything if no field is named. An operator
+//!   on a value is rejected there, where CouchDB would compare the document as a whole.
+//! - A selector is rejected when it is parsed, not when the first document is examined.
 //!
-//! The work for a document is bounded by the size of the selector times that of the document (and a
-//! logarithm, where objects are compared); a selector has at most [`MAX_BYTES`] bytes,
-//! [`MAX_CONDITIONS`] conditions, [`MAX_LEVELS`] levels and [`MAX_PATTERNS`] patterns.
+//! The work for a document is limited by the size of the selector times that of the document (times a
+//! logarithm, if objects are compared). A selector has at most [`MAX_BYTES`] bytes, [`MAX_CONDITIONS`]
+//! conditions, [`MAX_LEVELS`] levels and [`MAX_PATTERNS`] patterns.
 
 use feedsync_formats::json::Node;
 
@@ -66,48 +66,47 @@ pub use bounds::{
 pub use fields::Fields;
 pub use ids::IdRange;
 
-/// Which documents are meant.
+/// A filter of documents.
 #[derive(Debug, Clone)]
 pub struct Selector {
     rule: Rule,
 }
 
-/// A document, or rather one revision of it, that a selector is asked about.
+/// A revision of a document on which a selector is evaluated.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// Its id, the field `_id`.
     pub id: &'a str,
     /// Its revision, the field `_rev`.
     pub revision: &'a str,
-    /// Whether this revision is a deletion: the field `_deleted`, which is `true` or not there.
+    /// Whether this revision is a deletion: the field `_deleted`, which is `true` or absent.
     pub is_deleted: bool,
     /// All other fields: an object of a checked text.
     pub body: Node<'a>,
 }
 
 impl Selector {
-    /// Reads a selector from a checked text.
+    /// Parses a selector in a checked text.
     pub fn parse(node: Node<'_>) -> Result<Self, SelectorError> {
         Parser::read(node).map(|rule| Self { rule })
     }
 
-    /// Whether the document is meant.
+    /// Whether the document matches.
     pub fn matches(&self, document: &Subject<'_>) -> bool {
         self.rule.decide(Place::Document(document)) == Some(true)
     }
 
-    /// Whether documents of this type are meant, if the type alone says so: for certain all of them,
-    /// for certain none, or `None` if one must look at the document.
+    /// Whether documents of this type match, if the type alone decides: certainly all of them, certainly
+    /// none, or `None` if the document must be examined.
     ///
-    /// The type is what the document has in its field `type`, if that is a string, and `None` if it
-    /// has no such field. Of documents with anything else in that field, ask
-    /// [`matches`](Self::matches).
+    /// The type is the value of the document's field `type` if that is a string, and `None` if there is no
+    /// such field. For documents with any other value in that field, call [`matches`](Self::matches).
     pub fn decides_by_type(&self, kind: Option<&str>) -> Option<bool> {
         self.rule.decide(Place::OfType(kind))
     }
 
-    /// A range that has the ids of all documents meant, as far as what is asked of `_id`, aside from
-    /// alternatives and negations, tells it.
+    /// A range that contains the ids of all matching documents. It is derived from the conditions on `_id`,
+    /// except those in alternatives and negations.
     pub fn ids(&self) -> IdRange {
         IdRange::of(&self.rule)
     }

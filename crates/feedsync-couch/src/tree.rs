@@ -1,11 +1,12 @@
-//! The revision tree of a document: which states it had, which came of which, and which are its latest.
+//! The revision tree of a document: its states, their ancestry, and the latest ones.
 //!
-//! Arrivals join: whatever order and grouping paths come in, and however often, the same tree comes of them, as long as
-//! none is longer than what is [kept](Tree::stem). To make that hold for any input, a node is known by its revision
-//! alone, and where paths disagree about what it came of, it came of all of that.
+//! Paths are joined. The result does not depend on the order, grouping or repetition of paths, as long as
+//! none is longer than the [retained](Tree::stem) length. To guarantee this for any input, a node is
+//! identified by its revision alone. If paths disagree about the parent of a revision, it has all of these
+//! parents.
 //!
-//! A *leaf* is a revision that nothing came of. Of the leaves one wins, by the same rule everywhere: one that is not
-//! deleted before one that is, then the greater revision.
+//! A *leaf* is a revision without children. One of the leaves wins, by the same rule everywhere: live leaves
+//! win against deleted ones, then the greater revision wins.
 
 mod bytes;
 mod path;
@@ -21,17 +22,17 @@ pub use bytes::{BodyPlace, DamagedTree};
 pub use path::{Path, PathError};
 pub use purge::Purged;
 
-/// A revision tree; `B` is what is kept of a state, such as its body or where that is.
+/// A revision tree; `B` is the stored value of a state, such as its body or a reference to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree<B> {
-    /// By revision, each once.
+    /// Sorted by revision; each occurs once.
     nodes: Vec<Node<B>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Node<B> {
     revision: Revision,
-    /// Signatures of the generation before, ascending. None of a root.
+    /// Signatures in the previous generation, ascending. A root has none.
     parents: Vec<Signature>,
     content: Option<Content<B>>,
 }
@@ -41,7 +42,7 @@ struct Node<B> {
 pub struct Content<B> {
     /// Whether the document is deleted in it.
     pub is_deleted: bool,
-    /// What is kept of it.
+    /// The stored value.
     pub body: B,
 }
 
@@ -50,25 +51,25 @@ pub struct Content<B> {
 pub struct Leaf<'a, B> {
     /// Its revision.
     pub revision: &'a Revision,
-    /// What it is.
+    /// Its content.
     pub content: &'a Content<B>,
 }
 
-/// What came of a path that arrived.
+/// Result of grafting a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Graft {
-    /// All of it was known: nothing is to be written.
+    /// All of it was known: nothing must be written.
     Known,
-    /// Older revisions were learnt. The leaves are what they were, so that nobody needs to be told.
+    /// Older revisions were added. The leaves are unchanged, so that no client needs to be notified.
     Widened,
-    /// What was taken for a leaf turns out to be what another one came of.
+    /// A former leaf is now the ancestor of another revision.
     Joined,
     /// The newest revision is a new leaf.
     Added,
 }
 
 impl Graft {
-    /// Whether the leaves are others than before: the document takes a new place in the order of changes.
+    /// Whether the leaves have changed, so that the document takes a new number in the change order.
     pub fn is_change(self) -> bool {
         matches!(self, Self::Joined | Self::Added)
     }
@@ -81,7 +82,7 @@ impl<B> Default for Tree<B> {
 }
 
 impl<B> Tree<B> {
-    /// Joins a path with what its newest revision says, which is kept if that is a new leaf.
+    /// Joins a path with the content of its newest revision, which is stored if that is a new leaf.
     pub fn graft(&mut self, path: &Path, content: Content<B>) -> Graft {
         let newest = path.newest();
         let is_new = !self.contains(&newest);
@@ -94,7 +95,7 @@ impl<B> Tree<B> {
             .map(|(revision, _)| Node { revision, parents: Vec::new(), content: None })
             .collect();
         let (mut is_wider, mut is_joined) = (!unknown.is_empty(), false);
-        // Those that are known are in order already, and so are the others, the other way round.
+        // The known nodes are in order, and the new ones are in reverse order, which makes the sort fast.
         if is_wider {
             self.nodes.extend(unknown.into_iter().rev());
             self.nodes.sort_by(|one, other| one.revision.cmp(&other.revision));
@@ -106,7 +107,8 @@ impl<B> Tree<B> {
             let parents = &self.nodes[place].parents;
             let Err(free) = parents.binary_search(parent) else { continue };
             is_wider = true;
-            // What something comes of is no leaf any more. The path's own child is new, or was here as well.
+            // A revision with a child is not a leaf any more. The path's own child is either new or was
+            // already in the tree.
             is_joined |= !is_new
                 && was_known[at + 1]
                 && path.at(at + 1).is_some_and(|parent| self.is_leaf(&parent));
@@ -123,15 +125,16 @@ impl<B> Tree<B> {
         }
     }
 
-    /// Keeps of each leaf's path the newest so many revisions, and what others need of theirs; gives back the
-    /// contents of what goes.
+    /// Retains the given number of newest revisions on each leaf's path, and the revisions that other paths
+    /// require. Returns the contents of the removed ones.
     pub fn stem(&mut self, most: usize) -> Vec<B> {
-        // No path is longer than the generation in which it ends.
+        // No path is longer than the generation of its newest revision.
         let deepest = self.nodes.last().map_or(0, |node| node.revision.generation());
         if self.nodes.len() <= most || deepest <= most as u64 {
             return Vec::new();
         }
-        // How many more generations are kept above each; leaves first, since parents stand before children.
+        // Number of generations to retain above each node. Leaves are visited first, since parents precede
+        // children.
         let mut left = vec![0; self.nodes.len()];
         for leaf in self.leaf_places() {
             left[leaf] = most.max(1);
@@ -145,9 +148,9 @@ impl<B> Tree<B> {
         self.retain(|_| left.next() > Some(0))
     }
 
-    /// How many of a path's newest revisions matter if it is grafted and the tree is then [stemmed](Self::stem) to so
-    /// many: besides those that are kept of it, what is here as far as that goes back, and what that came of. Older ones
-    /// come and go without a trace.
+    /// Number of a path's newest revisions that matter if the path is grafted and the tree is then
+    /// [stemmed](Self::stem) to the given length. These are the retained ones, those that are already in the
+    /// tree, and the retained ancestors of those. Older revisions have no effect.
     pub fn reach(&self, path: &Path, most: usize) -> usize {
         if path.signatures().len() <= most {
             return most;
@@ -156,7 +159,7 @@ impl<B> Tree<B> {
         known.last().map_or(most, |(oldest, _)| oldest.saturating_add(most))
     }
 
-    /// Lets go of what is kept of revisions that are no leaves, and gives it back.
+    /// Removes the contents of revisions that are not leaves, and returns them.
     pub fn compact(&mut self) -> Vec<B> {
         let mut is_leaf = vec![false; self.nodes.len()];
         self.leaf_places().into_iter().for_each(|leaf| is_leaf[leaf] = true);
@@ -164,17 +167,17 @@ impl<B> Tree<B> {
         inner.filter_map(|(_, node)| node.content.take()).map(|content| content.body).collect()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it has no revisions.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// How many revisions it has.
+    /// Number of its revisions.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The leaves, the winner first, then by the same rule.
+    /// The leaves, the winner first, the others in the same order.
     pub fn leaves(&self) -> Vec<Leaf<'_, B>> {
         if self.is_row() {
             return self.last_leaf().into_iter().collect();
@@ -186,7 +189,7 @@ impl<B> Tree<B> {
         leaves
     }
 
-    /// The leaf that wins; none of an empty tree.
+    /// The winning leaf; `None` for an empty tree.
     pub fn winner(&self) -> Option<Leaf<'_, B>> {
         if self.is_row() {
             return self.last_leaf();
@@ -200,15 +203,15 @@ impl<B> Tree<B> {
         self.find(revision).is_ok()
     }
 
-    /// What a revision is, if that is still kept.
+    /// The content of a revision, if it is stored.
     pub fn content(&self, revision: &Revision) -> Option<&Content<B>> {
         self.nodes[self.find(revision).ok()?].content.as_ref()
     }
 
-    /// Whether nothing came of a revision.
+    /// Whether a revision has no children.
     pub fn is_leaf(&self, revision: &Revision) -> bool {
         let Ok(place) = self.find(revision) else { return false };
-        // What came of it is of the next generation.
+        // Children have the next generation.
         let next = revision.generation().saturating_add(1);
         let later = &self.nodes[place..];
         let begin = later.partition_point(|node| node.revision.generation() < next);
@@ -217,11 +220,11 @@ impl<B> Tree<B> {
         !children.any(|node| node.parents.binary_search(revision.signature()).is_ok())
     }
 
-    /// A revision and what it came of, the newest first.
+    /// A revision and its ancestors, the newest first.
     pub fn path(&self, revision: &Revision) -> Option<Path> {
         let mut place = self.find(revision).ok()?;
         let mut signatures = vec![revision.signature().clone()];
-        // Where paths disagree, the greatest, so that it is the same everywhere.
+        // If paths disagree, the greatest parent is used, so that the result is the same everywhere.
         while let Some(parent) = self.parents_of(place).last() {
             signatures.push(self.nodes[parent].revision.signature().clone());
             place = parent;
@@ -229,7 +232,8 @@ impl<B> Tree<B> {
         Path::new(revision.generation(), signatures).ok()
     }
 
-    /// The leaves that came of a revision, itself if it is one, in the order of [`Tree::leaves`].
+    /// The leaves that are descendants of a revision, or the revision itself, in the order of
+    /// [`Tree::leaves`].
     pub fn leaves_of(&self, revision: &Revision) -> Vec<Leaf<'_, B>> {
         let Ok(first) = self.find(revision) else { return Vec::new() };
         let mut came = vec![false; self.nodes.len()];
@@ -242,21 +246,21 @@ impl<B> Tree<B> {
         leaves
     }
 
-    /// What is kept, of all revisions.
+    /// The stored contents of all revisions.
     pub fn bodies(&self) -> impl Iterator<Item = (&Revision, &Content<B>)> {
         self.nodes.iter().filter_map(|node| Some((&node.revision, node.content.as_ref()?)))
     }
 
     fn find(&self, revision: &Revision) -> Result<usize, usize> {
-        // What arrives is nearly always newer than what is here.
+        // A new revision is nearly always newer than all stored ones.
         match self.nodes.last() {
             Some(last) if last.revision < *revision => Err(self.nodes.len()),
             _ => self.nodes.binary_search_by(|node| node.revision.cmp(revision)),
         }
     }
 
-    /// Whether each revision came of the one before it, and of nothing else that is here: then the last one is the only
-    /// leaf. Most trees never branched.
+    /// Whether each revision is a child of the previous one and of nothing else in the tree. In that case the
+    /// last one is the only leaf. Most trees never branched.
     fn is_row(&self) -> bool {
         self.nodes.windows(2).all(|pair| {
             let [one, next] = pair else { return false };
@@ -274,7 +278,7 @@ impl<B> Tree<B> {
         Some(Leaf { revision, content: content.as_ref()? })
     }
 
-    /// Ascending.
+    /// Indexes of the leaves, ascending.
     fn leaf_places(&self) -> Vec<usize> {
         let mut is_leaf = vec![true; self.nodes.len()];
         for place in 0..self.nodes.len() {
@@ -285,12 +289,12 @@ impl<B> Tree<B> {
         (0..self.nodes.len()).filter(|place| is_leaf[*place]).collect()
     }
 
-    /// The places of what a node came of, as far as it is here, ascending.
+    /// Indexes of a node's parents in the tree, ascending.
     fn parents_of(&self, place: usize) -> impl DoubleEndedIterator<Item = usize> {
         let Node { revision, parents, .. } = &self.nodes[place];
         parents.iter().filter_map(move |signature| {
             let generation = revision.generation() - 1;
-            // A tree that never branched has it right before.
+            // In a tree that never branched, the parent is the previous node.
             if let Some(before) = place.checked_sub(1) {
                 let before_it = &self.nodes[before].revision;
                 if before_it.generation() == generation && before_it.signature() == signature {
@@ -301,7 +305,7 @@ impl<B> Tree<B> {
         })
     }
 
-    /// Drops nodes, and what others say of having come of them.
+    /// Removes nodes and the references of others to them.
     fn retain(&mut self, mut is_kept: impl FnMut(&Node<B>) -> bool) -> Vec<B> {
         let mut gone = Vec::new();
         let nodes = std::mem::take(&mut self.nodes);

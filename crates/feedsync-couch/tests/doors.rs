@@ -1,15 +1,17 @@
-//! One item behind both doors: endpoints edit it as an item, replicas as a document, and each hears of the others by
-//! feeds, by replication, or by what an endpoint carries from one door to the other, in any order.
+//! Simulation of one item that is both an item and a document. Endpoints edit it as an item, and replicas as
+//! a document. They exchange changes by feeds, by replication, and by an endpoint's bridge between its item
+//! and its document, in any order.
 //!
-//! Against the truth of who followed whom: no edit is lost, no conflict arises that no two people caused, and all that
-//! have heard of the same hold the same (`docs/mapping.md`, Documents).
+//! The result is compared with the true history of edits. No edit is lost, no conflict arises that two users
+//! did not cause, and parties that received the same edits have the same state (`docs/mapping.md`,
+//! Documents).
 
 #[path = "doors/world.rs"]
 mod world;
 
 use world::{Shape, World};
 
-/// Worlds of each shape.
+/// Number of simulations of each shape.
 fn worlds() -> u64 {
     if std::env::var_os("FEEDSYNC_LONG").is_some() { 20_000 } else { 500 }
 }
@@ -41,7 +43,7 @@ fn endpoints_and_replicas() {
 }
 
 #[test]
-fn where_paths_are_kept_short_no_edit_is_lost() {
+fn short_paths_lose_no_edit() {
     for revisions_kept in 1..4 {
         run(Shape { hubs: 2, replicas: 2, steps: 30, revisions_kept });
     }

@@ -1,4 +1,4 @@
-//! Attachments that are read and written.
+//! Tests of reading and writing attachments.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn attachment() -> impl Strategy<Value = Attachment> {
 
 proptest! {
     #[test]
-    fn stored_attachments_come_back(
+    fn stored_attachments_round_trip(
         by_name in prop::collection::btree_map("[a-f]{1,3}", attachment(), 0..4),
     ) {
         let named = by_name.into_iter().map(|(name, it)| Attachment { name, ..it });
@@ -55,7 +55,7 @@ fn stored_attachments_that_are_damaged_are_refused() {
 
 #[test]
 fn digest_is_the_md5_of_its_bytes() {
-    // RFC 1321, A.5: the digest of "abc".
+    // Digest of "abc" from RFC 1321, A.5.
     let abc = AttachmentDigest::of(b"abc");
     assert_eq!(abc.to_string(), "md5-kAFQmDzST7DWlj99KOF/cg==");
     assert!(abc.is_of(b"abc") && !abc.is_of(b"abd"));
@@ -79,7 +79,7 @@ fn digest_is_the_md5_of_its_bytes() {
 }
 
 #[test]
-fn forms_are_told_apart() {
+fn forms_of_attachments_are_distinguished() {
     let follows = |length, is_packed| Ok(SentForm::Follows { length, is_packed });
     let not_known = "Attachment a: the encoding \"br\" is not known".to_owned();
     let no_data = || Err("Invalid attachment data for a".to_owned());

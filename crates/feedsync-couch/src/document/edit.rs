@@ -1,15 +1,15 @@
-//! Which revision an edit makes, or that it conflicts (`new_edits: true`).
+//! The revision that an edit makes, or its conflict (`new_edits: true`).
 
 use crate::refusal::Refusal;
 use crate::revision::{Revision, Signature};
 use crate::tree::{Path, Tree};
 
-/// The path that an edit adds to a tree. `base` is the revision that it was made on, if it says so, and `sign` makes its
-/// signature from the revision that it comes of.
+/// The path that an edit adds to a tree. `base` is the revision that was edited, if the edit states it.
+/// `sign` computes the signature of the new revision from its parent.
 ///
-/// - Without a base it makes a document, or makes one again that was deleted, on top of the deletion.
-/// - A base is a leaf, of whatever kind, of a document that is there.
-/// - A document that is not known has the base for a parent of which nothing else is known.
+/// - Without a base, the edit creates a document, or creates a deleted one again, on top of the deletion.
+/// - The base must be a leaf of the document; it may be any leaf.
+/// - For an unknown document, the base becomes a parent without known ancestors.
 pub fn edited<B>(
     tree: &Tree<B>,
     base: Option<&Revision>,
@@ -27,7 +27,7 @@ pub fn edited<B>(
     let signature = sign(parent);
     match parent {
         None => Ok(Path::root(&Revision::known(1, signature))),
-        // There is no generation after the last.
+        // There is no generation after the last one.
         Some(parent) => Path::child(parent, signature).ok_or_else(Refusal::conflict),
     }
 }

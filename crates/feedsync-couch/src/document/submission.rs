@@ -1,4 +1,4 @@
-//! A document as somebody sends it.
+//! A document in a request.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::revision::{Revision, Signature};
 use crate::tree::Path;
 
-/// A document as somebody sends it.
+/// A document in a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Submission {
     /// `_id`.
@@ -24,28 +24,28 @@ pub struct Submission {
     pub path: Option<Path>,
     /// `_deleted`.
     pub is_deleted: bool,
-    /// `_attachments`, in their order.
+    /// `_attachments`, in order.
     pub attachments: Vec<SentAttachment>,
-    /// All else.
+    /// All other members.
     pub body: Body,
 }
 
-/// What becomes of members that begin with `_` and that nobody knows.
+/// Treatment of unknown members whose name begins with `_`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecialMembers {
-    /// They are refused.
+    /// They are rejected.
     Checked,
-    /// They are dropped: in local documents they mean nothing.
+    /// They are dropped, because they have no meaning in local documents.
     Dropped,
 }
 
 impl Submission {
-    /// Reads an object that was checked.
+    /// Reads an object of a checked text.
     pub fn read(node: Node<'_>) -> Result<Self, Refusal> {
         Self::read_with(node, SpecialMembers::Checked)
     }
 
-    /// The same, for local documents too; `_id` and `_rev` of those are not looked at here.
+    /// The same, also for local documents; their `_id` and `_rev` are ignored here.
     pub fn read_with(node: Node<'_>, special: SpecialMembers) -> Result<Self, Refusal> {
         if node.kind() != Kind::Object {
             return Err(RefusalKind::BadRequest.because("Document must be a JSON object"));
@@ -77,7 +77,7 @@ impl Submission {
         Ok(read)
     }
 
-    /// Takes a member that begins with `_`; whether it stays in the body.
+    /// Reads a member whose name begins with `_`; returns whether it stays in the body.
     fn special(&mut self, name: &str, value: Node<'_>) -> Result<bool, Refusal> {
         match name {
             "id" => {
@@ -104,7 +104,7 @@ impl Submission {
         Ok(false)
     }
 
-    /// The path that is joined to the tree as it is (`new_edits: false`).
+    /// The path that is joined to the tree unchanged (`new_edits: false`).
     pub fn replicated(&self) -> Result<Path, Refusal> {
         match (&self.path, &self.revision) {
             (Some(path), _) => Ok(path.clone()),
@@ -115,14 +115,14 @@ impl Submission {
         }
     }
 
-    /// What the edit is made on, if it says so.
+    /// The revision on which the edit is based, if it states one.
     pub fn base(&self) -> Option<Revision> {
         self.revision.clone().or_else(|| self.path.as_ref().map(Path::newest))
     }
 }
 
-/// Appends JSON without the white space between its parts: what is passed on in one line a document must not hold the
-/// ends of lines.
+/// Appends JSON without the white space between its tokens, because a document that is sent on one line must
+/// not contain line ends.
 pub(crate) fn push_compact(out: &mut String, json: &str) {
     let is_blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let bytes = json.as_bytes();
@@ -149,13 +149,13 @@ pub(crate) fn push_compact(out: &mut String, json: &str) {
     out.push_str(json.get(from..).unwrap_or_default());
 }
 
-/// A revision in a request.
+/// Reads a revision in a request.
 pub(crate) fn revision(node: Node<'_>) -> Result<Revision, Refusal> {
     let given: Option<Cow<'_, str>> = text(node);
     Ok(given.ok_or(crate::revision::RevisionError)?.parse::<Revision>()?)
 }
 
-/// `_revisions`: `{"start": N, "ids": [newest, ..., oldest]}`.
+/// Reads `_revisions`: `{"start": N, "ids": [newest, ..., oldest]}`.
 fn path(node: Node<'_>) -> Result<Path, Refusal> {
     let refuse = |reason: &str| RefusalKind::DocumentValidation.because(reason);
     let start = node.member("start").and_then(|start| integer(start.value));
@@ -166,7 +166,7 @@ fn path(node: Node<'_>) -> Result<Path, Refusal> {
         let id = text(id).ok_or_else(|| refuse("RevId isn't a string"))?;
         Ok(id.parse()?)
     };
-    // No more are kept of any path.
+    // No path stores more revisions.
     let ids = ids.value.elements().take(MOST_NAMED);
     let signatures = ids.map(signature).collect::<Result<Vec<_>, _>>()?;
     Path::new(start, signatures).map_err(|error| refuse(&format!("_revisions: {error}")))

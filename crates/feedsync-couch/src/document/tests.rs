@@ -1,4 +1,4 @@
-//! What is read is what is given out, and edits are told from conflicts.
+//! Documents are returned as they were sent, and edits are distinguished from conflicts.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn revision(text: &str) -> Revision {
     text.parse().unwrap()
 }
 
-/// What is passed on is what came, to the byte (CG16).
+/// Values are forwarded unchanged, byte for byte (CG16).
 #[test]
 fn values_pass_through_unmodified() {
     let members = r#""n":1.0,"big":9007199254740993,"e":1E400,"a":1,"a":2,"s":"\ud83d\u0041\/ \\\" ","deep":{"_id":[]}"#;
@@ -30,7 +30,7 @@ fn values_pass_through_unmodified() {
 }
 
 #[test]
-fn special_members_are_known_refused_or_left() {
+fn special_members_are_read_rejected_or_ignored() {
     let read_text = |text: &str| read(text).map(|read| read.body.into_text());
     assert_eq!(
         read_text(r#"{"_revs_info":1,"_local_seq":2,"_deleted_conflicts":3}"#).unwrap(),
@@ -66,7 +66,7 @@ fn special_members_are_known_refused_or_left() {
     }
 }
 
-/// What is more than anybody needs is refused.
+/// Excessive depth and numbers of attachments are rejected.
 #[test]
 fn depth_and_attachments_are_bounded() {
     let nested = |levels: usize| {
@@ -92,9 +92,9 @@ fn a_replicated_document_says_which_revision_it_is() {
     assert_eq!(path("{}").unwrap_err().kind, RefusalKind::BadRequest);
 }
 
-/// The rules of section 5, one by one.
+/// The rules of section 5, one after another.
 #[test]
-fn edits_are_told_from_conflicts() {
+fn edits_are_distinguished_from_conflicts() {
     let sign = |_: Option<&Revision>| "new".parse().unwrap();
     let mut tree = Tree::default();
     let newest = |path: crate::tree::Path| path.newest().to_string();
@@ -163,9 +163,9 @@ fn one_edit_has_one_signature() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
-    /// What is given out is taken in again as the same.
+    /// A document that was written is parsed as the same.
     #[test]
-    fn a_document_survives_being_given_out(
+    fn written_document_round_trips(
         id in "[^_]\\PC{0,9}",
         is_deleted in any::<bool>(),
         members in prop::collection::vec(("[a-z]{1,3}", "\\PC{0,5}"), 0..4),

@@ -1,4 +1,4 @@
-//! Documents as they are given out.
+//! Serialization of documents in responses.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::attachment::{Attachment, AttachmentForm, push_attachments};
 use crate::revision::Revision;
 use crate::tree::Path;
 
-/// Writes a document: `_id` and `_rev`, the body as it came, then what else is asked for.
+/// Writes a document: `_id` and `_rev`, the unchanged body, then the requested special members.
 #[derive(Debug)]
 pub struct DocumentWriter<'a> {
     out: &'a mut String,
@@ -39,7 +39,7 @@ impl<'a> DocumentWriter<'a> {
         Self { out }
     }
 
-    /// Adds `_attachments`, each in the form that it is to have; nothing if there are none.
+    /// Adds `_attachments`, each in its requested form; nothing if there are none.
     pub fn attachments<'b>(
         self,
         attachments: &'b [Attachment],
@@ -79,7 +79,7 @@ impl<'a> DocumentWriter<'a> {
 
     /// Adds a member whose value is JSON already.
     pub fn member(self, name: &str, json: &str) -> Self {
-        // Names are this program's own.
+        // Names are constants of this program and need no escaping.
         let _ = write!(self.out, ",\"{name}\":{json}");
         self
     }
@@ -92,7 +92,7 @@ impl<'a> DocumentWriter<'a> {
 
 /// Appends `{"start": N, "ids": [newest, ..., oldest]}`.
 pub fn push_revisions(out: &mut String, path: &Path) {
-    // A string takes all that is written to it.
+    // Writing to a string cannot fail.
     let _ = write!(out, "{{\"start\":{},\"ids\":[", path.start());
     for (at, signature) in path.signatures().iter().enumerate() {
         if at > 0 {

@@ -1,7 +1,8 @@
-//! What a document says as the payload of an item, and back.
+//! Mapping between the body of a document and the payload of an item.
 //!
-//! Both are JSON objects. Some names mean something on one side only: there they are told apart by `fs:` before them,
-//! once more for each that stands there already. What the other side cannot hold at all goes along as one string.
+//! Both are JSON objects. Names that have a meaning on one side only get the prefix `fs:` there, once more
+//! for each prefix that they already have. A body that the other side cannot represent is embedded as one
+//! string.
 
 use std::borrow::Cow;
 
@@ -9,30 +10,30 @@ use feedsync_formats::json::{Kind, Node, check, push_string};
 
 use crate::document::push_compact;
 
-/// What our own names begin with.
+/// Prefix of our own names.
 const OWN: &str = "fs:";
 
-/// A payload that is one document as a string.
+/// Member of a payload that has the whole document as a string.
 const DOCUMENT: &str = "fs:document";
 
-/// What a document says of its history where its path cannot.
+/// Member of a document with the part of its history that its path cannot represent.
 pub(super) const VERSION: &str = "fs:version";
 
-/// The blobs of a payload, which are the attachments of a document.
+/// Member of a document with the blobs of a payload, which are the attachments of the document.
 pub(super) const BLOBS: &str = "fs:blobs";
 
-/// So deep may a payload be, to fit into a feed as the conflict of an item.
+/// Maximum depth of a payload, so that it fits into a feed as the conflict of an item.
 const MOST_DEPTH: usize = 200;
 
-/// What a document says.
+/// The contents of a document.
 pub(super) struct Said<'a> {
     /// The members of the payload, without braces.
     pub(super) members: String,
-    /// What it says of its history.
+    /// The history that it states.
     pub(super) version: Option<Node<'a>>,
 }
 
-/// What a document says of an item.
+/// Reads the contents of a document for an item.
 pub(super) fn said(body: &str) -> Said<'_> {
     let root = Node::root(body);
     let version = root.member(VERSION).map(|member| member.value);
@@ -41,7 +42,7 @@ pub(super) fn said(body: &str) -> Said<'_> {
     Said { members: members.unwrap_or_else(|| as_string(body)), version }
 }
 
-/// A document as the string that is all its payload says.
+/// The payload that embeds a document as a string.
 fn as_string(body: &str) -> String {
     let mut members = String::new();
     push_string(&mut members, DOCUMENT);
@@ -50,7 +51,7 @@ fn as_string(body: &str) -> String {
     members
 }
 
-/// The members of a document whose item has this payload, `sync` cut out; none if it cannot be said.
+/// The members of the document for this payload, without `sync`; `None` if they cannot be represented.
 pub(super) fn members(payload: Node<'_>) -> Option<String> {
     let mut all = payload.members().filter(|member| member.name != "sync" && member.name != BLOBS);
     if let (Some(only), None) = (all.next(), all.next())
@@ -60,22 +61,22 @@ pub(super) fn members(payload: Node<'_>) -> Option<String> {
         let is_document = check(&body, crate::MOST_DEPTH).is_ok()
             && Node::root(&body).kind() == Kind::Object
             && Node::root(&body).span() == (0..body.len());
-        // One that a payload could have said would come back as that.
+        // A document with a regular payload is not valid here: it would be mapped back to that payload.
         let is_needed = is_document && said(&body).members == as_string(&body);
         return is_needed.then(|| crate::members(&body).to_owned());
     }
     renamed(payload, in_document)
 }
 
-/// What becomes of a member.
+/// Result of renaming a member.
 enum Name {
-    /// It stays.
+    /// The name is unchanged.
     Kept,
-    /// It is called so.
+    /// The member gets this name.
     Other(String),
-    /// It says something else, and goes.
+    /// The member has another meaning on that side, and is removed.
     Left,
-    /// There is no name for it.
+    /// The member cannot be represented.
     None,
 }
 
@@ -105,7 +106,7 @@ fn in_document(name: &str) -> Name {
     }
 }
 
-/// How often a name says that it is ours, and what stands behind that.
+/// Number of `fs:` prefixes of a name, and the rest of the name.
 fn split(name: &str) -> (usize, &str) {
     let (mut count, mut base) = (0, name);
     while let Some(rest) = base.strip_prefix(OWN) {

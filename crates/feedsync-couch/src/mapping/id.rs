@@ -1,14 +1,15 @@
-//! Ids of documents as ids of items: any text on one side, letters, digits and some marks on the other.
+//! Mapping between ids of documents, which are any text, and ids of items, which are letters, digits and some
+//! marks.
 
 use feedsync::ItemId;
 
 use crate::name::DocumentId;
 
-/// What the id of a document begins with that stands for an item whose id is no encoded text.
+/// Prefix of the document id for an item whose id is not an encoded text.
 const VERBATIM: &str = "fs:item/";
 
-/// The item that a document is. None for a design document, which is a program and no item, and for an id that is too
-/// long once it is encoded.
+/// The item of a document. `None` for a design document, which is a program and not an item, and for an id
+/// that is too long after encoding.
 ///
 /// ```
 /// # use feedsync_couch::mapping::{document_id, item_id};
@@ -28,7 +29,7 @@ pub fn item_id(document: &DocumentId) -> Option<ItemId> {
     }
 }
 
-/// The document that an item is. None for one whose id would be too long.
+/// The document of an item. `None` if its id would be too long.
 pub fn document_id(item: &ItemId) -> Option<DocumentId> {
     decoded(item).or_else(|| format!("{VERBATIM}{item}").parse().ok())
 }
@@ -37,6 +38,6 @@ pub fn document_id(item: &ItemId) -> Option<DocumentId> {
 fn decoded(item: &ItemId) -> Option<DocumentId> {
     let text = percent_encoding::percent_decode_str(item.as_str()).decode_utf8().ok()?;
     let document: DocumentId = text.parse().ok()?;
-    // The way back asks the same of an id that is shorter, so this ends.
+    // The check encodes a shorter id, so this terminates.
     (item_id(&document).as_ref() == Some(item)).then_some(document)
 }

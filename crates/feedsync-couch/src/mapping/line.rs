@@ -1,9 +1,10 @@
-//! Revisions as updates, and updates as revisions.
+//! Mapping between revisions and updates.
 //!
-//! A revision that was made as one is an update of a line of its own, `couch.` and the revision, whose sequence is its
-//! generation. An update that was made as one is a revision whose signature tells it: when, by whom, and its sequence,
-//! without which two of one second and one line would have one signature, and PouchDB tells revisions of a document by
-//! that. Each is told from the other, and comes back as it was.
+//! A revision that was made as one is an update of its own authoring line, `couch.` and the revision, whose
+//! sequence is the generation. An update that was made as one is a revision whose signature encodes its time,
+//! author and sequence. Without the sequence, two updates of one line in one second would have the same
+//! signature, and PouchDB identifies revisions of a document by that. The two kinds are distinguishable, and
+//! both are mapped back unchanged.
 
 use std::fmt::Write as _;
 
@@ -11,10 +12,10 @@ use feedsync::{By, Sequence, Timestamp, Update, line::REVISIONS};
 
 use crate::revision::{Revision, Signature};
 
-/// Between the parts of a signature that tells an update.
+/// Separator between the parts of a signature that encodes an update.
 const BETWEEN: char = '~';
 
-/// The update that a revision is; none of one whose generation is beyond what an update can have, or that is too long.
+/// The update for a revision; `None` for one whose generation or name exceeds the limits of an update.
 pub fn update_of(revision: &Revision) -> Option<Update> {
     if let Some(update) = told(revision) {
         return Some(update);
@@ -23,12 +24,13 @@ pub fn update_of(revision: &Revision) -> Option<Update> {
     Update::new(sequence(revision.generation())?, None, Some(by)).ok()
 }
 
-/// Whether a revision tells an update that was made as one.
+/// Whether a revision encodes an update that was made as one.
 pub(super) fn is_told(revision: &Revision) -> bool {
     told(revision).is_some()
 }
 
-/// The revision that an update is that made a version of so many updates. None where its names are too long for one.
+/// The revision for an update that is the latest of a version with this many updates. `None` if its names are
+/// too long.
 pub(super) fn revision_of_update(update: &Update, updates: u64) -> Option<Revision> {
     match made_as_revision(update) {
         Some(revision) => Some(revision),
@@ -36,7 +38,7 @@ pub(super) fn revision_of_update(update: &Update, updates: u64) -> Option<Revisi
     }
 }
 
-/// The revision that an update was made as.
+/// The revision as which an update was made.
 fn made_as_revision(update: &Update) -> Option<Revision> {
     let name = update.by()?.as_str().strip_prefix(REVISIONS)?;
     let name = percent_encoding::percent_decode_str(name).decode_utf8().ok()?;
@@ -60,14 +62,14 @@ fn signature(update: &Update) -> Option<Signature> {
     }
     text.push(BETWEEN);
     push(&mut text, &update.sequence().to_string());
-    // So long are digests, which have other characters.
+    // Digests have this length, and consist of other characters.
     if text.len() == 32 {
         text.push(BETWEEN);
     }
     text.parse().ok()
 }
 
-/// The update that a signature tells, if it is just what would be written for it.
+/// The update that a signature encodes, if encoding the update gives the same signature.
 fn told(revision: &Revision) -> Option<Update> {
     let text = revision.signature().to_string();
     let mut parts = text.split(BETWEEN).map(part);
@@ -86,19 +88,19 @@ fn told(revision: &Revision) -> Option<Update> {
     (written == *revision.signature() && made_as_revision(&update).is_none()).then_some(update)
 }
 
-/// Appends a part; what is neither a letter, a digit nor a full stop as `_` and two digits. Clients refuse a signature with a
-/// hyphen.
+/// Appends a part. Characters other than letters, digits and full stops are written as `_` and two digits per
+/// byte. Clients reject a signature with a hyphen.
 fn push(out: &mut String, part: &str) {
     for byte in part.bytes() {
         match byte {
             b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' => out.push(char::from(byte)),
-            // A string takes all that is written to it.
+            // Writing to a string cannot fail.
             _ => drop(write!(out, "_{byte:02x}")),
         }
     }
 }
 
-/// The time whose hyphens and colons were left out.
+/// Parses a time without hyphens and colons.
 fn time(digits: &str) -> Option<Timestamp> {
     let part = |from: usize, to: usize| digits.get(from..to);
     let text = format!(

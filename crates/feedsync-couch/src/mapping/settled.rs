@@ -1,8 +1,9 @@
-//! Leaves that something followed which is not on their path.
+//! Leaves that were superseded by a revision on another path.
 //!
-//! Of two versions that an edit of an item followed, its revision can be the child of one. The other, and each leaf that
-//! stands beside what followed it, is ended as people end conflicts between documents: by a deletion. Its revision is a
-//! function of the leaf alone, so that it is the same wherever that is done, and it says nothing of the item.
+//! An edit of an item may follow two versions, but its revision can be the child of only one of them. The
+//! leaf of the other, and each leaf that conflicts with an ancestor of the edit, is ended in the way in which
+//! conflicts of documents are resolved: by a deletion. The revision of this deletion is a function of the
+//! leaf alone, so that it is the same everywhere. It has no meaning for the item.
 
 use std::fmt::Write as _;
 
@@ -13,31 +14,33 @@ use super::line::update_of;
 use crate::revision::Revision;
 use crate::tree::{Path, Tree};
 
-/// The deletion that ends a leaf; none after the last generation.
+/// The deletion that ends a leaf; `None` after the last generation.
 pub fn settling(leaf: &Revision) -> Option<Path> {
     let mut hash = Sha256::new();
     hash.update(b"feedsync: settled: ");
     hash.update(leaf.to_string());
-    // It wins against no deletion of its generation: no signature of others begins so low.
+    // It loses against every other deletion of its generation, because no other signature begins with such a
+    // low byte.
     let mut signature = String::from(".");
     for byte in &hash.finalize()[..16] {
-        // A string takes all that is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(signature, "{byte:02x}");
     }
     Path::child(leaf, signature.parse().ok()?)
 }
 
-/// What such a deletion says.
+/// Body of such a deletion.
 pub const SETTLING: &str = "{\"fs:settled\":true}";
 
-/// Whether a leaf is such a deletion: it says so, and is that of the leaf before it, as far as that is known.
+/// Whether a leaf is such a deletion: it has that body, and its revision is derived from its parent, if the
+/// parent is known.
 pub fn is_settling(path: &Path, is_deleted: bool, body: &str) -> bool {
     let is_of = |leaf: Revision| settling(&leaf).is_some_and(|it| it.newest() == path.newest());
     is_deleted && body == SETTLING && path.revisions().nth(1).is_none_or(is_of)
 }
 
-/// The leaves that are to be ended: those that are there, that the item has followed, and that are no version of it. Its
-/// versions must be in the tree by then.
+/// The leaves to end: live ones that the item has followed and that are not versions of it. The versions
+/// of the item must already be in the tree.
 pub fn to_be_settled<B>(
     tree: &Tree<B>,
     item: &Item<Payload>,

@@ -1,4 +1,4 @@
-//! Laws: whatever goes through the other door comes back as it was.
+//! Laws: documents and items that are mapped to the other side and back are unchanged.
 
 use feedsync::{
     By, Format, History, ItemId, Payload, Sequence, Timestamp, Update, Updates, Version,
@@ -16,7 +16,7 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) }
 }
 
-/// Texts that come near to each other.
+/// Texts that resemble encoded ids.
 fn id_text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("fs:item/".to_owned()),
@@ -74,7 +74,7 @@ fn path() -> impl Strategy<Value = Path> {
     })
 }
 
-/// The members of an object: names that mean something, here or there.
+/// The members of an object, with names that have a meaning on either side.
 fn members() -> impl Strategy<Value = String> {
     let name = "(fs:){0,3}(sync|document|version|blobs|native|title|_access|_x|_replication_a)";
     let value = prop_oneof![
@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn documents_and_items_name_each_other(text in id_text()) {
+    fn document_ids_and_item_ids_map_both_ways(text in id_text()) {
         if let Ok(document) = text.parse::<DocumentId>() {
             match item_id(&document) {
                 Some(item) => prop_assert_eq!(document_id(&item), Some(document)),
@@ -140,11 +140,12 @@ proptest! {
     }
 
     #[test]
-    fn an_update_comes_back_from_its_revision(update in update(), updates in 1..5_u64) {
+    fn update_round_trips_through_a_revision(update in update(), updates in 1..5_u64) {
         let revision = revision_of_update(&update, updates).unwrap();
         let back = update_of(&revision).unwrap();
         prop_assert!(back.is_same(&update), "{revision}: {back:?}");
-        // What was not made as a revision is told whole, and in a way that PouchDB takes.
+        // An update that was not made as a revision is encoded completely, and in a form that PouchDB
+        // accepts.
         let is_made = update.by().is_some_and(|by| by.as_str().starts_with("couch."));
         prop_assert!(is_made || back.when() == update.when());
         prop_assert!(is_made || !revision.signature().to_string().contains('-'), "{revision}");
@@ -153,28 +154,30 @@ proptest! {
     }
 
     #[test]
-    fn a_revision_comes_back_from_its_update(revision in revision()) {
+    fn revision_round_trips_through_an_update(revision in revision()) {
         let update = update_of(&revision).unwrap();
         let back = revision_of_update(&update, revision.generation());
         prop_assert_eq!(back, Some(revision));
     }
 
-    /// Two revisions that were made as such are never one update; nor is one of them an update that was made as one.
+    /// Two different revisions that were made as such never map to one update; nor do a revision and an
+    /// encoded update.
     #[test]
-    fn revisions_are_told_apart(one in revision(), two in revision()) {
+    fn different_revisions_map_to_different_updates(one in revision(), two in revision()) {
         let is_same = update_of(&one).unwrap().is_same(&update_of(&two).unwrap());
         let are_told = line::is_told(&one) && line::is_told(&two);
         prop_assert!(!is_same || one == two || are_told);
     }
 
     #[test]
-    fn a_version_comes_back_from_its_document(version in version()) {
+    fn version_round_trips_through_a_document(version in version()) {
         let Ok(mapped) = revision_of(&item(), &version) else {
-            // Only members of our own that are not what they should be cannot be said.
+            // Only a payload with invalid members of our own cannot be mapped.
             prop_assert!(version.payload.text.contains("\"fs:document\"") || version.payload.text.contains("\"fs:blobs\""));
             return Ok(());
         };
-        // What a feed cannot hold is in no payload, and what was made as a revision is JSON.
+        // No payload contains text that feeds cannot represent, and versions that were made as revisions are
+        // JSON.
         let is_clean = |text: &str| !text.contains("fs:native") && !text.contains("ud800");
         let is_made = !line::is_told(&mapped.path.newest());
         if !is_clean(&version.payload.text) || is_made && version.payload.format != Format::Json {
@@ -195,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn a_document_comes_back_from_its_version(
+    fn document_round_trips_through_a_version(
         path in path(), is_deleted in any::<bool>(), members in members(), with_attachment in any::<bool>(),
     ) {
         let body = format!("{{{members}}}");
@@ -205,11 +208,11 @@ proptest! {
         prop_assert_eq!(back.path.newest(), path.newest());
         prop_assert_eq!(back.is_deleted, is_deleted);
         prop_assert_eq!(back.attachments, attachments);
-        // What we say ourselves of a history or of a native text is void here.
+        // Our own members about a history or a native text are not valid here.
         if !body.contains("\"fs:version\"") && !body.contains("\"fs:native\"") && !back.body.contains("\"fs:version\"") {
             prop_assert_eq!(back.body, body);
         }
-        // Each that it followed is covered, and nothing else.
+        // Every ancestor is covered, and nothing else.
         for revision in path.revisions() {
             prop_assert!(version.history.covers(&update_of(&revision).unwrap()));
         }
@@ -217,7 +220,7 @@ proptest! {
 }
 
 #[test]
-fn a_path_is_a_history_and_back() {
+fn path_round_trips_through_a_history() {
     let path = Path::new(
         3,
         ["20260102T030405Z~desk.x1~3", "c3", "967a00dff5e02add41819138abb3284d"]
@@ -249,7 +252,7 @@ fn a_path_is_a_history_and_back() {
 }
 
 #[test]
-fn a_deletion_of_a_document_counts_for_little() {
+fn deletion_of_a_document_loses_to_other_versions() {
     let path = Path::new(7, vec!["a".parse().unwrap()]).unwrap();
     let deleted = version_of(&item(), &path, true, "{}", &[]).unwrap();
     let first = Path::new(1, vec!["0".parse().unwrap()]).unwrap();
@@ -258,7 +261,7 @@ fn a_deletion_of_a_document_counts_for_little() {
 }
 
 #[test]
-fn what_a_path_cannot_tell_the_document_tells() {
+fn history_that_no_path_can_represent_is_stored_in_the_document() {
     let by = |name: &str, sequence| {
         let when = Timestamp::from_unix_seconds(0).unwrap();
         Update::signed(Sequence::new(sequence).unwrap(), when, By::new(name).unwrap())
@@ -278,13 +281,13 @@ fn what_a_path_cannot_tell_the_document_tells() {
         mapped.body
     );
     assert_eq!(version_of(&item(), &mapped.path, false, &mapped.body, &[]), Ok(version.clone()));
-    // What it says of another revision is void.
+    // History members of another revision are ignored.
     let child = Path::new(5, vec!["x".parse().unwrap()]).unwrap();
     let void = version_of(&item(), &child, false, &mapped.body, &[]).unwrap();
     assert_eq!((void.history.updates().len(), &*void.payload.text), (1, "{\"x\":1}"));
     version.history = History::from_updates(vec![by("a", 4), by("b", 3)]).unwrap();
     assert_eq!(revision_of(&item(), &version).unwrap().body, "{\"x\":1}");
-    // Markup of others on an earlier update is carried, too.
+    // Foreign markup on an earlier update is preserved, too.
     let marked = by("b", 3).with_foreign("<x xmlns=\"urn:x\"/>");
     version.history = History::from_updates(vec![by("a", 4), marked]).unwrap();
     let mapped = revision_of(&item(), &version).unwrap();
@@ -292,7 +295,7 @@ fn what_a_path_cannot_tell_the_document_tells() {
 }
 
 #[test]
-fn what_cannot_be_an_update_is_told() {
+fn revision_without_an_update_is_an_error() {
     for revision in ["9007199254740991-a", &format!("1-{}", "\u{e4}".repeat(200))] {
         let path = Path::root(&revision.parse().unwrap());
         let refused = version_of(&item(), &path, false, "{}", &[]);

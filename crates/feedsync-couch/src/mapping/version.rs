@@ -1,4 +1,4 @@
-//! Leaves of documents as versions of items, and back.
+//! Mapping between leaves of documents and versions of items.
 
 use std::collections::HashMap;
 
@@ -13,24 +13,26 @@ use super::line::{is_told, revision_of_update, update_of};
 use crate::revision::{Revision, Signature};
 use crate::tree::{Path, Tree};
 
-/// A path of more revisions is told in the document, too: replicas keep a thousand.
+/// Path length above which the history is also stored in the document, because replicas retain a thousand
+/// revisions.
 const LONG: usize = 500;
 
-/// A version of an item as the leaf of a document.
+/// A version of an item as a leaf of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedRevision {
-    /// The revision, and what it followed as far as that is one line.
+    /// The revision with its ancestors, as far as they form one line.
     pub path: Path,
     /// Whether it is a deletion.
     pub is_deleted: bool,
-    /// What it says: a JSON object without special members.
+    /// Its body: a JSON object without special members.
     pub body: String,
     /// Its attachments.
     pub attachments: Vec<Blob>,
 }
 
 impl MappedRevision {
-    /// Its path up to what is in a tree already: what that one followed is known there, and here it is a guess.
+    /// The part of the path down to the first revision that the tree has. The tree knows the ancestors of
+    /// that revision; the rest of this path is a guess.
     pub fn path_into<B>(&self, tree: &Tree<B>) -> Path {
         let known = self.path.revisions().skip(1).position(|revision| tree.contains(&revision));
         match known {
@@ -40,24 +42,24 @@ impl MappedRevision {
     }
 }
 
-/// What one side cannot say of the other.
+/// Why a value cannot be mapped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
-    /// The generation of a revision, or its name, is beyond what an update can have.
+    /// The generation or name of a revision exceeds the limits of an update.
     #[error("the revision {0} is beyond what an update of an item can be")]
     Revision(Revision),
-    /// An update has names that make no revision.
+    /// The names in an update cannot form a revision.
     #[error("an update of {0} has names that are too long for a revision")]
     Update(ItemId),
-    /// A payload says something that is no document.
+    /// A payload cannot be a document.
     #[error("the item {0} has members that mean something else in a document")]
     Payload(ItemId),
-    /// A document says something that is no payload.
+    /// A document cannot be a payload.
     #[error("the document cannot be an item: {0}")]
     Document(String),
 }
 
-/// The version that a leaf is. Its attachments are told by what they hold.
+/// The version for a leaf. Attachments are identified by their contents.
 pub fn version_of(
     id: &ItemId,
     path: &Path,
@@ -105,7 +107,7 @@ pub fn version_of(
     read(id, &members, sync)
 }
 
-/// The leaf that a version is.
+/// The leaf for a version.
 pub fn revision_of(
     id: &ItemId,
     version: &Version<Payload>,
@@ -140,14 +142,14 @@ pub fn revision_of(
     Ok(MappedRevision { path, is_deleted: version.deleted, body, attachments })
 }
 
-/// What a path tells of a version.
+/// The values of a version that follow from its path.
 struct ByPath {
     updates: Updates,
     history: History,
 }
 
-/// A deletion that was made as a revision counts for little, and has no time, so that whatever is there wins beside it,
-/// at endpoints that know nothing of revisions, too. What was made otherwise says so itself.
+/// A deletion that was made as a revision counts for little and has no time. Therefore any concurrent version
+/// wins, also at endpoints that do not know revisions. Other deletions state their own values.
 fn by_path(path: &Path, is_deleted: bool) -> Option<ByPath> {
     let newest = path.newest();
     let mut updates = path.revisions().map(|revision| update_of(&revision));
@@ -157,20 +159,20 @@ fn by_path(path: &Path, is_deleted: bool) -> Option<ByPath> {
         match is_deleted {
             true => count = 1,
             false => {
-                // When it was made nobody says; a time that says nothing wins against none.
+                // The time of the revision is unknown; a time without meaning wins against none.
                 let when = Timestamp::from_unix_seconds(0);
                 dot = Update::new(dot.sequence(), when, dot.by().cloned()).ok()?;
             }
         }
     }
     (u64::from(count) <= u64::from(MAX_INCOMING_UPDATES)).then_some(())?;
-    // What is too long to be an update covers nothing that there is.
+    // A revision that is too long for an update covers no existing update.
     let history = std::iter::once(dot).chain(updates.flatten()).collect();
     Some(ByPath { updates: Updates::new(count).ok()?, history: History::from_updates(history)? })
 }
 
-/// The path of a version: its own revision, one that it followed, and those before that one for as long as nothing else
-/// can have been: where two of a generation are known, nobody can tell which of them it was.
+/// The path of a version: its own revision, one that it followed, and earlier ones as long as they are
+/// unambiguous. If two revisions of a generation are known, it is unknown which of them is the ancestor.
 fn path_of(version: &Version<Payload>) -> Option<Path> {
     let updates = version.history.updates();
     let newest = revision_of_update(version.dot(), version.updates.get().into())?;
@@ -199,7 +201,7 @@ fn path_of(version: &Version<Payload>) -> Option<Path> {
     Path::new(newest.generation(), signatures).ok()
 }
 
-/// Whether all that a version says of itself follows from its path.
+/// Whether all values of a version follow from its path.
 fn is_told_by(path: &Path, version: &Version<Payload>) -> bool {
     let Some(ByPath { updates, history }) = by_path(path, version.deleted) else { return false };
     let is_same = |(one, other): (&Update, &Update)| {
@@ -217,7 +219,7 @@ fn is_told_by(path: &Path, version: &Version<Payload>) -> bool {
         && history.updates().iter().zip(version.history.updates()).all(is_same)
 }
 
-/// Reads a version as feeds have it.
+/// Parses a version as it is in feeds.
 fn read(id: &ItemId, members: &str, sync: &str) -> Result<Version<Payload>, MappingError> {
     let comma = if members.is_empty() { "" } else { "," };
     let feed = format!("{{\"items\":[{{{members}{comma}\"sync\":{sync}}}]}}");

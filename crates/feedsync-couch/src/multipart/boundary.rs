@@ -1,4 +1,4 @@
-//! What a multipart is, and what stands between its parts.
+//! Kinds of multipart bodies, and their boundaries.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 use super::MultipartError;
 use super::parameters::{Parameters, parameters};
 
-/// How the parts belong together.
+/// Relation of the parts to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `multipart/mixed`: the answer to `open_revs`, one revision after another.
+    /// `multipart/mixed`: the response to `open_revs`, one revision after another.
     Mixed,
     /// `multipart/related`: a document, then its attachments.
     Related,
@@ -19,7 +19,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boundary(String);
 
-/// Reads the `Content-Type` of a body. Other parameters are passed over.
+/// Parses the `Content-Type` of a body. Other parameters are ignored.
 pub fn boundary(content_type: &str) -> Result<(Kind, Boundary), MultipartError> {
     let refused = || MultipartError::ContentType(content_type.to_owned());
     let Parameters { essence, pairs } = parameters(content_type).ok_or_else(refused)?;
@@ -35,8 +35,8 @@ pub fn boundary(content_type: &str) -> Result<(Kind, Boundary), MultipartError> 
     }
 }
 
-/// A boundary of 32 hexadecimal digits. Whoever wrote the contents of the parts must not have known the
-/// seed, or they can write a delimiter.
+/// A boundary of 32 hexadecimal digits. The author of the parts' contents must not know the seed, or they
+/// could write a delimiter.
 pub fn boundary_of(seed: u128) -> Boundary {
     Boundary(format!("{seed:032x}"))
 }
@@ -50,14 +50,14 @@ impl Kind {
         }
     }
 
-    /// The `Content-Type` of a body whose parts are kept apart by a boundary.
+    /// The `Content-Type` of a body with a boundary.
     pub fn content_type(self, boundary: &Boundary) -> String {
         format!("{}; boundary=\"{boundary}\"", self.as_str())
     }
 }
 
 impl Boundary {
-    /// The text as it stands in delimiters.
+    /// The text, as it is in delimiters.
     pub fn as_str(&self) -> &str {
         &self.0
     }

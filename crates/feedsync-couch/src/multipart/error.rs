@@ -1,7 +1,6 @@
-/// Why a body, or the header that announces it, was refused. Its sender is at fault.
+/// Why a body, or the header that announces it, was rejected. The sender is at fault.
 ///
-/// Parts are counted from 1; `part: 0` is what stands before the first. `at` is a byte of the body,
-/// counted from 0.
+/// Parts are counted from 1; `part: 0` is the preamble. `at` is an offset in the body, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MultipartError {
     /// Another media type, or parameters that cannot be read.
@@ -18,51 +17,51 @@ pub enum MultipartError {
     /// The whole body has no delimiter.
     #[error("the body ends at byte {at} without a line that begins with the boundary")]
     NoDelimiter {
-        /// Where it ends.
+        /// Offset of the end of the body.
         at: u64,
     },
-    /// A line begins with the boundary and goes on with something else.
+    /// A line begins with the boundary and continues with other text.
     #[error("part {part}, byte {at}: the boundary is followed by something else in its line")]
     Delimiter {
-        /// The part that the line stands after.
+        /// The part before the line.
         part: usize,
-        /// What follows the boundary.
+        /// Offset of the text after the boundary.
         at: u64,
     },
-    /// The headers of a part are larger than a reader takes.
+    /// The headers of a part exceed the parser's limit.
     #[error("part {part}, byte {at}: the headers exceed {limit} bytes")]
     HeadTooLarge {
-        /// The part they belong to.
+        /// The part of the headers.
         part: usize,
-        /// The first byte too many.
+        /// Offset of the first byte beyond the limit.
         at: u64,
-        /// What the reader takes.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// A part has more headers than a reader takes.
+    /// A part has more headers than the parser's limit.
     #[error("part {part}, byte {at}: more than {limit} headers")]
     TooManyHeaders {
-        /// The part they belong to.
+        /// The part of the headers.
         part: usize,
-        /// The line of the first too many.
+        /// Offset of the line of the first header beyond the limit.
         at: u64,
-        /// What the reader takes.
+        /// The limit.
         limit: usize,
     },
     /// A line among the headers of a part is not a header in UTF-8.
     #[error("part {part}, byte {at}: not a header")]
     Header {
-        /// The part it belongs to.
+        /// The part of the header.
         part: usize,
-        /// The beginning of the line.
+        /// Offset of the line.
         at: u64,
     },
     /// The body ends before its closing delimiter.
     #[error("the body ends in part {part} at byte {at}, before its closing delimiter")]
     Unfinished {
-        /// The last part of which something came.
+        /// The last part that has begun.
         part: usize,
-        /// Where it ends.
+        /// Offset of the end of the body.
         at: u64,
     },
 }

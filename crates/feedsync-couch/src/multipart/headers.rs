@@ -3,7 +3,7 @@
 use super::parameters::{extended, is_token, parameter};
 use super::{Limits, MultipartError};
 
-/// The headers of a part, in their order. Names are compared without case; of several of one name the
+/// The headers of a part, in order. Names are compared without case; of several headers with one name the
 /// first counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
@@ -19,19 +19,19 @@ impl Headers {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// The media type, with its parameters.
+    /// The media type with its parameters.
     pub fn content_type(&self) -> Option<&str> {
         self.value("content-type")
     }
 
-    /// The length that was announced. The delimiter decides where the part ends: to compare the two is
-    /// up to whoever stores it.
+    /// The announced length. The delimiter decides where the part ends; comparing the two is left to the code
+    /// that stores the part.
     pub fn content_length(&self) -> Option<u64> {
         let digits = self.value("content-length")?;
         digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
     }
 
-    /// How the content is compressed: `gzip` or nothing, from CouchDB.
+    /// Compression of the content: `gzip` or none, from CouchDB.
     pub fn content_encoding(&self) -> Option<&str> {
         self.value("content-encoding")
     }
@@ -44,8 +44,9 @@ impl Headers {
             .or_else(|| parameter(disposition, "filename"))
     }
 
-    /// Whether the part is the attachment of this name. CouchDB sets a name between quotes as it is, so
-    /// that one with a quote or a backslash reads as another, or not at all; here it is known, too.
+    /// Whether the part is the attachment with this name. CouchDB writes a name between quotes without
+    /// escaping it, so that a name with a quote or a backslash cannot be parsed correctly. This function also
+    /// accepts such names.
     pub fn is_named(&self, name: &str) -> bool {
         let raw = || {
             let disposition = self.value("content-disposition")?;
@@ -54,7 +55,7 @@ impl Headers {
         raw() == Some(name) || self.filename().as_deref() == Some(name)
     }
 
-    /// Lines up to and with an empty one, which begin at byte `start` of the body.
+    /// Parses lines up to and including an empty one; they begin at byte `start` of the body.
     pub(super) fn read(
         head: &[u8],
         part: usize,

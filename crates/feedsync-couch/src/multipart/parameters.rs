@@ -1,18 +1,19 @@
-//! Values of headers with parameters (RFC 2045 5.1, RFC 2183, RFC 8187).
+//! Header values with parameters (RFC 2045 5.1, RFC 2183, RFC 8187).
 
-/// `essence; name=value; ...`: essence and names in lower case, values without their quotes.
+/// `essence; name=value; ...`: essence and names in lower case, values unquoted.
 pub(super) struct Parameters {
     pub(super) essence: String,
     pub(super) pairs: Vec<(String, String)>,
 }
 
-/// A parameter of the value of a header: `error` of `application/json; error="true"`. The first counts.
+/// A parameter of a header value: `error` of `application/json; error="true"`. The first one of a name
+/// counts.
 pub fn parameter(value: &str, name: &str) -> Option<String> {
     let pairs = parameters(value)?.pairs;
     pairs.into_iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
-/// `None` if anything in it cannot be read: half of it would be a guess.
+/// Parses a header value. `None` if any part of it is invalid: a partial result would be a guess.
 pub(super) fn parameters(value: &str) -> Option<Parameters> {
     let (essence, mut rest) = value.split_once(';').unwrap_or((value, ""));
     let mut pairs = Vec::new();
@@ -39,7 +40,7 @@ pub(super) fn parameters(value: &str) -> Option<Parameters> {
     }
 }
 
-/// What stands before the closing quote, without the backslashes of quoted pairs, and what follows it.
+/// The text before the closing quote, with quoted pairs unescaped, and the text after it.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut characters = text.chars();
@@ -52,7 +53,8 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// A value without quotes. More than tokens: boundaries with `/` or `=` are often sent so.
+/// A value without quotes. This accepts more than tokens, because boundaries with `/` or `=` are often sent
+/// unquoted.
 fn plain(text: &str) -> Option<(String, &str)> {
     let (value, rest) = text.split_at(text.find(';').unwrap_or(text.len()));
     let value = value.trim_end_matches([' ', '\t']);
@@ -60,13 +62,13 @@ fn plain(text: &str) -> Option<(String, &str)> {
     is_plain.then(|| (value.to_owned(), rest))
 }
 
-/// RFC 9110 5.6.2.
+/// Whether a text is a token (RFC 9110 5.6.2).
 pub(super) fn is_token(text: &str) -> bool {
     let is_mark = |byte| b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
 }
 
-/// `UTF-8'language'percent-encoded` (RFC 8187 3.2). `None` in other charsets, and where it is not that.
+/// Decodes `UTF-8'language'percent-encoded` (RFC 8187 3.2). `None` for other charsets and malformed values.
 pub(super) fn extended(value: &str) -> Option<String> {
     let (charset, rest) = value.split_once('\'')?;
     let (_language, encoded) = rest.split_once('\'')?;
@@ -84,7 +86,7 @@ pub(super) fn extended(value: &str) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// The other way.
+/// Encodes a text in the same way.
 pub(super) fn push_extended(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(b"UTF-8''");
     for byte in text.bytes() {

@@ -1,32 +1,32 @@
-//! A body, as its bytes come.
+//! Incremental parser of a body.
 
 use std::ops::Range;
 
 use super::{Boundary, Headers, MultipartError};
 
-/// What a reader takes of the headers of one part.
+/// Limits on the headers of one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many there are.
+    /// Maximum number of headers.
     pub headers: usize,
-    /// Their bytes, with line ends and the empty line after them.
+    /// Maximum size in bytes, with line ends and the empty line after them.
     pub head: usize,
 }
 
-/// What comes in a body.
+/// Events of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A part begins.
     Part(Headers),
-    /// The next bytes of its content; never none.
+    /// The next bytes of the part's content; never empty.
     Content(&'a [u8]),
     /// The part is complete.
     PartEnd,
-    /// The closing delimiter was read, no part follows.
+    /// The closing delimiter was read; no part follows.
     End,
 }
 
-/// Reads a body in the pieces in which it comes.
+/// Parses a body in the pieces in which it is received.
 ///
 /// ```
 /// use feedsync_couch::multipart::{Event, Limits, MultipartError, Parser, boundary};
@@ -50,31 +50,31 @@ pub enum Event<'a> {
 /// ```
 #[derive(Debug)]
 pub struct Parser {
-    /// CRLF, two hyphens and the boundary. The CR is the first byte and the LF the second, and nowhere
-    /// else is one: what failed to match does not hold the beginning of a match, so no byte is read again.
+    /// CRLF, two hyphens and the boundary. CR occurs only as the first byte and LF only as the second. Bytes
+    /// that failed to match therefore contain no start of a match, and no byte is read again.
     delimiter: Box<[u8]>,
     limits: Limits,
     state: State,
-    /// Whether a bare LF begins a delimiter: in the preamble, and if the first delimiter line ended so.
+    /// Whether a bare LF begins a delimiter: in the preamble, and if the first delimiter line ended with one.
     is_bare: bool,
-    /// How many parts have begun.
+    /// Number of parts that have begun.
     part: usize,
-    /// How many bytes were read.
+    /// Number of bytes that were read.
     at: u64,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Preamble or content. The last `matched` bytes are those of the delimiter, of which `before` stood
-    /// before the content: it begins in a new line.
+    /// Preamble or content. The last `matched` bytes match the delimiter. `before` of its bytes precede the
+    /// content, since a delimiter begins on a new line.
     Text { matched: usize, before: usize },
-    /// Behind the boundary.
+    /// After the boundary.
     Line(Line),
-    /// Headers that began at `start`; the last line begins at `line` in them.
+    /// Headers that began at offset `start`; `line` is the index of the last line in them.
     Head { text: Vec<u8>, line: usize, start: u64 },
-    /// Behind the line of the closing delimiter.
+    /// After the line of the closing delimiter.
     Epilogue,
-    /// It was refused, and stays so.
+    /// The body was rejected; the error is permanent.
     Failed(MultipartError),
 }
 
@@ -88,11 +88,11 @@ enum Line {
     ClosedReturn,
 }
 
-/// What some bytes were.
+/// Meaning of some bytes.
 enum Step {
     Nothing,
     Content,
-    /// Bytes of the delimiter that were content: those before these bytes, and these.
+    /// Bytes of a partial delimiter that turned out to be content: those before these bytes, and these.
     Held(Range<usize>),
     Part(Headers),
     PartEnd,
@@ -107,15 +107,15 @@ impl Default for Limits {
 }
 
 impl Parser {
-    /// Stands at the beginning of a body.
+    /// A parser at the beginning of a body.
     pub fn new(boundary: &Boundary, limits: Limits) -> Self {
         let delimiter = format!("\r\n--{boundary}").into_bytes().into_boxed_slice();
         let state = State::Text { matched: 1, before: 1 };
         Self { delimiter, limits, state, is_bare: true, part: 0, at: 0 }
     }
 
-    /// The next event that these bytes bring; what was read is cut off their beginning. `None` when all
-    /// are read, and the parser waits for more. After an error there is only that error.
+    /// Returns the next event, and removes the bytes that were read from the input. Returns `None` when all
+    /// bytes are read and the parser needs more. After an error it always returns that error.
     pub fn next<'p, 'b: 'p>(
         &'p mut self,
         bytes: &mut &'b [u8],
@@ -146,7 +146,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// The body has ended: whether it was whole.
+    /// Ends the body; returns an error if it is incomplete.
     pub fn finish(self) -> Result<(), MultipartError> {
         let Self { part, at, .. } = self;
         match self.state {
@@ -157,7 +157,7 @@ impl Parser {
         }
     }
 
-    /// Bytes of the body that are kept: those of headers, or those that may be part of a delimiter.
+    /// Number of buffered bytes of the body: those of headers, or those that may be part of a delimiter.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         match &self.state {
@@ -167,7 +167,7 @@ impl Parser {
         }
     }
 
-    /// What the first of the bytes are, and how many. It takes at least one, or the state changes.
+    /// The meaning of the first bytes, and their number. Consumes at least one byte, or changes the state.
     fn step(&mut self, bytes: &[u8]) -> Result<(usize, Step), MultipartError> {
         match self.state {
             State::Text { matched: 0, .. } => Ok(self.text(bytes)),
@@ -179,7 +179,7 @@ impl Parser {
         }
     }
 
-    /// Content up to the first byte that may begin a delimiter, or the first byte of that.
+    /// Content up to the first byte that may begin a delimiter; or that byte, if it is first.
     fn text(&mut self, bytes: &[u8]) -> (usize, Step) {
         let needle = self.needle();
         let mut from = 0;
@@ -251,7 +251,7 @@ impl Parser {
         Ok(Step::Nothing)
     }
 
-    /// One line of the headers, or what there is of it.
+    /// Reads one line of the headers, or the available part of it.
     fn head(&mut self, bytes: &[u8]) -> Result<(usize, Step), MultipartError> {
         let State::Head { text, line, start } = &mut self.state else {
             return Ok((0, Step::Nothing));
@@ -282,7 +282,7 @@ impl Parser {
     }
 }
 
-/// How many bytes both begin with.
+/// Length of the common prefix.
 fn common(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }

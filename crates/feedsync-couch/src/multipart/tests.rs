@@ -4,7 +4,7 @@ mod vectors;
 
 use super::*;
 
-/// A part as it came.
+/// A received part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Came {
     headers: Headers,
@@ -12,7 +12,7 @@ struct Came {
     is_complete: bool,
 }
 
-/// What a body was read as.
+/// Result of parsing a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Whole {
     parts: Vec<Came>,
@@ -20,7 +20,7 @@ struct Whole {
     outcome: Result<(), MultipartError>,
 }
 
-/// Reads a body in pieces of these sizes, over and over, and looks at what the parser keeps.
+/// Parses a body in pieces of these sizes, repeated, and checks the memory that the parser holds.
 fn read(body: &[u8], boundary: &Boundary, limits: Limits, sizes: &[usize]) -> Whole {
     let mut parser = Parser::new(boundary, limits);
     let mut whole = Whole { parts: Vec::new(), is_closed: false, outcome: Ok(()) };
@@ -51,7 +51,7 @@ fn read(body: &[u8], boundary: &Boundary, limits: Limits, sizes: &[usize]) -> Wh
     whole
 }
 
-/// Reads a body that is whole.
+/// Parses a complete body.
 fn parts(body: &[u8], boundary: &Boundary) -> Vec<Came> {
     let whole = read(body, boundary, Limits::default(), &[usize::MAX]);
     assert_eq!((whole.outcome, whole.is_closed), (Ok(()), true));

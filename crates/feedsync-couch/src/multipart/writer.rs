@@ -1,4 +1,4 @@
-//! What stands between the contents of parts, in the shape in which CouchDB writes it.
+//! Writer of delimiters and headers of parts, in CouchDB's form.
 
 use super::parameters::push_extended;
 use super::{Boundary, Kind};
@@ -8,24 +8,24 @@ use super::{Boundary, Kind};
 pub enum PartHead<'a> {
     /// A document in JSON.
     Document,
-    /// `{"missing":"3-abc"}` in place of a revision that is not there.
+    /// `{"missing":"3-abc"}` in place of a revision that does not exist.
     Missing,
-    /// A multipart in this one.
+    /// A multipart nested in this one.
     Multipart(Kind, &'a Boundary),
     /// An attachment of the document before it.
     Attachment {
-        /// Its name, any text.
+        /// Its name, which may be any text.
         name: &'a str,
-        /// Its media type. What cannot stand in a header is written as `application/octet-stream`.
+        /// Its media type. A value that is not valid in a header is replaced by `application/octet-stream`.
         media_type: &'a str,
-        /// The length of the content that follows, compressed if it is.
+        /// The length of the following content, after compression.
         length: u64,
         /// Whether the content is compressed with gzip.
         is_gzip: bool,
     },
 }
 
-/// Writes one multipart: the caller writes the content of each part behind its head.
+/// Writes one multipart body; the caller writes the content of each part after its head.
 ///
 /// ```
 /// use feedsync_couch::multipart::{PartHead, Writer, boundary_of};
@@ -44,12 +44,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Nothing was written yet.
+    /// A writer that has written nothing.
     pub fn new(boundary: Boundary) -> Self {
         Self { boundary, has_parts: false }
     }
 
-    /// Ends the part before, if there is one, and begins the next: its content is what follows.
+    /// Ends the previous part, if there is one, and begins the next; the caller writes its content.
     pub fn part(&mut self, out: &mut Vec<u8>, head: PartHead<'_>) {
         self.delimiter(out);
         self.has_parts = true;
@@ -58,7 +58,7 @@ impl Writer {
         out.extend_from_slice(b"\r\n");
     }
 
-    /// Ends the last part, and all.
+    /// Ends the last part and the body.
     pub fn close(self, out: &mut Vec<u8>) {
         self.delimiter(out);
         out.extend_from_slice(b"--");
@@ -90,8 +90,8 @@ fn push_head(out: &mut Vec<u8>, head: PartHead<'_>) {
     }
 }
 
-/// The name in UTF-8, as CouchDB has it, with quotes and backslashes escaped. Control characters are
-/// left out of it; a name that has some stands in `filename*` as well, whole.
+/// Writes the name in UTF-8, as CouchDB does, with quotes and backslashes escaped. Control characters are
+/// left out; a name that has some is also written in full as `filename*`.
 fn push_disposition(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(b"Content-Disposition: attachment; filename=\"");
     for character in name.chars().filter(|character| !character.is_control()) {
@@ -108,14 +108,14 @@ fn push_disposition(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The value is checked, or ours.
+/// The value must be checked, or a constant of this program.
 fn push(out: &mut Vec<u8>, name: &str, value: &str) {
     for text in [name, ": ", value, "\r\n"] {
         out.extend_from_slice(text.as_bytes());
     }
 }
 
-/// Printable ASCII that a reader gets back as it was: what it means is up to whoever gave it.
+/// Whether a text is printable ASCII that a reader parses as the same value. Its meaning is not checked.
 fn is_media_type(text: &str) -> bool {
     let is_printable = |byte: u8| matches!(byte, b' '..=b'~');
     (1..=255).contains(&text.len()) && text.bytes().all(is_printable) && text.trim() == text

@@ -1,7 +1,8 @@
-//! How far a replication is, as both sides keep it in a local document (section 8).
+//! Checkpoints of a replication, which both sides store in a local document (section 8).
 //!
-//! Both sides keep the same list of places that were passed, each under a name of its own. A replication goes on at the
-//! newest place that both have: where one side was put back to what it was before, that is a place it still knew then.
+//! Both sides store the same list of passed positions, each with a unique name. A replication continues at
+//! the newest position that both lists contain. If one side was restored to an earlier state, this is a
+//! position that it knew in that state.
 
 use std::fmt::Write as _;
 
@@ -11,48 +12,48 @@ use sha2::{Digest as _, Sha256};
 use super::Place;
 use crate::json::{Json, integer, text};
 
-/// So many places are kept, the newest ones.
+/// Maximum number of stored positions, the newest ones.
 pub const MOST_CHECKPOINTS: usize = 50;
 
-/// How far a replication is.
+/// Progress of a replication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The places that were passed, the newest first.
+    /// The passed positions, the newest first.
     pub passed: Vec<Passed>,
 }
 
-/// A place that was passed: all that changed up to it has been written, and is durable.
+/// A passed position: all changes up to it have been written and are durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passed {
-    /// The name of this place; no other has it.
+    /// Unique name of this entry.
     pub session: String,
-    /// Where it is.
+    /// The position.
     pub place: Place,
-    /// Where the replication began that came here.
+    /// Position at which that run of the replication began.
     pub began_at: Place,
-    /// When it began, and when it was here, as text for people.
+    /// Start of the run and time of the entry, as text for people.
     pub times: (String, String),
-    /// What it did.
+    /// Statistics of the run.
     pub worked: Worked,
 }
 
-/// What a replication did.
+/// Statistics of a replication.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Worked {
-    /// Revisions that were asked for.
+    /// Number of revisions that were checked.
     pub checked: u64,
-    /// Of those, what was missing.
+    /// Number of those that were missing.
     pub missing: u64,
-    /// Documents that were read.
+    /// Number of documents that were read.
     pub read: u64,
-    /// Documents that were written.
+    /// Number of documents that were written.
     pub written: u64,
-    /// Documents that were refused.
+    /// Number of documents that were rejected.
     pub refused: u64,
 }
 
 impl Checkpoint {
-    /// Reads a local document; one that nobody of this protocol wrote passed nothing.
+    /// Parses a local document; a document that is not a checkpoint has no passed positions.
     pub fn read(document: &Json) -> Self {
         let history = document.root().member("history").filter(|it| it.value.kind() == Kind::Array);
         let passed = history
@@ -82,7 +83,7 @@ impl Checkpoint {
         out
     }
 
-    /// The newest place that both sides have passed.
+    /// The newest position that both sides have passed.
     pub fn common<'a>(&'a self, other: &Self) -> Option<&'a Passed> {
         let is_there = |passed: &&Passed| {
             let same = |it: &&Passed| it.session == passed.session;
@@ -91,7 +92,7 @@ impl Checkpoint {
         self.passed.iter().find(is_there)
     }
 
-    /// Another place was passed.
+    /// Adds a passed position.
     pub fn pass(&mut self, passed: Passed) {
         self.passed.insert(0, passed);
         self.passed.truncate(MOST_CHECKPOINTS);
@@ -135,7 +136,7 @@ fn push_passed(out: &mut String, passed: &Passed) {
     );
 }
 
-/// The id of the local document in which a replication keeps how far it is: the same for the same sides and filter.
+/// Id of the local document of a replication's checkpoint, a function of the two sides and the filter.
 pub fn replication_id(source: &str, target: &str, filter: &str) -> String {
     let mut hash = Sha256::new();
     for part in ["feedsync", source, target, filter] {
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn checkpoint_round_trips() {
         let mut checkpoint = Checkpoint::default();
         assert_eq!(reread(&checkpoint), checkpoint);
         for number in 0..60 {
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_couchdb_and_others_wrote_is_read() {
+    fn checkpoints_of_couchdb_and_others_are_read() {
         let read = |text: &str| Checkpoint::read(&Json::read(text.as_bytes().to_vec()).unwrap());
         let couchdb = read(
             r#"{"_id":"_local/x","session_id":"a","source_last_seq":"5-g1","history":
@@ -197,26 +198,26 @@ mod tests {
     }
 
     #[test]
-    fn a_replication_goes_on_where_both_sides_were() {
+    fn replication_continues_at_the_newest_common_position() {
         let of =
             |numbers: &[u64]| Checkpoint { passed: numbers.iter().map(|it| passed(*it)).collect() };
         let place =
             |one: &[u64], other: &[u64]| of(one).common(&of(other)).map(|it| it.place.clone());
         let at = |number: u64| Some(passed(number).place);
         assert_eq!(place(&[3, 2, 1], &[3, 2, 1]), at(3));
-        // One side was not told any more, or was put back.
+        // One side was not updated, or was restored.
         assert_eq!(place(&[2, 1], &[3, 2, 1]), at(2));
         assert_eq!(place(&[5, 4, 3, 2], &[9, 3, 1]), at(3));
         assert_eq!(place(&[2], &[3]), None);
         assert_eq!(place(&[], &[1]), None);
-        // One name of two places says nothing.
+        // An entry whose name has different positions on both sides is ignored.
         let mut other = of(&[3, 2]);
         other.passed[0].place = passed(7).place;
         assert_eq!(of(&[3, 2]).common(&other).map(|it| it.place.clone()), at(2));
     }
 
     #[test]
-    fn replications_of_other_sides_have_other_ids() {
+    fn replication_ids_depend_on_sides_and_filter() {
         let ids = [("a", "b", ""), ("b", "a", ""), ("ab", "", ""), ("a", "b", "x")];
         let ids: std::collections::BTreeSet<String> = ids
             .iter()

@@ -1,37 +1,37 @@
-//! What is missing, its documents, and what became of them (section 6).
+//! Missing revisions, their documents, and the results of writing them (section 6).
 
 use feedsync_formats::json::{Kind, Member, Node, push_string};
 
 use super::{BadAnswer, ChangedDocument};
 use crate::json::{Json, boolean, integer, text};
 
-/// So many characters of a reason are told.
+/// Maximum number of characters of a reason that is reported.
 const MOST_REASON: usize = 500;
 
-/// Revisions of a document that a target has not.
+/// Revisions of a document that a target lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingDocument {
-    /// Which.
+    /// Id of the document.
     pub id: String,
-    /// They.
+    /// The missing revisions.
     pub revisions: Vec<String>,
-    /// What it has that they may have come of: attachments of those it has.
+    /// Revisions of the target that may be ancestors of the missing ones; it already has their attachments.
     pub ancestors: Vec<String>,
 }
 
-/// A revision of a document as a source gave it.
+/// A revision of a document as a source sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedDocument {
-    /// Which.
+    /// Id of the document.
     pub id: String,
     /// Its revision.
     pub revision: String,
-    /// All of it, as JSON.
+    /// The complete document, as JSON.
     pub text: String,
 }
 
 impl FetchedDocument {
-    /// Whether it is a revision, or came of it.
+    /// Whether the document is the given revision or a descendant of it.
     pub fn came_of(&self, revision: &str) -> bool {
         if self.revision.eq_ignore_ascii_case(revision) {
             return true;
@@ -48,27 +48,27 @@ impl FetchedDocument {
     }
 }
 
-/// A revision that a source did not give.
+/// A revision that a source did not send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unread {
-    /// Of which document.
+    /// Id of the document.
     pub id: String,
-    /// Which.
+    /// The revision.
     pub revision: String,
-    /// Why, in one word.
+    /// Error in one word.
     pub error: String,
-    /// Why.
+    /// Description of the error.
     pub reason: String,
 }
 
-/// A document that a target did not take.
+/// A document that a target did not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotWritten {
-    /// Which.
+    /// Id of the document.
     pub id: String,
-    /// Why, in one word.
+    /// Error in one word.
     pub error: String,
-    /// Why.
+    /// Description of the error.
     pub reason: String,
 }
 
@@ -85,7 +85,7 @@ pub fn differences_request(documents: &[ChangedDocument]) -> String {
     out
 }
 
-/// The answer to `_revs_diff`.
+/// Parses the response to `_revs_diff`.
 pub fn read_differences(answer: &Json) -> Result<Vec<MissingDocument>, BadAnswer> {
     if answer.root().kind() != Kind::Object {
         return Err(BadAnswer("what is missing is told by document"));
@@ -125,7 +125,7 @@ pub fn documents_request(missing: &[MissingDocument]) -> String {
     out
 }
 
-/// The answer to `_bulk_get`: each revision once, however often it came.
+/// Parses the response to `_bulk_get`; each revision is returned once, even if it is repeated.
 pub fn read_documents(answer: &Json) -> Result<(Vec<FetchedDocument>, Vec<Unread>), BadAnswer> {
     const SHAPE: BadAnswer =
         BadAnswer("documents are given one by one, each with its id and revision");
@@ -136,7 +136,7 @@ pub fn read_documents(answer: &Json) -> Result<(Vec<FetchedDocument>, Vec<Unread
         for found in documents.value.elements() {
             if let Some(document) = found.member("ok") {
                 let document = fetched_document(document.value).ok_or(SHAPE)?;
-                // Of a document all its revisions stand in a row.
+                // All revisions of a document are adjacent.
                 let others = fetched.iter().rev().take_while(|other| other.id == document.id);
                 if !others.into_iter().any(|other| other.revision == document.revision) {
                     fetched.push(document);
@@ -149,8 +149,8 @@ pub fn read_documents(answer: &Json) -> Result<(Vec<FetchedDocument>, Vec<Unread
     Ok((fetched, unread))
 }
 
-/// Why a revision is not given, in the forms of CouchDB (`{"error": {...}}`) and of pouchdb-server (`{"missing": REV}`, and
-/// `{"error": ..., "reason": ...}`).
+/// The error of a revision that was not sent, in the forms of CouchDB (`{"error": {...}}`) and of
+/// pouchdb-server (`{"missing": REV}`, and `{"error": ..., "reason": ...}`).
 fn unread_revision(result: Node<'_>, found: Node<'_>) -> Option<Unread> {
     let of = |node: Node<'_>, name: &str| Some(text(node.member(name)?.value)?.into_owned());
     let id = of(result, "id").unwrap_or_default();
@@ -168,7 +168,7 @@ fn unread_revision(result: Node<'_>, found: Node<'_>) -> Option<Unread> {
     })
 }
 
-/// What is told to people has an end.
+/// Truncates a text that is shown to people.
 fn short(mut reason: String) -> String {
     let end = reason.char_indices().nth(MOST_REASON).map(|(at, _)| at);
     reason.truncate(end.unwrap_or(reason.len()));
@@ -180,7 +180,7 @@ fn fetched_document(node: Node<'_>) -> Option<FetchedDocument> {
     Some(FetchedDocument { id: of("_id")?, revision: of("_rev")?, text: node.raw().to_owned() })
 }
 
-/// The body of `_bulk_docs` by which revisions are joined to those that are there.
+/// The body of `_bulk_docs` that joins revisions to the existing ones.
 pub fn write_request<'a>(documents: impl IntoIterator<Item = &'a FetchedDocument>) -> String {
     let mut out = String::from("{\"new_edits\":false,\"docs\":[");
     for (at, document) in documents.into_iter().enumerate() {
@@ -191,7 +191,7 @@ pub fn write_request<'a>(documents: impl IntoIterator<Item = &'a FetchedDocument
     out
 }
 
-/// The answer to that: what was not taken.
+/// Parses the response to that request: the documents that were not accepted.
 pub fn read_not_written(answer: &Json) -> Result<Vec<NotWritten>, BadAnswer> {
     if answer.root().kind() != Kind::Array {
         return Err(BadAnswer("what was not written is a list"));
@@ -200,7 +200,7 @@ pub fn read_not_written(answer: &Json) -> Result<Vec<NotWritten>, BadAnswer> {
         let of = |name| Some(text(it.member(name)?.value)?.into_owned());
         let is_done = it.member("ok").is_some_and(|it| boolean(it.value) == Some(true))
             || (it.member("rev").is_some() && it.member("error").is_none());
-        // Some say `true`, and what it is by another name.
+        // Some servers send `true` as the error, and its name in another member.
         let error = of("error").or_else(|| of("name")).unwrap_or_else(|| "unknown".to_owned());
         let reason = of("reason").or_else(|| of("message")).unwrap_or_default();
         let refused = NotWritten { id: of("id").unwrap_or_default(), error, reason: short(reason) };
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_replicator_asks_a_database_understands() {
+    fn requests_of_a_replicator_are_parsed_by_a_database() {
         let texts = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
         let changed = [
             ChangedDocument { id: "a\"\n".to_owned(), revisions: texts(&["2-b", "1-c"]) },
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_came_of_the_revisions_of_its_path() {
+    fn document_descends_from_the_revisions_of_its_path() {
         let text =
             r#"{"_id":"a","_rev":"3-c","_revisions":{"start":3,"ids":["c","b"]}}"#.to_owned();
         let document = FetchedDocument { id: "a".to_owned(), revision: "3-c".to_owned(), text };
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn malformed_response_is_an_error() {
         for text in [
             "[]",
             "{\"a\":{\"missing\":[1]}}",

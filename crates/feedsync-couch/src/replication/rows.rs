@@ -1,32 +1,32 @@
-//! What a source tells of its changes (section 7).
+//! Changes feed of a source (section 7).
 
 use feedsync_formats::json::{Kind, Node};
 
 use super::{BadAnswer, Place};
 use crate::json::{Json, integer, text};
 
-/// A document that changed, and the revisions that are told of it.
+/// A changed document, with the listed revisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedDocument {
-    /// Which.
+    /// Id of the document.
     pub id: String,
-    /// Its leaves, as they are spelt.
+    /// Its leaves, as they are spelled.
     pub revisions: Vec<String>,
 }
 
-/// Some changes, the oldest first.
+/// A page of changes, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangesPage {
     /// The documents.
     pub documents: Vec<ChangedDocument>,
-    /// How far all changes were looked at.
+    /// Position up to which all changes were examined.
     pub last: Place,
-    /// How many are left, if it is told.
+    /// Number of remaining changes, if it is stated.
     pub pending: Option<u64>,
 }
 
 impl ChangesPage {
-    /// Reads an answer of the feeds `normal` and `longpoll`.
+    /// Parses a response of the feeds `normal` and `longpoll`.
     pub fn read(answer: &Json) -> Result<Self, BadAnswer> {
         let root = answer.root();
         let results = root.member("results").filter(|it| it.value.kind() == Kind::Array);
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(page.documents, [ChangedDocument { id: "a".to_owned(), revisions }]);
         assert_eq!((page.last.as_json(), page.pending), ("\"1-x\"", Some(7)));
         assert_eq!(page.last.in_query(), "1-x");
-        // With numbers, as pouchdb-server has them, with the pairs of BigCouch, and after some heartbeats.
+        // With numbers as positions (pouchdb-server), with pairs (BigCouch), and after some heartbeats.
         let number = read("{\"results\":[\n\n\n\n],\"last_seq\":12}").unwrap();
         assert_eq!((&*number.last.in_query(), number.pending), ("12", None));
         let pair = read("{\"results\":[],\"last_seq\":[12,\"g1AA\"]}").unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_is_an_error() {
+    fn malformed_changes_page_is_an_error() {
         for text in [
             "[]",
             "{}",

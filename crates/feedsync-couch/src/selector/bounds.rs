@@ -1,22 +1,22 @@
-//! What a selector may be, and why one is refused.
+//! Limits of selectors, and errors of the parser.
 
 use thiserror::Error;
 
-/// How long a selector may be.
+/// Maximum size of a selector, in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
-/// How many fields, operators and alternatives it may have.
+/// Maximum number of its fields, operators and alternatives.
 pub const MAX_CONDITIONS: usize = 1_000;
-/// How deep its objects and arrays may nest.
+/// Maximum nesting depth of its objects and arrays.
 pub const MAX_LEVELS: usize = 32;
-/// How many `$regex` it may have.
+/// Maximum number of its `$regex`.
 pub const MAX_PATTERNS: usize = 8;
-/// How long a `$regex` may be.
+/// Maximum size of a `$regex`, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 1_000;
 
-/// Why a selector cannot be read. The field is the path to the part at fault, empty at the top.
+/// Why a selector cannot be parsed. The field is the path to the faulty part, empty at the top.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SelectorError {
-    /// It is something else than an object.
+    /// It is not an object.
     #[error("a selector must be an object")]
     NotAnObject,
     /// It exceeds [`MAX_BYTES`].
@@ -31,48 +31,48 @@ pub enum SelectorError {
     /// It exceeds [`MAX_PATTERNS`].
     #[error("{}a selector may have no more than {MAX_PATTERNS} $regex", at(.field))]
     TooManyPatterns {
-        /// Where the first one too many stands.
+        /// Field of the first one beyond the limit.
         field: String,
     },
-    /// There is no such operator, or not here.
+    /// There is no such operator, or it is not allowed here.
     #[error("{}invalid operator: {operator}", at(.field))]
     UnknownOperator {
         /// The operator.
         operator: String,
-        /// Where it stands.
+        /// Field of the operator.
         field: String,
     },
-    /// The operator is about a value, and no field is named of which it would be one.
+    /// The operator tests a value, but no field is named.
     #[error("{operator} must stand in a field")]
     NoField {
         /// The operator.
         operator: String,
     },
-    /// The operator's argument is of no use.
+    /// The operator's argument is not valid.
     #[error("{}bad argument for operator {operator}: expected {expected}", at(.field))]
     BadArgument {
         /// The operator.
         operator: &'static str,
-        /// Where it stands.
+        /// Field of the operator.
         field: String,
-        /// What its argument should be.
+        /// Description of a valid argument.
         expected: &'static str,
     },
-    /// The pattern of a `$regex` cannot be read, or is too large.
+    /// The pattern of a `$regex` cannot be parsed, or is too large.
     #[error("{}bad argument for operator $regex: {reason}", at(.field))]
     BadPattern {
-        /// Where it stands.
+        /// Field of the pattern.
         field: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
-    /// Of attachments nothing can be asked.
+    /// Attachments cannot be tested.
     #[error("what is attached to a document cannot be asked for: _attachments")]
     Attachments,
-    /// The name of a field is empty between two dots, or is not text.
+    /// The name of a field is empty between two dots, or is not valid text.
     #[error("invalid field name: {field:?}")]
     FieldName {
-        /// The name, with the fields in which it stands.
+        /// The name, with the enclosing fields.
         field: String,
     },
 }

@@ -7,8 +7,8 @@ use feedsync_formats::json::{Kind, Node};
 use super::number;
 use super::text::Text;
 
-/// Compares two values: by kind, then by what they are. As deep as the shallower of them, which is
-/// never deeper than a selector may be.
+/// Compares two values: by kind, then by value. The recursion is as deep as the shallower value, and a
+/// selector's depth is limited.
 pub(super) fn compare(one: Node<'_>, other: Node<'_>) -> Ordering {
     rank(one).cmp(&rank(other)).then_with(|| match one.kind() {
         Kind::Null | Kind::Boolean => Ordering::Equal,
@@ -33,7 +33,7 @@ fn rank(node: Node<'_>) -> u8 {
     }
 }
 
-/// One by one; of two that begin alike the shorter is less.
+/// Lexicographic order; a proper prefix is less.
 fn each<T>(
     one: impl IntoIterator<Item = T>,
     other: impl IntoIterator<Item = T>,
@@ -51,7 +51,7 @@ fn each<T>(
     }
 }
 
-/// The members by name, and of those of the same name the first.
+/// The members sorted by name; of several members with one name, the first.
 fn sorted(object: Node<'_>) -> Vec<(Text<'_>, Node<'_>)> {
     let mut members: Vec<_> =
         object.members().map(|member| (Text::of(Node::root(member.raw())), member.value)).collect();

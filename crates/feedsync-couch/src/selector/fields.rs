@@ -1,4 +1,4 @@
-//! Parts of documents: those at some paths, each where it stood.
+//! Projection of documents: the values at some paths, each at its original location.
 
 use feedsync_formats::json::{Node, push_string};
 
@@ -7,22 +7,22 @@ use super::place::{Place, Value};
 use crate::query::texts;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// The most paths, and bytes of them.
+/// Maximum number of paths, and maximum size of all paths.
 const MOST: usize = 1_000;
 const MOST_BYTES: usize = 64 << 10;
 
-/// Paths whose values are given out; all of a document, if there is none.
+/// Paths whose values are returned; an empty list selects the whole document.
 #[derive(Debug, Clone, Default)]
 pub struct Fields(Vec<Vec<String>>);
 
-/// What is at paths, as far as it was found: in the order in which it was asked for.
+/// Values found at the paths, in the order of the request.
 enum Found<'a> {
     Value(&'a str),
     Object(Vec<(&'a str, Self)>),
 }
 
 impl Fields {
-    /// Reads an array of paths, which are written as in a selector.
+    /// Parses an array of paths, which are written as in a selector.
     pub fn read(node: Node<'_>) -> Result<Self, Refusal> {
         let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
         let said = texts(node).map_err(|_| refuse("fields is an array of names"))?;
@@ -33,7 +33,7 @@ impl Fields {
         said.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Appends what is asked for of an object of a checked text.
+    /// Appends the selected parts of an object of a checked text.
     pub fn push(&self, out: &mut String, document: Node<'_>) {
         if self.0.is_empty() {
             return out.push_str(document.raw());
@@ -52,7 +52,7 @@ impl Fields {
 
 impl<'a> Found<'a> {
     fn put(&mut self, path: &'a [String], value: &'a str) {
-        // What was found whole holds all that is within.
+        // A value that was selected as a whole contains all nested paths.
         let Self::Object(members) = self else { return };
         let Some((name, rest)) = path.split_first() else {
             *self = Self::Value(value);
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_stands_where_it_stood() {
+    fn selected_fields_keep_their_location() {
         let document = r#"{"_id":"x","a":{"b":1.0,"c":[{"d":2}],"e.f":3},"g":"\ud83d"}"#;
         for (fields, expected) in [
             ("[]", document),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_names_is_refused() {
+    fn malformed_field_list_is_rejected() {
         let many = format!("[{}\"a\"]", "\"a\",".repeat(MOST));
         let long = format!("[\"{}\"]", "a".repeat(MOST_BYTES + 1));
         for fields in ["1", "{}", "[1]", "[\"\"]", "[\".a\"]", "[\"a.\"]", &many, &long] {
@@ -117,9 +117,9 @@ mod tests {
         }
     }
 
-    /// A path leads no further down than a document does.
+    /// Paths are followed no deeper than the document.
     #[test]
-    fn long_paths_are_walked() {
+    fn paths_are_followed_no_deeper_than_the_document() {
         let deep = vec!["a"; 512].join(".");
         let document = format!("{}1{}", "{\"a\":".repeat(512), "}".repeat(512));
         let fields = Fields::read(Node::root(&format!("[\"{deep}\",\"{deep}.a\"]"))).unwrap();

@@ -1,4 +1,4 @@
-//! Which ids a selector leaves open.
+//! The range of ids that a selector can match.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -9,12 +9,12 @@ use super::place::Value;
 use super::rule::{Relation, Rule, Test};
 use super::text::Text;
 
-/// A range of ids, which are in the order of their bytes.
+/// A range of ids in byte order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdRange {
-    /// Where it begins.
+    /// Lower bound.
     pub lower: Bound<String>,
-    /// Where it ends; never before it begins.
+    /// Upper bound; never less than the lower bound.
     pub upper: Bound<String>,
 }
 
@@ -22,12 +22,12 @@ impl IdRange {
     /// All ids.
     pub const ALL: Self = Self { lower: Bound::Unbounded, upper: Bound::Unbounded };
 
-    /// No id at all.
+    /// The empty range.
     pub fn none() -> Self {
         Self { lower: Bound::Included(String::new()), upper: Bound::Excluded(String::new()) }
     }
 
-    /// Its bounds, borrowed.
+    /// Its bounds as references.
     pub fn bounds(&self) -> (Bound<&str>, Bound<&str>) {
         (self.lower.as_ref().map(String::as_str), self.upper.as_ref().map(String::as_str))
     }
@@ -109,7 +109,7 @@ impl IdRange {
             return;
         }
         let Some(text) = text(operand) else {
-            // No id is equal to half a surrogate pair, and no bound can be made of it.
+            // No id equals half a surrogate pair, and no bound can be made of it.
             if matches!(relation, Relation::Equal) {
                 *self = Self::none();
             }
@@ -140,7 +140,7 @@ impl IdRange {
     }
 }
 
-/// Whether the new bound lies on this side of the old one, or in its place and leaves it out.
+/// Whether the new bound is tighter than the old one, or equal to it and exclusive.
 fn is_tighter(new: &Bound<String>, old: &Bound<String>, side: Ordering) -> bool {
     match (new, old) {
         (Bound::Unbounded, _) => false,
@@ -159,7 +159,7 @@ fn text(node: Node<'_>) -> Option<String> {
     (node.kind() == Kind::String).then(|| Text::of(node).to_text())?
 }
 
-/// The least text that is greater than all which begin so.
+/// The least text that is greater than all texts with a prefix.
 fn after_all_with(prefix: &str) -> Option<String> {
     let kept = prefix.trim_end_matches(char::MAX);
     let last = kept.chars().next_back()?;

@@ -1,8 +1,8 @@
-//! Numbers of JSON, compared digit by digit: no number is too large or too exact.
+//! JSON numbers, compared digit by digit, so that no magnitude or precision is lost.
 
 use std::cmp::Ordering;
 
-/// Beyond this, exponents are all alike.
+/// Limit above which all exponents are equal.
 const EXPONENT_LIMIT: i128 = 10_i128.pow(30);
 
 /// Compares two numbers by value.
@@ -10,8 +10,8 @@ pub(super) fn compare(one: &str, other: &str) -> Ordering {
     Number::read(one).compare(&Number::read(other))
 }
 
-/// The remainder of an integer that is written as one, with the sign of the integer. The divisor is
-/// not zero.
+/// The remainder of an integer that is written as one; it has the sign of the integer. The divisor must not
+/// be zero.
 pub(super) fn remainder(number: &str, divisor: i64) -> Option<i128> {
     let digits = number.strip_prefix('-').unwrap_or(number);
     let divisor = i128::from(divisor).abs();
@@ -25,7 +25,7 @@ pub(super) fn remainder(number: &str, divisor: i64) -> Option<i128> {
 struct Number<'a> {
     is_negative: bool,
     magnitude: i128,
-    /// From the first to the last that is not zero, perhaps with a point among them; empty for zero.
+    /// Digits from the first to the last that is not zero, possibly with a point among them; empty for zero.
     digits: &'a str,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Number<'a> {
         if digits.is_empty() {
             return Self { is_negative: false, magnitude: 0, digits };
         }
-        // The place of the first digit, counted from the point.
+        // Position of the first digit, relative to the point.
         let point = mantissa.find('.').unwrap_or(mantissa.len());
         let first = mantissa.len() - from_first.len();
         let place = match point.checked_sub(first) {
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// A number's digits on both sides of the point, at a fixed width, and whether it is negative.
+    /// The digits on both sides of the point, padded to a fixed width, and whether the number is negative.
     fn laid_out(mantissa: &str, exponent: i32) -> (bool, String) {
         const WIDTH: usize = 200;
         let digits = mantissa.trim_start_matches('-');
@@ -111,7 +111,7 @@ mod tests {
                 }
             };
             let spell = |number: &(String, i32)| format!("{}e{}", number.0, number.1);
-            // The same number again, with zeros at its end that the exponent takes back.
+            // The same number with trailing zeros that the exponent compensates for.
             let zeros = "0".repeat(shift);
             let shifted = match one.0.contains('.') {
                 true => (format!("{}{zeros}", one.0), one.1),

@@ -1,4 +1,4 @@
-//! Reading a selector.
+//! Parser of selectors.
 
 use std::borrow::Cow;
 
@@ -11,22 +11,22 @@ use super::bounds::{
 use super::rule::{Operand, Relation, Rule, Test};
 use super::text::Text;
 
-/// How much memory a `$regex` may take, which bounds the time it takes for a byte.
+/// Maximum memory of a compiled `$regex`, which limits the time for each byte.
 const PATTERN_MEMORY: usize = 64 << 10;
 
-/// What a part of a selector is about.
+/// Subject of a part of a selector.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// Documents: no field is named yet.
     Document,
-    /// Values: those of a field, elements, names.
+    /// Values: of a field, elements, or names.
     Value,
 }
 
 pub(super) struct Parser<'a> {
     conditions: usize,
     patterns: usize,
-    /// The fields on the way here.
+    /// The enclosing fields.
     fields: Vec<Cow<'a, str>>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Parser<'a> {
         Parser { conditions: 0, patterns: 0, fields: Vec::new() }.object(node, Scope::Document)
     }
 
-    /// What must hold: an object of conditions, or, of a value, what it is to be equal to.
+    /// Parses a condition: an object of conditions, or a value that must be equal.
     fn rule(&mut self, node: Node<'a>, scope: Scope) -> Result<Rule, SelectorError> {
         self.count()?;
         match node.kind() {
@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
         let Some(path) = path.filter(|_| is_text) else {
             return Err(SelectorError::FieldName { field: self.field() });
         };
-        // What is not looked at must not be taken for what is not there.
+        // Attachments are not evaluated, and must not be treated as absent.
         if scope == Scope::Document && path.first().is_some_and(|name| name == "_attachments") {
             return Err(SelectorError::Attachments);
         }
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         Ok(Rule::Field(path, Box::new(rule)))
     }
 
-    /// The operators that are about documents as well as about values.
+    /// Parses the operators that apply to documents as well as to values.
     fn combination(
         &mut self,
         operator: &str,
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         }))
     }
 
-    /// The operators that are about a value.
+    /// Parses the operators that apply to a value only.
     fn test(
         &mut self,
         operator: &str,
@@ -283,8 +283,8 @@ fn kind(name: &str) -> Option<Kind> {
     })
 }
 
-/// The names in a path: apart at its dots, save those after a backslash, and without backslashes.
-/// None of them is empty, unless it is written as a backslash.
+/// Splits a path at its dots, except those after a backslash, and removes the backslashes. No name is empty,
+/// unless it is written as a backslash.
 pub(super) fn path(field: &str) -> Option<Vec<String>> {
     let mut names = vec![String::new()];
     let mut written = 0;

@@ -1,4 +1,4 @@
-//! Where in a document a condition looks, and what is there.
+//! Location that a condition examines, and the value there.
 
 use std::cmp::Ordering;
 
@@ -8,32 +8,32 @@ use super::Subject;
 use super::compare::compare;
 use super::text::Text;
 
-/// Where a rule is asked.
+/// Location on which a rule is evaluated.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Place<'a> {
-    /// At a document.
+    /// A document.
     Document(&'a Subject<'a>),
-    /// At a document of which only the field `type` is known.
+    /// A document of which only the field `type` is known.
     OfType(Option<&'a str>),
-    /// At a value.
+    /// A value.
     Value(Value<'a>),
-    /// Where there is nothing.
+    /// A missing value.
     Missing,
-    /// At what is not known.
+    /// An unknown value.
     Unknown,
 }
 
 /// A value in a document.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
-    /// One that stands in the text.
+    /// A value in the document's text.
     Json(Node<'a>),
-    /// A string that stands beside it.
+    /// A string that is not part of the text.
     Text(&'a str),
 }
 
 impl<'a> Place<'a> {
-    /// One step down a path.
+    /// Follows one step of a path.
     pub(super) fn field(self, name: &str) -> Self {
         match self {
             Self::Document(document) => match name {
@@ -61,8 +61,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The first member of that name. (Half a surrogate pair in a name is not U+FFFD, which is what
-/// [`Node::member`] takes it for.)
+/// The first member of that name. [`Node::member`] cannot be used: it treats half a surrogate pair in a name
+/// as U+FFFD.
 fn member<'a>(object: Node<'a>, name: &str) -> Option<Node<'a>> {
     object
         .members()
@@ -94,7 +94,7 @@ impl<'a> Value<'a> {
         match (self, other.kind()) {
             (Self::Json(node), _) => compare(node, other),
             (Self::Text(text), Kind::String) => Text::plain(text).compare(Text::of(other)),
-            // A string is a string: any will do to tell kinds apart.
+            // Any string suffices to compare kinds.
             (Self::Text(_), _) => compare(Node::root("\"\""), other),
         }
     }

@@ -1,4 +1,4 @@
-//! What a selector comes to, and how it is decided.
+//! Parsed selectors, and their evaluation.
 
 use std::cmp::Ordering;
 
@@ -9,31 +9,31 @@ use super::number;
 use super::place::{Place, Value};
 use super::text::Text;
 
-/// Something that holds or does not.
+/// A condition.
 #[derive(Debug, Clone)]
 pub(super) enum Rule {
     /// All of them hold.
     All(Vec<Rule>),
-    /// One of them holds, at least.
+    /// At least one of them holds.
     Any(Vec<Rule>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Rule>),
-    /// It holds where this path leads.
+    /// The condition holds at this path.
     Field(Vec<String>, Box<Rule>),
-    /// The value here is as told.
+    /// The value passes this test.
     Test(Test),
 }
 
-/// What is asked of one value.
+/// A test of one value.
 #[derive(Debug, Clone)]
 pub(super) enum Test {
     Exists(bool),
-    /// Of this kind; `None` for a kind there is not.
+    /// The value has this kind; `None` for an unknown kind.
     Kind(Option<Kind>),
     Relation(Relation, Operand),
-    /// Equal to one of these, or an array with such an element.
+    /// The value equals one of these, or is an array with such an element.
     In(Operand),
-    /// An array that has all of these, or is equal to the one there is.
+    /// The value is an array that contains all of these, or equals the only one.
     All(Operand),
     Size(u64),
     Remainder {
@@ -42,15 +42,15 @@ pub(super) enum Test {
     },
     Begins(Operand),
     Matches(Regex),
-    /// An array in which it holds for an element.
+    /// The value is an array with an element for which the condition holds.
     Element(Box<Rule>),
-    /// An array with elements, for all of which it holds.
+    /// The value is a non-empty array, and the condition holds for all elements.
     EachElement(Box<Rule>),
-    /// An object in which it holds for a name.
+    /// The value is an object with a name for which the condition holds.
     Name(Box<Rule>),
 }
 
-/// How a value is to compare.
+/// Comparisons of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Relation {
     Equal,
@@ -60,12 +60,12 @@ pub(super) enum Relation {
     AtLeast,
 }
 
-/// A value in a selector: its text.
+/// A value in a selector, as its text.
 #[derive(Debug, Clone)]
 pub(super) struct Operand(String);
 
 impl Rule {
-    /// Whether it holds, if what is known says so.
+    /// Whether the condition holds; `None` if the known values do not decide it.
     pub(super) fn decide(&self, place: Place<'_>) -> Option<bool> {
         match self {
             Self::All(rules) => all(rules.iter().map(|rule| rule.decide(place))),
@@ -91,7 +91,7 @@ fn not(decided: Option<bool>) -> Option<bool> {
     decided.map(|holds| !holds)
 }
 
-/// One that does not hold decides; so do all that hold.
+/// Conjunction: one false condition decides it; otherwise all must be known to hold.
 fn all(mut decisions: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     decisions
         .try_fold(Some(true), |all, decided| match decided {

@@ -1,4 +1,4 @@
-//! Laws first, against a plain reading of the same rules, then what clients ask.
+//! Laws, checked against a naive implementation of the same rules, and requests of clients.
 
 mod examples;
 mod laws;

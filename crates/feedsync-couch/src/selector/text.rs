@@ -1,11 +1,11 @@
-//! Strings of JSON, compared as they stand.
+//! JSON strings, compared without being decoded.
 
 use std::cmp::Ordering;
 use std::str::Chars;
 
 use feedsync_formats::json::Node;
 
-/// A string: what stands between the quotes, or a text that never stood in any.
+/// A string: the text between the quotes, or a plain text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a> {
     text: &'a str,
@@ -13,7 +13,7 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// A string of JSON.
+    /// A JSON string.
     pub(super) fn of(string: Node<'a>) -> Self {
         let raw = string.raw();
         let text = raw.strip_prefix('"').unwrap_or(raw);
@@ -21,12 +21,12 @@ impl<'a> Text<'a> {
         Self { text, has_escapes: text.contains('\\') }
     }
 
-    /// A text as it is.
+    /// A plain text.
     pub(super) fn plain(text: &'a str) -> Self {
         Self { text, has_escapes: false }
     }
 
-    /// By code points, which is by the bytes of UTF-8.
+    /// Compares by code points, which is the byte order of UTF-8.
     pub(super) fn compare(self, other: Text<'_>) -> Ordering {
         if self.has_escapes || other.has_escapes {
             self.points().cmp(other.points())
@@ -40,12 +40,12 @@ impl<'a> Text<'a> {
         prefix.points().all(|point| points.next() == Some(point))
     }
 
-    /// The text itself, which a string with half of a surrogate pair does not have.
+    /// The decoded text; `None` for a string with half of a surrogate pair.
     pub(super) fn to_text(self) -> Option<String> {
         self.points().map(char::from_u32).collect()
     }
 
-    /// Its code points, half surrogate pairs among them.
+    /// Its code points, including halves of surrogate pairs.
     fn points(self) -> Points<'a> {
         Points { rest: self.text.chars(), has_escapes: self.has_escapes }
     }
@@ -78,7 +78,7 @@ impl Iterator for Points<'_> {
 }
 
 impl Points<'_> {
-    /// What follows `\u`.
+    /// Decodes the characters after `\u`.
     fn escape(&mut self) -> u32 {
         let first = hexadecimal(&mut self.rest);
         if !(0xd800..0xdc00).contains(&first) {

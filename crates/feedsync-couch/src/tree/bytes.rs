@@ -1,51 +1,51 @@
-//! A tree as bytes, to be stored: short where revisions came of one another in a row.
+//! Binary form of a tree, which is short for linear histories.
 //!
-//! A version, then each node by revision: what is special about it, the generation as the difference from the node
-//! before, the signature, what it came of, and what is kept of it. Numbers are LEB128.
+//! A version byte is followed by the nodes in order of revision. A node has flags, the generation as the
+//! difference from the previous node, the signature, the parents, and the stored content. Numbers are LEB128.
 
 use super::{Content, Node, Tree};
 use crate::revision::{Revision, Signature};
 
 const VERSION: u8 = 1;
 
-/// The signature is no digest.
+/// The signature is not a digest.
 const IS_TEXT: u8 = 1;
-/// It came of the node before, and of nothing else.
+/// The previous node is its only parent.
 const IS_NEXT: u8 = 2;
-/// It came of nothing.
+/// It has no parent.
 const IS_ROOT: u8 = 4;
-/// Something is kept of it.
+/// It has content.
 const IS_KEPT: u8 = 8;
 /// It is deleted.
 const IS_DELETED: u8 = 16;
-/// What is kept of it names attachments.
+/// Its content has attachments.
 const IS_ATTACHED: u8 = 32;
 
-/// Where the body of a revision is kept.
+/// Reference to the stored body of a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyPlace {
-    /// Its number among those of its database.
+    /// Number of the body within its database.
     pub number: u64,
-    /// How many bytes it has, with what is known of its attachments.
+    /// Size in bytes, including the metadata of attachments.
     pub length: u64,
-    /// How many bytes its attachments hold; nothing, where a body was stored before that was noted.
+    /// Total size of its attachments in bytes; zero for bodies that were stored before this was recorded.
     pub attached: u64,
 }
 
 impl BodyPlace {
-    /// How many bytes it has with all that its attachments hold.
+    /// Size in bytes, including the contents of attachments.
     pub fn whole(&self) -> u64 {
         self.length.saturating_add(self.attached)
     }
 }
 
-/// Bytes that are no tree.
+/// Bytes that are not a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a stored revision tree is damaged")]
 pub struct DamagedTree;
 
 impl Tree<BodyPlace> {
-    /// The tree as bytes.
+    /// Serializes the tree.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(8 + self.nodes.len() * 20);
         out.push(VERSION);
@@ -83,7 +83,7 @@ impl Tree<BodyPlace> {
         out
     }
 
-    /// The tree of such bytes.
+    /// Parses a serialized tree.
     pub fn of_bytes(bytes: &[u8]) -> Result<Self, DamagedTree> {
         let mut reader = Reader(bytes);
         if reader.byte()? != VERSION {

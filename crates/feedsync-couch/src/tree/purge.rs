@@ -1,19 +1,20 @@
-//! Purging: leaves are forgotten as if they had never been (`_purge`).
+//! Purging: leaves are removed as if they had never existed (`_purge`).
 
 use super::Tree;
 use crate::revision::Revision;
 
-/// What came of purging.
+/// The result of a purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purged<B> {
-    /// The revisions that went, of those that were named.
+    /// The purged revisions: those of the named ones that were leaves.
     pub revisions: Vec<Revision>,
-    /// What was kept of all that went.
+    /// The bodies of all removed revisions.
     pub bodies: Vec<B>,
 }
 
 impl<B> Tree<B> {
-    /// Forgets leaves with what only they came of. What is no leaf stays. A tree without leaves is empty.
+    /// Removes leaves with those ancestors that belong to no other leaf. Revisions that are not leaves stay.
+    /// A tree without leaves becomes empty.
     pub fn purge(&mut self, revisions: &[Revision]) -> Purged<B> {
         let mut leaves = self.leaf_places();
         let is_named =

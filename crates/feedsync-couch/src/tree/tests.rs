@@ -1,4 +1,4 @@
-//! The tree against sets of revisions and of what came of what.
+//! Tests of the tree against a model: sets of revisions and of edges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use proptest::sample::{Index, subsequence};
 
 use super::*;
 
-/// Every revision and edge that ever arrived, and nothing else.
+/// Every revision and edge that was ever added, and nothing else.
 #[derive(Debug, Clone, Default)]
 struct Model {
     revisions: BTreeSet<Revision>,
-    /// A revision, and what it came of.
+    /// A revision and its parent.
     edges: BTreeSet<(Revision, Revision)>,
 }
 
@@ -49,7 +49,7 @@ impl Model {
     }
 }
 
-/// What a revision says follows from what it is.
+/// The content of a revision is a function of the revision.
 fn is_deleted(revision: &Revision) -> bool {
     revision.to_string().bytes().map(u32::from).sum::<u32>().is_multiple_of(3)
 }
@@ -80,7 +80,7 @@ fn names(leaves: &[Leaf<'_, String>]) -> Vec<String> {
     leaves.iter().map(|leaf| leaf.revision.to_string()).collect()
 }
 
-/// Paths of whatever shape, also such as disagree about what came of what.
+/// Paths of any shape, including paths that disagree about the parents of a revision.
 fn any_path() -> impl Strategy<Value = Path> {
     let signature = prop::sample::select(vec!["a", "b", "c", "cccccccccccccccccccccccccccccccc"]);
     (1..6_u64, prop::collection::vec(signature, 1..6)).prop_map(|(start, mut signatures)| {
@@ -93,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn a_tree_is_what_arrived(paths in prop::collection::vec(any_path(), 0..12)) {
+    fn tree_equals_the_added_paths(paths in prop::collection::vec(any_path(), 0..12)) {
         let (mut model, mut tree) = (Model::default(), Tree::default());
         for path in &paths {
             let before = model.clone();
@@ -125,9 +125,9 @@ proptest! {
         }
     }
 
-    /// Whatever comes in which order and how often, the same comes of it.
+    /// The result does not depend on the order of paths or on their repetition.
     #[test]
-    fn arrivals_commute_and_repeat(
+    fn grafts_commute_and_are_idempotent(
         paths in prop::collection::vec(any_path(), 1..9),
         (order, again) in (prop::collection::vec(any::<Index>(), 9), subsequence((0..9).collect::<Vec<usize>>(), 0..9)),
     ) {
@@ -138,7 +138,7 @@ proptest! {
         }
         shuffled.extend(again.iter().filter_map(|at| paths.get(*at).cloned()));
         let mut other = tree(&shuffled);
-        // Which inner revisions still have what they said depends on the order.
+        // The set of inner revisions with a body depends on the order.
         one.compact();
         other.compact();
         prop_assert_eq!(&one, &other);
@@ -148,9 +148,9 @@ proptest! {
         prop_assert_eq!(one, other);
     }
 
-    /// The leaves stay, and of what each came of the newest so many.
+    /// The leaves stay, and of the ancestors of each leaf the newest ones up to the limit.
     #[test]
-    fn stemming_keeps_leaves_and_what_they_came_of(
+    fn stemming_retains_leaves_and_newest_ancestors(
         paths in prop::collection::vec(any_path(), 1..9),
         most in 1..5_usize,
     ) {
@@ -175,9 +175,9 @@ proptest! {
         prop_assert_eq!(stemmed.stem(most), Vec::<String>::new());
     }
 
-    /// Of a path that is longer than what is kept as much is grafted as makes a difference.
+    /// For a path that is longer than the limit, only the part within reach affects the result.
     #[test]
-    fn what_is_beyond_reach_makes_no_difference(
+    fn revisions_beyond_reach_do_not_affect_the_result(
         paths in prop::collection::vec(any_path(), 1..9),
         most in 1..4_usize,
     ) {
@@ -192,9 +192,9 @@ proptest! {
         }
     }
 
-    /// What was purged is as if it had never been, and nothing else is.
+    /// A purge gives the same tree as if the purged paths had never been added.
     #[test]
-    fn purging_takes_what_only_the_purged_came_of(
+    fn purging_removes_ancestors_of_purged_leaves_only(
         paths in prop::collection::vec(any_path(), 1..9),
         named in prop::collection::vec(any_path(), 0..4),
         from_it in prop::collection::vec(any::<Index>(), 0..3),
@@ -233,14 +233,14 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_told(mut bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn damaged_bytes_are_rejected(mut bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         let _ = Tree::of_bytes(&bytes);
         bytes.insert(0, 1);
         let _ = Tree::of_bytes(&bytes);
     }
 }
 
-/// As it was stored before it was noted what attachments hold: two revisions, of which the first names some.
+/// The format before lengths of attachments were stored: two revisions, of which the first has attachments.
 #[test]
 fn a_tree_without_lengths_of_attachments_is_read() {
     let mut old = vec![1, 4 | 8, 1];
@@ -265,7 +265,7 @@ fn a_tree_without_lengths_of_attachments_is_read() {
     assert_eq!(place(&third.to_string(), &again).whole(), 50 + (1 << 40));
 }
 
-/// A revision and what it came of, on every way, so many generations at most.
+/// A revision and its ancestors on all paths, up to a number of generations.
 fn leaf_and_before(tree: &Tree<String>, leaf: &Revision, most: usize) -> BTreeSet<Revision> {
     let mut found = BTreeMap::from([(leaf.clone(), most)]);
     let mut open = vec![leaf.clone()];
@@ -283,9 +283,9 @@ fn leaf_and_before(tree: &Tree<String>, leaf: &Revision, most: usize) -> BTreeSe
     found.into_keys().collect()
 }
 
-/// Five edits of which three are kept: `_revisions` has three ids and starts at 5.
+/// Five edits of which three are retained: `_revisions` has three ids and starts at 5.
 #[test]
-fn what_a_limit_of_three_leaves_of_five_edits() {
+fn limit_of_three_retains_the_newest_three_of_five_edits() {
     let mut tree = tree(&[path(&["5-e", "4-d", "3-c", "2-b", "1-a"])]);
     tree.stem(3);
     let path = tree.path(&revision("5-e")).unwrap();
@@ -294,15 +294,15 @@ fn what_a_limit_of_three_leaves_of_five_edits() {
     assert_eq!(kept, ["e", "d", "c"]);
 }
 
-/// Two edits without a common ancestor are a conflict, and none without a root.
+/// Two paths without a common ancestor are a conflict between two roots.
 #[test]
-fn a_path_that_has_nothing_in_common_is_a_root() {
+fn unrelated_path_becomes_a_root() {
     let tree = tree(&[path(&["2-x", "1-w"]), path(&["3-z"])]);
     assert_eq!(tree.leaves().len(), 2);
     assert_eq!(tree.path(&revision("3-z")).unwrap().signatures().len(), 1);
 }
 
-/// A live leaf wins over a deleted one, however many edits that has had.
+/// A live leaf wins against a deleted one, however many edits the deleted one has.
 #[test]
 fn a_live_leaf_wins() {
     let mut tree = Tree::default();

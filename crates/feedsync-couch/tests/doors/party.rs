@@ -1,32 +1,32 @@
-//! Hubs and replicas of the world, and what their items are compared by.
+//! Hubs and replicas of the simulation, and comparison of their items.
 
 use std::collections::BTreeMap;
 
 use feedsync::{Base, By, Incorporation, Item, Payload, Sequence, Version, incorporate};
 use feedsync_couch::Tree;
 
-/// An edit, as its payload tells it.
+/// Number of an edit, which is part of its payload.
 pub(super) type EditNumber = u32;
 
 /// A hub or a replica.
 #[derive(Default)]
 pub(super) struct Party {
-    /// None of a replica.
+    /// `None` for a replica.
     pub(super) hub: Option<Hub>,
     pub(super) tree: Tree<String>,
 }
 
-/// An endpoint of a hub, with the only item of the world.
+/// An endpoint of a hub, with the only item of the simulation.
 pub(super) struct Hub {
     pub(super) name: String,
     pub(super) item: Option<Item<Payload>>,
     pub(super) issued: BTreeMap<By, Sequence>,
-    /// The edit and the version that an editor opened some time ago.
+    /// The edit and the version that an editor opened earlier.
     pub(super) opened: Option<(EditNumber, Base)>,
 }
 
 impl Party {
-    /// The documents and the item, to be compared with those of another time.
+    /// The documents and the item, to compare them with later ones.
     pub(super) fn state(&self) -> (Tree<String>, Option<Item<Payload>>) {
         (self.tree.clone(), self.hub.as_ref().and_then(|hub| hub.item.clone()))
     }
@@ -44,12 +44,12 @@ impl Hub {
     }
 }
 
-/// Whether the versions of an item know together what another one knows.
+/// Whether the versions of an item together cover those that a version covers.
 fn knows_all(item: &Item<Payload>, version: &Version<Payload>) -> bool {
     version.history.updates().iter().all(|update| item.covers(update))
 }
 
-/// A version in one line.
+/// A version as one line of text.
 fn shown(version: &Version<Payload>) -> String {
     let Version { updates, deleted, history, payload, .. } = version;
     let update = |update: &feedsync::Update| {
@@ -60,19 +60,19 @@ fn shown(version: &Version<Payload>) -> String {
     format!("{updates} {deleted} {history:?} {}", payload.text)
 }
 
-/// The edit that a version is.
+/// The edit of a version.
 pub(super) fn edit_of(version: &Version<Payload>) -> EditNumber {
     number_in(&version.payload.text)
 }
 
-/// The edit that a body, or the native text in it, tells.
+/// The edit number in a body, or in the native text within it.
 pub(super) fn number_in(text: &str) -> EditNumber {
     let begin = text.find("edit").or_else(|| text.find("<title>")).unwrap();
     let digits = text[begin..].chars().skip_while(|it| !it.is_ascii_digit());
     digits.take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
 }
 
-/// Whether two items say the same: the same versions, which know the same together.
+/// Checks that two items are equivalent: the same versions, with the same joint history.
 pub(super) fn same(one: &Item<Payload>, other: &Item<Payload>) -> Result<(), String> {
     let of = |item: &Item<Payload>| -> Vec<EditNumber> { item.versions().map(edit_of).collect() };
     if !one.winner.dot().is_same(other.winner.dot()) || one.conflicts.len() != other.conflicts.len()

@@ -1,4 +1,4 @@
-//! The world: who is there, what they do, and the truth about it.
+//! Simulation of hubs and replicas, their edits, and the expected result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,29 +19,29 @@ mod party;
 
 use party::{EditNumber, Hub, Party, edit_of, number_in, same};
 
-/// How a world is made.
+/// Parameters of a simulation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// Endpoints, which have both doors.
+    /// Number of endpoints, which have both items and documents.
     pub(crate) hubs: usize,
-    /// Replicas that know documents only.
+    /// Number of replicas that have documents only.
     pub(crate) replicas: usize,
-    /// Steps to take.
+    /// Number of steps.
     pub(crate) steps: usize,
-    /// How many revisions of a path are kept.
+    /// Maximum number of revisions of a path that are stored.
     pub(crate) revisions_kept: usize,
 }
 
-/// What an edit was.
+/// An edit with its true history.
 #[derive(Debug, Clone, Default)]
 struct Truth {
-    /// All that it followed, near and far.
+    /// All edits that it followed, directly or indirectly.
     followed: BTreeSet<EditNumber>,
     is_deletion: bool,
     is_revision: bool,
 }
 
-/// A running world.
+/// A running simulation.
 pub(crate) struct World {
     random: SmallRng,
     shape: Shape,
@@ -79,7 +79,7 @@ impl World {
             let at = self.random.random_range(0..self.parties.len());
             match self.random.random_range(0..12) {
                 0..=2 => {
-                    // Mostly people see what is there, and others soon see what they did.
+                    // Usually users see the current state, and others soon see their edits.
                     if self.random.random_bool(0.5) {
                         self.carry_to_item(at);
                     }
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// Lets everybody hear of everything, until nobody hears anything new.
+    /// Exchanges everything between all parties until nothing changes.
     pub(crate) fn settle(&mut self) {
         for round in 0..20 {
             let before: Vec<_> = self.parties.iter().map(Party::state).collect();
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// Holds what everybody has against the truth.
+    /// Compares the state of all parties with the expected result.
     pub(crate) fn check(&self) -> Result<(), String> {
         let hubs: Vec<&Item<Payload>> =
             self.parties.iter().filter_map(|party| party.hub.as_ref()?.item.as_ref()).collect();
@@ -135,14 +135,14 @@ impl World {
         for truth in self.edits.values() {
             left.retain(|edit| !truth.followed.contains(edit));
         }
-        // Deletions of documents are settled by what is left, or else by one of them.
+        // Deletions of documents are ended by the remaining versions, or otherwise by one of the deletions.
         let is_settled = |edit: &EditNumber| {
             let truth = &self.edits[edit];
             truth.is_deletion && truth.is_revision
         };
         let have: BTreeSet<EditNumber> = first.versions().map(edit_of).collect();
         if left.iter().all(is_settled) {
-            // Which of them stays may depend on when a resolution was heard of.
+            // The remaining deletion may depend on when a resolution was received.
             let is_over = have.len() == 1 && have.iter().all(|edit| self.edits[edit].is_deletion);
             if !is_short && !is_over {
                 return Err(format!("left are {have:?}, and should be one of {left:?}"));
@@ -152,7 +152,8 @@ impl World {
             if !left.is_subset(&have) {
                 return Err(format!("lost: left are {have:?}, and should be {left:?}"));
             }
-            // Replicas that forget what a revision followed find conflicts that nobody caused, as always.
+            // Replicas that drop ancestors of a revision find conflicts that no user caused; this is
+            // expected.
             if !is_short && have != left {
                 return Err(format!("left are {have:?}, and should be {left:?}"));
             }
@@ -162,7 +163,7 @@ impl World {
             .filter(|version| !version.deleted)
             .map(|version| revision_of(&self.id, version).unwrap().path.newest())
             .collect();
-        // Replicas that forget what a revision followed take it for a leaf again, or the other way round.
+        // Replicas that drop ancestors of a revision may treat it as a leaf again, or the reverse.
         for (at, party) in self.parties.iter().enumerate().filter(|_| !is_short) {
             let leaves = party.tree.leaves();
             let leaves: BTreeSet<Revision> = leaves
@@ -177,7 +178,7 @@ impl World {
         Ok(())
     }
 
-    /// What happened.
+    /// Log of the simulation.
     pub(crate) fn told(&self) -> &str {
         &self.log
     }
@@ -186,7 +187,7 @@ impl World {
         let _ = writeln!(self.log, "{what}");
     }
 
-    /// A new edit that follows some others.
+    /// Records a new edit that follows some others.
     fn number(&mut self, bases: &[EditNumber], is_deletion: bool, is_revision: bool) -> EditNumber {
         let number = self.edits.len() as EditNumber;
         let mut followed: BTreeSet<EditNumber> = bases.iter().copied().collect();
@@ -212,7 +213,7 @@ impl World {
         }
     }
 
-    /// Signs an edit on versions by the rules of lines.
+    /// Signs an edit of versions by the rules of authoring lines.
     fn stamp(&self, at: usize, bases: &[feedsync::History]) -> Stamp {
         let when = Timestamp::from_unix_seconds(self.now).unwrap();
         let hub = self.parties[at].hub.as_ref().unwrap();
@@ -287,7 +288,7 @@ impl World {
         }
     }
 
-    /// Stores what an edit left, and what was signed.
+    /// Stores the result of an edit, and the issued sequences.
     fn edited(&mut self, at: usize, item: Item<Payload>) {
         let hub = self.parties[at].hub.as_mut().unwrap();
         for update in item.versions().map(Version::dot) {
@@ -320,7 +321,8 @@ impl World {
                 let is_deletion = self.random.random_bool(0.5);
                 self.put(at, Some(&leaf), is_deletion);
             }
-            // As people resolve: the others are deleted, and what is kept may be edited.
+            // Resolves a conflict as users do: the other leaves are deleted, and the remaining one may be
+            // edited.
             2 | 3 if live.len() > 1 => {
                 for leaf in &live[1..] {
                     self.put(at, Some(leaf), true);
@@ -333,7 +335,7 @@ impl World {
         }
     }
 
-    /// Writes a document on a revision.
+    /// Writes a document on top of a revision.
     fn put(&mut self, at: usize, base: Option<&Revision>, is_deleted: bool) {
         let bases = match base {
             Some(base) => self.edits_before(at, base),
@@ -368,16 +370,16 @@ impl World {
         tree.stem(self.shape.revisions_kept);
     }
 
-    /// The edit that a leaf is; of one that only ends another, the edit that it ends.
+    /// The edit of a leaf; for a deletion that only ends another leaf, the edit of that leaf.
     fn edits_before(&self, at: usize, leaf: &Revision) -> Vec<EditNumber> {
         let tree = &self.parties[at].tree;
         let path = tree.path(leaf).unwrap();
-        // The bodies of all revisions are kept here.
+        // In the simulation the bodies of all revisions are stored.
         let body = path.revisions().find_map(|revision| self.body(&revision));
         body.map(|body| vec![number_in(&body)]).unwrap_or_default()
     }
 
-    /// What a revision says, whoever has it.
+    /// The body of a revision, from any party that has it.
     fn body(&self, revision: &Revision) -> Option<String> {
         let contents = self.parties.iter().filter_map(|party| party.tree.content(revision));
         contents.map(|content| content.body.clone()).find(|body| body != SETTLING)

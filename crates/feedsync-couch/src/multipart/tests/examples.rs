@@ -56,7 +56,7 @@ fn boundaries_of_media_types() {
 }
 
 #[test]
-fn what_stands_around_parts_is_passed_over() {
+fn preamble_and_epilogue_are_skipped() {
     for body in [
         "--b\r\n\r\nx\r\n--b--",
         "--b \t \r\n\r\nx\r\n--b-- \t",
@@ -84,7 +84,7 @@ fn line_ends_before_a_boundary_are_those_of_the_first() {
 }
 
 #[test]
-fn beginnings_of_a_delimiter_do_not_cut_up_content() {
+fn partial_delimiters_are_content() {
     let content = "\r\n--\r\n--\r\r\n-".repeat(9_999);
     let body = format!("--b\r\n\r\n{content}\r\n--b--");
     let mut parser = Parser::new(&b(), Limits::default());
@@ -151,7 +151,7 @@ fn headers_are_read_without_case_and_unfolded() {
 }
 
 #[test]
-fn lengths_that_are_none() {
+fn invalid_lengths_are_ignored() {
     for text in ["", "-1", "+1", "1 2", "0x1", "18446744073709551616"] {
         assert_eq!(headers(&format!("Content-Length: {text}")).content_length(), None, "{text}");
     }
@@ -190,7 +190,7 @@ fn names_are_known_as_couchdb_writes_them() {
 }
 
 #[test]
-fn media_types_that_are_none() {
+fn invalid_media_types_are_replaced_by_the_default() {
     let long = "x".repeat(256);
     for media_type in ["", " text/plain", "text/plain\r\nX: y", "text/ü", "a\tb", "\0", &*long] {
         let mut body = Vec::new();

@@ -23,7 +23,7 @@ impl Attachment {
     }
 }
 
-/// Texts that would like to be headers, among any others.
+/// Arbitrary texts, many of which resemble headers.
 fn hostile() -> impl Strategy<Value = String> {
     let fragment = prop_oneof![
         prop::sample::select(vec![
@@ -59,7 +59,7 @@ fn boundaries() -> impl Strategy<Value = Boundary> {
         .prop_map(|text| text.parse().unwrap())
 }
 
-/// Pieces of delimiters, line ends and any bytes, without a line that begins with the boundary.
+/// Fragments of delimiters, line ends and arbitrary bytes, without a line that begins with the boundary.
 fn content(boundary: &Boundary) -> impl Strategy<Value = Vec<u8>> + use<> {
     let delimiter = format!("\r\n--{boundary}").into_bytes();
     let (whole, bare) = (delimiter.clone(), delimiter[1..].to_vec());
@@ -97,7 +97,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
     ]
 }
 
-/// Bytes that are almost a body.
+/// Bytes that resemble a body.
 fn almost() -> impl Strategy<Value = (Boundary, Vec<u8>)> {
     prop_oneof![Just("b"), Just("-"), Just("a:b")].prop_flat_map(|text| {
         let boundary: Boundary = text.parse().unwrap();
@@ -141,7 +141,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_comes_back_however_it_is_cut(
+    fn written_body_round_trips_in_any_pieces(
         (boundary, attachments) in boundaries().prop_flat_map(|boundary| {
             let attachments = attachments(&boundary);
             (Just(boundary), attachments)
@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_off_is_never_whole(
+    fn truncated_body_is_never_complete(
         (boundary, attachments) in boundaries().prop_flat_map(|boundary| {
             let attachments = attachments(&boundary);
             (Just(boundary), attachments)
@@ -180,7 +180,7 @@ proptest! {
         prop_assert!(!whole.is_closed);
         let began = whole.parts.len();
         match whole.outcome {
-            // The line of a delimiter is read, the headers behind it are not.
+            // The delimiter line was read, but not the headers after it.
             Err(MultipartError::Unfinished { part, at }) => {
                 prop_assert!(part == began || part == began + 1);
                 prop_assert_eq!(at, cut.len() as u64);
@@ -191,14 +191,14 @@ proptest! {
     }
 
     #[test]
-    fn how_bytes_are_cut_changes_nothing((boundary, body) in almost(), sizes in sizes()) {
+    fn splitting_of_bytes_does_not_change_events((boundary, body) in almost(), sizes in sizes()) {
         let at_once = read(&body, &boundary, SMALL, &[usize::MAX]);
         prop_assert_eq!(&read(&body, &boundary, SMALL, &sizes), &at_once);
         prop_assert_eq!(&read(&body, &boundary, SMALL, &[1]), &at_once);
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(
+    fn any_bytes_are_parsed_or_rejected(
         body in prop::collection::vec(any::<u8>(), 0..200),
         boundary in boundaries(),
         sizes in sizes(),
@@ -213,7 +213,7 @@ proptest! {
         let boundary: Boundary = "b".parse().unwrap();
         let body = String::from_utf8(written(&boundary, std::slice::from_ref(&attachment))).unwrap();
 
-        // Line ends are ours alone, and there is no other control character.
+        // Only this program writes line ends, and there is no other control character.
         let count = 3 + usize::from(is_gzip);
         prop_assert_eq!(body.matches("\r\n").count(), count + 3);
         prop_assert!(!body.replace("\r\n", "").contains(char::is_control));
@@ -227,7 +227,7 @@ proptest! {
     }
 
     #[test]
-    fn a_media_type_that_can_stand_in_a_header_does(media_type in "[!-~]([ -~]{0,20}[!-~])?") {
+    fn valid_media_type_is_written_unchanged(media_type in "[!-~]([ -~]{0,20}[!-~])?") {
         let attachment =
             Attachment { name: String::new(), media_type, content: Vec::new(), is_gzip: false };
         let boundary: Boundary = "b".parse().unwrap();
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn a_multipart_in_a_multipart_comes_back(
+    fn nested_multipart_round_trips(
         documents in prop::collection::vec(attachments(&boundary_of(2)), 0..4),
         sizes in sizes(),
     ) {
@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn a_boundary_comes_back(boundary in boundaries(), seed: u128) {
+    fn boundary_round_trips(boundary in boundaries(), seed: u128) {
         for given in [boundary, boundary_of(seed)] {
             for kind in [Kind::Mixed, Kind::Related] {
                 let read = super::boundary(&kind.content_type(&given));
@@ -272,7 +272,7 @@ proptest! {
     }
 
     #[test]
-    fn any_header_has_parameters_or_has_none(value in hostile(), name in hostile()) {
+    fn any_header_is_parsed_or_rejected(value in hostile(), name in hostile()) {
         let _ = parameter(&value, &name);
         let _ = boundary(&format!("multipart/mixed;{value}"));
     }

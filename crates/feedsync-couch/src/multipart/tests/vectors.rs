@@ -1,4 +1,4 @@
-//! The shapes that CouchDB 3.5 reads and writes.
+//! Bodies as CouchDB 3.5 reads and writes them.
 
 use super::*;
 
@@ -56,7 +56,7 @@ fn the_answer_to_open_revs() {
     assert_eq!(parameter(revisions[0].headers.content_type().unwrap(), "error"), None);
 }
 
-/// As CouchDB's replicator puts a document, and with the line ends that others have around it.
+/// A document as CouchDB's replicator puts it, with the line ends that other programs write around it.
 #[test]
 fn a_document_that_is_put() {
     let body = "--b0\r\nContent-Type: application/json\r\n\r\n{\"_attachments\":{}}\r\n\

@@ -1,4 +1,4 @@
-//! What clients ask, and single rules.
+//! Selectors that clients send, and tests of single rules.
 
 use std::ops::Bound;
 
@@ -18,7 +18,7 @@ fn matches(selector: &str, body: &str) -> bool {
     selector.matches(&Subject { id: "id", revision: "1-a", is_deleted: false, body })
 }
 
-/// CL32: all but chunks, tombstones without any field among them; the type alone tells.
+/// All documents except chunks, including tombstones without fields (CL32); the type alone decides.
 #[test]
 fn changes_of_all_but_chunks() {
     let selector = read("{\"type\":{\"$ne\":\"leaf\"}}").unwrap();
@@ -37,7 +37,7 @@ fn changes_of_all_but_chunks() {
     assert_eq!(selector.ids(), IdRange::ALL);
 }
 
-/// CL40: chunks on either side of the ids that chunks have.
+/// Chunks with ids below and above the range of chunk ids (CL40).
 #[test]
 fn chunks_that_are_badly_named() {
     let before = read("{\"_id\":{\"$lt\":\"h:\"},\"type\":\"leaf\"}").unwrap();
@@ -111,7 +111,7 @@ fn single_rules() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn malformed_selectors_are_rejected_with_their_fault() {
     for (selector, expected) in [
         ("[]", "a selector must be an object"),
         ("{\"a\":{\"$x\":1}}", "a: invalid operator: $x"),

@@ -1,4 +1,4 @@
-//! What holds of every selector and every document.
+//! Properties of all selectors and all documents.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ const FIELDS: [&str; 13] = [
 ];
 const IDS: [&str; 8] = ["", "a", "h", "h:", "h:1", "h;", "é\n", "😀"];
 
-/// Operators of a value.
+/// Operators that test a value.
 fn any_test() -> impl Strategy<Value = (String, Tree)> {
     let trees = || vec(any_tree(), 0..3).prop_map(Tree::List);
     let kinds = ["null", "boolean", "number", "string", "array", "object", "date"];
@@ -63,7 +63,7 @@ fn object(members: Vec<(String, Tree)>) -> Tree {
     Tree::Map(members.into_iter().map(|(name, value)| (points(&name), value)).collect())
 }
 
-/// What may stand in a field.
+/// Conditions on a field.
 fn any_condition() -> BoxedStrategy<Tree> {
     let leaf = prop_oneof![
         1 => any_tree().prop_filter("no field has this name", has_fields_only),
@@ -87,7 +87,7 @@ fn any_condition() -> BoxedStrategy<Tree> {
     .boxed()
 }
 
-/// Whether a value can be read as a condition: half a surrogate pair is no field's name.
+/// Whether a value can be parsed as a condition: a field name must not contain half a surrogate pair.
 fn has_fields_only(tree: &Tree) -> bool {
     match tree {
         Tree::Map(members) => members.iter().all(|(name, value)| {
@@ -117,7 +117,7 @@ fn any_selector() -> BoxedStrategy<Tree> {
     .boxed()
 }
 
-/// A selector for the fields that are looked at from outside.
+/// A selector on the fields that are not in the body.
 fn any_conjunction() -> impl Strategy<Value = Tree> {
     let field = select(vec!["_id", "_id", "type"]);
     let id = prop_oneof![select(IDS.to_vec()).prop_map(text), any_tree()];
@@ -163,7 +163,7 @@ impl Document {
         })
     }
 
-    /// With all its fields.
+    /// The document with all its fields.
     fn whole(&self) -> Tree {
         let Tree::Map(members) = &self.body else { unreachable!() };
         let mut all = vec![(points("_id"), text(self.id)), (points("_rev"), text("1-a"))];
@@ -174,7 +174,7 @@ impl Document {
         Tree::Map(all)
     }
 
-    /// Its type, as text; what is neither text nor absent has none to be told by.
+    /// Its type as text; `None` if the field is neither text nor absent, so that it decides nothing.
     fn kind(&self) -> Option<Option<String>> {
         let Tree::Map(members) = &self.body else { unreachable!() };
         match members.iter().find(|member| member.0 == points("type")) {
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn a_selector_matches_what_its_plain_reading_does(
+    fn selector_matches_like_the_reference(
         selector in any_selector(),
         documents in vec(any_document(), 1..6),
         seed: u64,
@@ -234,7 +234,7 @@ proptest! {
         let parsed = read(&selector, seed);
         let range = parsed.ids();
         let all: BTreeSet<String> = IDS.map(String::from).into();
-        // A map does not take a range that ends before it begins.
+        // `BTreeMap::range` panics for a range that ends before it begins.
         let within: Vec<_> = all.range::<str, _>(range.bounds()).collect();
         for id in IDS {
             let document = Document { id, ..document.clone() };
@@ -260,7 +260,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_type_decides_is_so(
+    fn decision_by_type_equals_full_evaluation(
         selector in prop_oneof![any_selector(), any_conjunction()],
         documents in vec(any_document(), 1..6),
         seed: u64,
@@ -275,7 +275,7 @@ proptest! {
     }
 
     #[test]
-    fn the_type_decides_what_asks_for_nothing_else(
+    fn selectors_on_the_type_only_are_decided_by_type(
         condition in any_condition(),
         kind in select(vec![None, Some("leaf"), Some("plain"), Some("")]),
         seed: u64,
@@ -321,7 +321,7 @@ proptest! {
     }
 }
 
-/// The same, but for the order of its members.
+/// The same value with its members in another order.
 fn any_rearranged(tree: Tree) -> BoxedStrategy<Tree> {
     match tree {
         Tree::Map(members) => Just(members).prop_shuffle().prop_map(Tree::Map).boxed(),
@@ -332,7 +332,7 @@ fn any_rearranged(tree: Tree) -> BoxedStrategy<Tree> {
     }
 }
 
-/// Values with the names of operators in all places.
+/// Values with names of operators in all positions.
 fn any_babble() -> impl Strategy<Value = Tree> {
     let names = [&RELATIONS[..], &OTHERS, &FIELDS, &["", ".", "a..b", "\\", "$text", "$"]].concat();
     any_tree().prop_recursive(4, 24, 4, move |inner| {

@@ -1,4 +1,4 @@
-//! JSON as a tree, made at random and written with any spelling there is.
+//! Random JSON trees, written in every possible spelling.
 
 use std::fmt::Write;
 
@@ -6,13 +6,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A value. Texts are code points, since JSON has half surrogate pairs.
+/// A value. Texts are code points, since JSON strings may contain half surrogate pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Tree {
     Null,
     Boolean(bool),
-    /// So much times ten to the power of this. Written as an integer where the power is zero, and
-    /// only there.
+    /// The first number times ten to the power of the second. It is written as an integer exactly if the
+    /// power is zero.
     Number(i64, i32),
     Text(Vec<u32>),
     List(Vec<Tree>),
@@ -31,7 +31,7 @@ pub(super) fn map<const N: usize>(members: [(&str, Tree); N]) -> Tree {
     Tree::Map(members.into_iter().map(|(name, value)| (points(name), value)).collect())
 }
 
-/// Writes the tree; the seed chooses among spellings.
+/// Writes the tree; the seed selects the spelling.
 pub(super) fn spell(tree: &Tree, seed: u64) -> String {
     let mut out = String::new();
     Speller { out: &mut out, seed }.value(tree);
@@ -110,7 +110,7 @@ impl Speller<'_> {
     }
 }
 
-/// Names that fields have; `\u{d800}` stands for half a pair, which selectors cannot name.
+/// Names of fields; `\u{d800}` represents half a pair, which selectors cannot name.
 pub(super) const NAMES: [&str; 8] = ["a", "b", "type", "0", "a.b", "ü", "\u{fffd}", "😀"];
 
 pub(super) fn any_text() -> impl Strategy<Value = Vec<u32>> {
@@ -120,7 +120,7 @@ pub(super) fn any_text() -> impl Strategy<Value = Vec<u32>> {
     ]
 }
 
-/// Two halves side by side are one.
+/// Two adjacent halves are one pair.
 fn paired(points: Vec<u32>) -> Vec<u32> {
     let mut text: Vec<u32> = Vec::new();
     for point in points {
@@ -146,7 +146,7 @@ fn any_scalar() -> impl Strategy<Value = Tree> {
     ]
 }
 
-/// A value whose members have names of fields.
+/// A value whose members are named like fields.
 pub(super) fn any_tree() -> impl Strategy<Value = Tree> {
     any_scalar().prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
@@ -165,7 +165,7 @@ fn any_members(inner: impl Strategy<Value = Tree>) -> impl Strategy<Value = Vec<
     vec((name, inner), 0..5)
 }
 
-/// What a document has besides the fields that stand beside its body.
+/// The fields of a document that are in its body.
 pub(super) fn any_body() -> impl Strategy<Value = Tree> {
     let kind = prop_oneof![
         2 => Just(None),

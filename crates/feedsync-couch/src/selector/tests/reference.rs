@@ -1,8 +1,8 @@
-//! The rules once more, in the plainest way: a selector is read as a tree each time it is asked.
+//! A naive implementation of the same rules, which interprets a selector as a tree at each evaluation.
 
 use super::model::{Tree, points};
 
-/// A value such that equality and order are those that are derived.
+/// A value whose derived equality and order are the required ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Canon {
     Null,
@@ -34,7 +34,7 @@ pub(super) fn canon(tree: &Tree) -> Canon {
     }
 }
 
-/// Whether a selector that can be read matches a document with all its fields.
+/// Whether a valid selector matches a document with all its fields.
 pub(super) fn matches(selector: &Tree, document: &Tree) -> bool {
     holds(selector, Some(document), true)
 }
@@ -58,7 +58,7 @@ fn operate(operator: &str, argument: &Tree, at: Option<&Tree>, is_document: bool
     let each = |argument: &Tree| -> Vec<bool> {
         list(argument).iter().map(|one| holds(one, at, is_document)).collect()
     };
-    // Those that can be so of nothing.
+    // Operators that may hold for a missing value.
     match operator {
         "and" => return each(argument).into_iter().all(|one| one),
         "or" => return list(argument).is_empty() || each(argument).contains(&true),
@@ -113,7 +113,7 @@ fn operate(operator: &str, argument: &Tree, at: Option<&Tree>, is_document: bool
     }
 }
 
-/// Follows a path with a pattern for its parts, one at a time.
+/// Follows a path, one name at a time.
 fn find<'a>(path: &str, at: Option<&'a Tree>) -> Option<&'a Tree> {
     let dot =
         (0..path.len()).find(|at| path.as_bytes()[*at] == b'.' && !path[..*at].ends_with('\\'));
