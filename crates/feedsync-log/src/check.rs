@@ -1,7 +1,7 @@
-//! What is wrong with a log, line by line: for people who look after one.
+//! A line-by-line check of a log, for operators.
 //!
-//! Nothing of this keeps a reader from reading it: what is not understood is passed over, and a record that
-//! stands there twice changes nothing the second time.
+//! The findings do not prevent reading the log: lines that are not understood are ignored, and a repeated
+//! record has no effect.
 
 use std::collections::BTreeMap;
 
@@ -10,72 +10,72 @@ use crate::lines::Lines;
 use crate::record::{Line, LineError, MOST_RECORD};
 use crate::stamp::Millis;
 
-/// So far may a clock be ahead before a stamp is remarkable: a day.
+/// Maximum time by which a clock may be ahead before a stamp is reported: a day.
 const AHEAD: u64 = 24 * 60 * 60 * 1_000;
 
-/// A check of a log that is under way; it is fed bytes as they come.
+/// A check in progress; the bytes of the log are fed to it.
 #[derive(Debug, Clone)]
 pub struct Check {
     now: Millis,
     offset: u64,
     rest: Vec<u8>,
-    /// The sequences that each device used, as the first and the last of those in a row.
+    /// The sequences that each device used, as the first and the last of consecutive ones.
     used: BTreeMap<Device, BTreeMap<u64, u64>>,
     summary: Summary,
 }
 
-/// What a log holds.
+/// Contents of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Lines, torn ones too.
+    /// Number of lines, torn ones included.
     pub lines: u64,
-    /// Records of this version.
+    /// Number of records of this version.
     pub records: u64,
-    /// Devices that made them.
+    /// Number of devices that made them.
     pub devices: u64,
 }
 
-/// Something remarkable.
+/// A finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The line, from 1.
+    /// Number of the line, from 1.
     pub line: u64,
-    /// Where it begins.
+    /// Offset of the line.
     pub offset: u64,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What is wrong with a line.
+/// A fault of a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It is no record.
+    /// The line is not a record.
     #[error("no record: {0}")]
     Foreign(LineError),
-    /// It is of a later version: older programs stop appending when they meet it (LR48).
+    /// The line is of a later version: older programs stop appending when they read it (LR48).
     #[error("a record of the later version {0}")]
     Newer(u64),
-    /// The log says what it is in its first line only (LR8).
+    /// The line is a header, which is only allowed as the first line (LR8).
     #[error("a header that is not the first line")]
     Header,
-    /// A record stands there twice.
+    /// The record is repeated.
     #[error("the record {0} again")]
     Again(RecordId),
-    /// A device's records do not ascend.
+    /// The records of a device do not ascend.
     #[error("the record {0} after a later one of its device")]
     Reordered(RecordId),
-    /// A clock is wrong.
+    /// The record's stamp is in the future.
     #[error("the record {0} was made more than a day in the future")]
     Future(RecordId),
-    /// The last line has no end.
+    /// The last line is incomplete.
     #[error("a torn line: {0} bytes without a line feed at the end")]
     Torn(u64),
 }
 
 impl Check {
-    /// A check at a time.
+    /// A check at a given time.
     pub fn new(now: Millis) -> Self {
         Self {
             now,
@@ -86,7 +86,7 @@ impl Check {
         }
     }
 
-    /// Takes the next bytes of the log; what is remarkable in the lines that they end.
+    /// Checks the next bytes of the log; returns the findings in the lines that they complete.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut bytes = bytes;
@@ -101,7 +101,7 @@ impl Check {
         findings
     }
 
-    /// The end of the log: what it holds, and its torn end if it has one.
+    /// Ends the check; returns the summary, and a finding if the last line is incomplete.
     pub fn end(mut self) -> (Summary, Option<Finding>) {
         let begin = self.offset;
         let torn = self.summary.bytes - begin;
@@ -113,7 +113,8 @@ impl Check {
         (self.summary, finding)
     }
 
-    /// Keeps bytes of a line: at most one more than a record may have, which is enough to see that it is too large.
+    /// Buffers bytes of a line: at most one more than a record may have, which suffices to detect that it is
+    /// too large.
     fn keep(&mut self, bytes: &[u8]) {
         self.summary.bytes += bytes.len() as u64;
         let room = (MOST_RECORD + 1).saturating_sub(self.rest.len());
@@ -153,7 +154,7 @@ impl Check {
     }
 }
 
-/// Notes a sequence among those in a row; whether it was not there.
+/// Adds a sequence to the consecutive ones; returns whether it is new.
 fn is_first(used: &mut BTreeMap<u64, u64>, sequence: u64) -> bool {
     let before = used.range(..=sequence).next_back().map(|(first, last)| (*first, *last));
     if before.is_some_and(|(_, last)| sequence <= last) {
@@ -168,7 +169,7 @@ fn is_first(used: &mut BTreeMap<u64, u64>, sequence: u64) -> bool {
     true
 }
 
-/// The last lines of these bytes, at most so many.
+/// The last complete lines of these bytes, up to a number.
 pub fn last_lines(bytes: &[u8], most: usize) -> &[u8] {
     let whole = Lines::of(bytes).bytes();
     let ends = whole.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
@@ -213,9 +214,10 @@ mod tests {
         (findings.into_iter().map(|finding| (finding.line, finding.fault)).collect(), summary)
     }
 
-    /// Corrupt, reordered, repeated, foreign and torn lines are named with their numbers, however the bytes come.
+    /// Damaged, reordered, repeated, foreign and torn lines are reported with their numbers, however the
+    /// bytes are split.
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn faults_are_reported_with_their_line() {
         let header = r#"{"v":1,"log":{"generation":"x","number":1}}"#;
         let log = [
             header,
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_lines_are_whole_ones() {
+    fn last_lines_are_complete() {
         let log = b"one\ntwo\nthree\nfo";
         assert_eq!(last_lines(log, 2), b"two\nthree\n");
         assert_eq!(last_lines(log, 0), b"");

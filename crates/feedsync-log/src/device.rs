@@ -1,4 +1,4 @@
-//! Who writes into a log: devices, and the names of their records.
+//! Devices, which write into a log, and the ids of their records.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use crate::stamp::decimal;
 
-/// One life of one replica: it names its records in one sequence, so no two replicas may share a device. Of
-/// letters, digits, `_` and `-`, at most 64.
+/// Name of a replica's incarnation. The replica numbers its records in one sequence, so no two replicas may
+/// share a device. The name has at most 64 letters, digits, `_` and `-`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Device(Arc<str>);
 
-/// A text that names no device.
+/// A text that is not the name of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a device: 1 to 64 letters, digits, '_' or '-'")]
 pub struct DeviceError;
 
 impl Device {
-    /// A device of its own, named by 64 random bits.
+    /// A new device, named by 64 random bits.
     pub fn minted(random: u64) -> Self {
         Self(format!("{random:016x}").into())
     }
@@ -52,17 +52,17 @@ impl fmt::Debug for Device {
     }
 }
 
-/// What a record is known by: its device, and its place among the records of that device, from 1. Nothing
-/// else is ever recorded under it (LR7, LR14).
+/// Id of a record: its device, and its number among the records of that device, from 1. No other record ever
+/// has this id (LR7, LR14).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId {
-    /// Who made it.
+    /// Device that made the record.
     pub device: Device,
-    /// Its place among what that device made.
+    /// Number among the records of that device.
     pub sequence: u64,
 }
 
-/// A text that names no record.
+/// A text that is not the id of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a record's id: a device, ':', a number from 1")]
 pub struct RecordIdError;

@@ -1,44 +1,44 @@
-//! Requests to make and answers that came, as values.
+//! Requests and responses as values.
 
 use crate::interruption::Interruption;
 use crate::session::Stop;
 
-/// What is to be asked of the server next.
+/// The next request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
-    /// Bytes of the log (LR20 to LR23): `GET`, `Accept-Encoding: identity`, and never `If-Range`.
+    /// Reads bytes of the log (LR20 to LR23): `GET`, `Accept-Encoding: identity`, and never `If-Range`.
     Read(Read),
-    /// To append (LR35).
+    /// Appends records (LR35).
     Append(Append),
-    /// The snapshot beside the log (LR45).
+    /// Reads the snapshot of the log (LR45).
     Snapshot,
 }
 
-/// Bytes of a log.
+/// A request for bytes of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
-    /// Which.
+    /// The requested range.
     pub range: Range,
-    /// `If-None-Match`: nothing is wanted if the log is still this.
+    /// `If-None-Match`: the response has no body if the log still has this entity tag.
     pub unless: Option<String>,
 }
 
 /// A range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
-    /// From an offset on, at most so many.
+    /// Bytes from an offset on, up to a number.
     From {
-        /// The first.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many.
+        /// Maximum number of bytes.
         most: u64,
     },
-    /// The last ones.
+    /// The given number of bytes at the end.
     Last(u64),
 }
 
 impl Range {
-    /// The value of the header `Range`, with its unit (LR21).
+    /// The value of the header `Range`, including its unit (LR21).
     pub fn header(self) -> String {
         match self {
             Self::From { offset, most } => {
@@ -49,67 +49,68 @@ impl Range {
     }
 }
 
-/// Records to append.
+/// A request to append records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
-    /// Under which condition.
+    /// Precondition.
     pub condition: Condition,
-    /// Whole lines, `application/x-ndjson`.
+    /// Complete lines, `application/x-ndjson`.
     pub body: Vec<u8>,
-    /// `Idempotency-Key`: the same whenever the same bytes are sent again.
+    /// `Idempotency-Key`, which is the same if the same bytes are sent again.
     pub key: String,
-    /// How many of the records that wait these are, from the first.
+    /// Number of the waiting records that the body contains, from the first.
     pub records: usize,
 }
 
-/// What must be so for records to be appended.
+/// Precondition of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// `If-Match`: the log is still what was read.
+    /// `If-Match`: the log is unchanged since it was read.
     Match(String),
-    /// `If-Match: *`: there is one, wherever it ends, for who was outrun again and again (LR18).
+    /// `If-Match: *`: the log exists, whatever its length, for clients that lost the race repeatedly (LR18).
     Present,
-    /// `If-None-Match: *`: there is none yet (LR32).
+    /// `If-None-Match: *`: the log does not exist (LR32).
     Absent,
-    /// `PUT` with `Content-Range: bytes {length}-{end}/*`: the log is still so long (LR29, LR34), for servers
-    /// whose entity tags cannot be compared strongly.
+    /// `PUT` with `Content-Range: bytes {length}-{end}/*`: the log still has this length (LR29, LR34). This
+    /// is for servers whose entity tags cannot be compared strongly.
     Length(u64),
 }
 
-/// An answer of the server.
+/// A response of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Its status; zero if there was none: the server may have acted or not.
+    /// HTTP status; zero if there was no response, so that the server may have acted or not.
     pub status: u16,
     /// `ETag`.
     pub etag: Option<String>,
-    /// `Log-Generation`, from servers that know generations.
+    /// `Log-Generation`, from servers that support generations.
     pub generation: Option<String>,
-    /// `Log-Covers`, of a snapshot from such a server: the place of the log that it stands for.
+    /// `Log-Covers` of a snapshot from such a server: the position of the log that it covers.
     pub covers: Option<String>,
     /// `Content-Range`.
     pub content_range: Option<String>,
     /// `Content-Type`.
     pub media_type: Option<String>,
-    /// Whether there is a `Last-Modified`, which servers of files send where they have no entity tags.
+    /// Whether there is a `Last-Modified`, which file servers send if they have no entity tags.
     pub is_dated: bool,
     /// `Content-Encoding`, unless it is `identity`.
     pub coding: Option<String>,
     /// `Retry-After`, in seconds.
     pub retry_after: Option<u64>,
-    /// Where in the log the body begins. Of an answer with the whole log (LR26) the bytes before what was
-    /// asked for need not be kept.
+    /// Offset in the log at which the body begins. For a response with the whole log (LR26), the caller may
+    /// drop the bytes before the requested ones.
     pub start: u64,
-    /// The body, or as much of it as came.
+    /// The body, or the received part of it.
     pub body: Vec<u8>,
-    /// Whether the body ended as the server said, and was not cut off or left.
+    /// Whether the body is complete according to the server, and was not cut off or abandoned.
     pub ended: bool,
-    /// Why there is no answer, or why its body is not complete.
+    /// Why there is no response, or why its body is incomplete.
     pub interruption: Option<Interruption>,
 }
 
 impl Answer {
-    /// Where in the log the body begins; `None` if nobody can tell, as where it is packed (LR25, LR31).
+    /// Offset in the log at which the body begins; `None` if it is unknown, for example for a compressed body
+    /// (LR25, LR31).
     pub fn begins_at(&self) -> Option<u64> {
         let part = self.content_range.as_deref().and_then(ContentRange::parse);
         match (self.status, &self.coding) {
@@ -119,28 +120,28 @@ impl Answer {
         }
     }
 
-    /// An entity tag that can be compared strongly (LR29).
+    /// The entity tag, if it can be compared strongly (LR29).
     pub(crate) fn strong(&self) -> Option<String> {
         self.etag.clone().filter(|tag| tag.starts_with('"') && tag.len() > 2)
     }
 
-    /// Whether an answer carries a page for people, as a sign-in page between client and server does. Only a server
-    /// of logs sends `Log-Generation`.
+    /// Whether the response is a page for people, such as a sign-in page of a network. Only log servers send
+    /// `Log-Generation`.
     pub fn is_page(&self) -> bool {
         self.generation.is_none()
             && (matches!(&*self.essence(), "text/html" | "application/xhtml+xml")
                 || self.body_is_page())
     }
 
-    /// Whether a success to a read cannot come from a log. A part names its range. A whole log has an entity tag or a
-    /// date, and is no document of another kind (LR9, LR20, LR26).
+    /// Whether a successful response to a read cannot come from a log. A part states its range. A whole log
+    /// has an entity tag or a date, and is not a document of another kind (LR9, LR20, LR26).
     pub fn is_no_log(&self) -> bool {
         let is_bare = self.etag.is_none() && !self.is_dated;
         let is_whole = self.status == 200 && self.generation.is_none();
         self.is_page() || (is_whole && (self.is_document() || is_bare))
     }
 
-    /// Whether the media type is that of a document of another kind than a log.
+    /// Whether the media type belongs to documents of another kind than logs.
     fn is_document(&self) -> bool {
         let essence = self.essence();
         essence == "application/json"
@@ -150,7 +151,8 @@ impl Answer {
                 .any(|begin| essence.starts_with(begin))
     }
 
-    /// Checks that a server stored what it was sent: a success that has an entity tag and is no page (LR13, LR35, LR45).
+    /// Checks that a server stored a request's body: the response is a success with an entity tag, and not a
+    /// page (LR13, LR35, LR45).
     pub fn stored(&self) -> Result<(), Stop> {
         let is_other = self.generation.is_none() && self.is_document();
         let is_stored = matches!(self.status, 200 | 201 | 204)
@@ -160,8 +162,9 @@ impl Answer {
         if is_stored { Ok(()) } else { Err(self.foreign()) }
     }
 
-    /// Checks that the server of the log gave a refusal (404, 409, 410, 412). A page for people never is one. A server
-    /// that tells generations apart names the generation, or says in a problem document that there is no log (LR36).
+    /// Checks that a refusal (404, 409, 410, 412) comes from the log server. A page for people never does. A
+    /// server that supports generations names the generation, or states in a problem document that there is
+    /// no log (LR36).
     pub fn refused(&self, has_generations: bool) -> Result<(), Stop> {
         let is_absence = matches!(self.status, 404 | 410)
             && matches!(&*self.essence(), "" | "application/problem+json");
@@ -169,18 +172,18 @@ impl Answer {
         if is_named && !self.is_page() { Ok(()) } else { Err(self.foreign()) }
     }
 
-    /// Why the request may succeed if it is sent again: it was interrupted, or the server cannot answer it now.
+    /// Why the request may succeed later: it was interrupted, or the server is temporarily unable to respond.
     pub fn excuse(&self) -> Option<Stop> {
         match (&self.interruption, self.status) {
             (Some(interruption), _) => Some(Stop::Interrupted(interruption.clone())),
-            // A full log and a network that wants a sign-in first stay so.
+            // A full log, or a network that requires a sign-in, is not temporary.
             (None, 507 | 511) => None,
             (None, status @ (0 | 408 | 425 | 429 | 500..)) => Some(Stop::Unavailable(status)),
             (None, _) => None,
         }
     }
 
-    /// The end of a session by an answer that no log gives.
+    /// The end of a session because of a response that no log sends.
     pub fn foreign(&self) -> Stop {
         let essence = self.essence();
         let media_type = essence.chars().filter(|found| !found.is_control()).take(80).collect();
@@ -203,12 +206,12 @@ impl Answer {
     }
 }
 
-/// `Content-Range` of bytes: the first and the last, and how many there are in all.
+/// `Content-Range` in bytes: the first and last offset, and the total length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentRange {
-    /// `None` for `*`: nothing was sent.
+    /// `None` for `*`: no bytes were sent.
     pub(crate) sent: Option<(u64, u64)>,
-    /// `None` for `*`: the server does not say.
+    /// `None` for `*`: the server does not state the length.
     pub(crate) complete: Option<u64>,
 }
 

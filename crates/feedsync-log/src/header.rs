@@ -4,30 +4,31 @@
 //! {"v":1,"log":{"generation":"f81d4fae7dec11d0","number":2,"snapshot":{"covers":"1.9c2e11ab-4096"}}}
 //! ```
 //!
-//! Whoever compacts a log begins its next generation with it. `snapshot` says from where on the generation goes:
-//! what came before is not in it, but in the snapshot beside the log, which covers at least as much.
+//! It is written when a log is compacted and begins the next generation. `snapshot` states what the
+//! generation continues from. Earlier bytes are not in it, but in the snapshot of the log, which covers at
+//! least as much.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::record::{LineError, VERSION};
 
-/// What a log says of itself.
+/// The header of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Named by whoever began this generation: random, never used again.
+    /// Random name that is never used again; chosen when the generation began.
     pub generation: String,
-    /// How many generations there have been, this one among them.
+    /// Number of generations so far, including this one.
     pub number: u64,
-    /// Where this generation goes on from; `None` if it holds all there ever was.
+    /// The position that the generation continues from; `None` if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Base>,
 }
 
-/// What a generation goes on from.
+/// The end of the bytes that a generation leaves out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
-    /// The place up to which the snapshot stands for the log, as the entity tag of the log said it.
+    /// Position up to which the snapshot covers the log, as in the entity tag of the log.
     pub covers: String,
 }
 

@@ -1,9 +1,9 @@
-//! Requests that have no complete answer.
+//! Requests without a complete response.
 
-/// Why a request has no complete answer. The server may have acted on it, or not.
+/// Why a request has no complete response. The server may have acted on it, or not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Interruption {
-    /// There is no connection: no such name, no route, refused.
+    /// There is no connection: the name or the route is unknown, or the connection was refused.
     #[error("cannot connect to {host}: {reason}")]
     Unreachable {
         /// The server, with its port.
@@ -17,12 +17,12 @@ pub enum Interruption {
         /// The server, with its port.
         host: String,
     },
-    /// The answer ended early.
+    /// The response ended early.
     #[error("the answer of {host} ended after {received}{} bytes", of(*.expected))]
     CutOff {
         /// The server, with its port.
         host: String,
-        /// Number of bytes that came.
+        /// Number of received bytes.
         received: u64,
         /// Number of bytes that the server announced.
         expected: Option<u64>,
@@ -30,8 +30,8 @@ pub enum Interruption {
 }
 
 impl Interruption {
-    /// Maximum number of retries in a row. A server that never answered in this session is less likely to come back
-    /// within it, and each silent one takes as long as the limit of the client.
+    /// Maximum number of consecutive retries. A server that never responded in this session is less likely to
+    /// recover during it, and each attempt without any bytes takes as long as the client's timeout.
     pub(crate) fn retries(&self, has_answered: bool) -> u32 {
         match self {
             Self::Unreachable { .. } if has_answered => super::session::MOST_ATTEMPTS,

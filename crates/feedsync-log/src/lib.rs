@@ -1,6 +1,7 @@
-//! REST-logging: an append-only log as an HTTP resource, read by anybody and appended to under a precondition.
+//! REST-logging: an append-only log as an HTTP resource, which clients read, and append to under a
+//! precondition.
 //!
-//! Values only: no socket, no clock, no randomness.
+//! This crate contains values only: no sockets, no clock, no randomness.
 
 mod check;
 mod device;

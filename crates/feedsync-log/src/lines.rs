@@ -1,21 +1,21 @@
-//! Where records begin and end in bytes (LR7, LR25).
+//! Splitting bytes into lines (LR7, LR25).
 
-/// Bytes from a log on, split into whole lines. What follows the last line feed is a torn tail: it is not
-/// read, whoever is writing it.
+/// Bytes of a log, split into complete lines. Text after the last line feed is a torn tail, which is ignored,
+/// because it may still be being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lines<'a> {
     whole: &'a [u8],
 }
 
 impl<'a> Lines<'a> {
-    /// The whole lines of these bytes, which begin at the begin of a line.
+    /// The complete lines of bytes that begin at the start of a line.
     pub fn of(bytes: &'a [u8]) -> Self {
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         Self { whole: &bytes[..end] }
     }
 
-    /// The same for bytes that begin anywhere: what belongs to a line that began before them is dropped
-    /// (LR43). Also how many bytes that were.
+    /// The complete lines of bytes that begin anywhere: the rest of a line that began before them is dropped
+    /// (LR43). Also returns the number of dropped bytes.
     pub fn within(bytes: &'a [u8]) -> (usize, Self) {
         match bytes.iter().position(|byte| *byte == b'\n') {
             Some(at) => (at + 1, Self::of(&bytes[at + 1..])),
@@ -23,12 +23,12 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The bytes of all of them.
+    /// The bytes of all lines.
     pub fn bytes(self) -> &'a [u8] {
         self.whole
     }
 
-    /// The last bytes of the last line, at most so many, its line feed among them.
+    /// The last bytes of the last line, including its line feed, up to a number.
     pub fn last(self, most: usize) -> &'a [u8] {
         let Some((_, before)) = self.whole.split_last() else { return &[] };
         let begin = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_tail_is_no_line() {
+    fn torn_tail_is_not_a_line() {
         let lines = Lines::of(b"one\n\ntwo\nthr");
         assert_eq!(lines.iter().collect::<Vec<_>>(), [&b"one"[..], b"", b"two"]);
         assert_eq!(lines.bytes(), b"one\n\ntwo\n");
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_in_the_middle_of_a_line_begins_with_the_next() {
+    fn bytes_from_the_middle_of_a_line_start_at_the_next() {
         let (dropped, lines) = Lines::within(b"e\ntwo\nthr");
         assert_eq!((dropped, lines.bytes()), (2, &b"two\n"[..]));
         assert_eq!(Lines::within(b"one"), (3, Lines { whole: &[] }));
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_make_up_what_they_are_of(bytes in "[a\n]{0,30}") {
+        fn lines_concatenate_to_the_original_bytes(bytes in "[a\n]{0,30}") {
             let lines = Lines::of(bytes.as_bytes());
             let joined: Vec<u8> =
                 lines.iter().flat_map(|line| line.iter().copied().chain(*b"\n")).collect();

@@ -1,39 +1,40 @@
-//! How far a log was read.
+//! Position up to which a log was read.
 
 use serde::{Deserialize, Serialize};
 
 use crate::lines::Lines;
 
-/// So much of the last line is compared when a log is read on (LR28).
+/// Maximum number of bytes of the last line that are compared when reading continues (LR28).
 const OVERLAP: usize = 256;
 
-/// How far a replica has read a log, and how it knows the log again. Stored in one transaction with what was
-/// read, so that nothing is applied twice or passed over (LR14).
+/// Position up to which a replica has read a log, with the data to recognize the log. It is stored in one
+/// transaction with the data that was read, so that nothing is applied twice or skipped (LR14).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// Everything before this was read: whole lines.
+    /// Everything before this offset was read; it is the end of a line.
     pub offset: u64,
-    /// The entity tag of the log when it ended there; none if it did not, or is not known to.
+    /// The entity tag of the log if it ended at the offset; `None` if it did not, or if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// The generation, where the server tells generations apart.
+    /// The generation, if the server supports generations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<String>,
-    /// What stands right before the offset: who finds something else there reads another log.
+    /// The bytes before the offset; if they differ in a log, it is another log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub overlap: String,
-    /// Whether reading began in the middle: what was done before is not known, and this replica must not
-    /// speak for the whole log (LR43).
+    /// Whether reading began in the middle. Earlier changes are then unknown, and this replica must neither
+    /// make a snapshot of the log nor compact it (LR43).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// A later version of records that was met: from then on nothing is appended (LR48).
+    /// The latest version of records that was found, if it is newer than this program; then nothing is
+    /// appended (LR48).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer: Option<u64>,
 }
 
 impl Position {
-    /// How many bytes before the offset are asked for again. None where the server itself tells one
-    /// generation from another.
+    /// Number of bytes before the offset that are requested again. Zero if the server itself distinguishes
+    /// generations.
     pub(crate) fn compared(&self) -> u64 {
         match self.generation {
             Some(_) => 0,
@@ -41,12 +42,12 @@ impl Position {
         }
     }
 
-    /// What a server that tells generations apart calls this place: its entity tag when the log ended there.
+    /// Name of this position on a server that supports generations: its entity tag when the log ended here.
     pub fn place(&self) -> Option<String> {
         Some(format!("{}-{}", self.generation.as_ref()?, self.offset))
     }
 
-    /// Goes on behind these lines.
+    /// Moves the position to the end of these lines.
     pub(crate) fn advance(&mut self, lines: Lines<'_>) {
         let bytes = lines.bytes();
         if bytes.is_empty() {
@@ -58,10 +59,10 @@ impl Position {
     }
 }
 
-/// The end of the last line, as text. Where it is none, its line feed alone is compared.
+/// The end of the last line, as text. If it is not UTF-8, only its line feed is compared.
 pub(crate) fn overlap(lines: Lines<'_>) -> String {
     let mut last = lines.last(OVERLAP);
-    // A text that was cut in the middle of a character begins with the next one.
+    // A text that was split within a character begins with the next one.
     while let Some((first, rest)) = last.split_first()
         && first & 0xc0 == 0x80
     {
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_compared_is_the_end_of_the_last_line() {
+    fn end_of_the_last_line_is_compared() {
         let mut position = Position { etag: Some("\"a\"".to_owned()), ..Position::default() };
         position.advance(Lines::of(b""));
         assert!(position.etag.is_some());

@@ -1,13 +1,13 @@
-//! Records: one JSON object a line (LR7).
+//! Records, each of them one JSON object on a line (LR7).
 //!
 //! ```json
 //! {"v":1,"id":"laptop:7","ts":"1795330800000.0","obj":{"kind":"article","id":"urn:x:1","feed":"https://example.org/feed"},"act":"read"}
 //! ```
 //!
-//! `v` is the version of this format, `id` names the record, `ts` says when it was done (on the device of `id`,
-//! unless it says `@` another), `obj` what it is about and `act` what was done to it. Whatever else stands there
-//! belongs to the act. The log itself needs no more than `v`, `id` and `ts`; a line that it does not know is
-//! kept, handed on as it is, and changes nothing (LR2, LR48).
+//! `v` is the version of this format. `id` identifies the record. `ts` is the time of the change, made on the
+//! device of `id` unless another device follows after `@`. `obj` is the changed object, and `act` the kind of
+//! the change. Other members are parameters of the act. The log itself requires only `v`, `id` and `ts`; an
+//! unknown line is preserved, forwarded unchanged, and has no effect (LR2, LR48).
 
 use std::cmp::Ordering;
 
@@ -17,72 +17,72 @@ use serde_json::{Map, Value};
 use crate::device::{Device, RecordId};
 use crate::stamp::{Stamp, Tick};
 
-/// The version of records that is written here.
+/// Version of the records that are written.
 pub const VERSION: u64 = 1;
 
-/// The most bytes that a record may have, with its line feed.
+/// Maximum size of a record in bytes, including its line feed.
 pub const MOST_RECORD: usize = 256 << 10;
 
-/// The deepest nesting of a record's values.
+/// Maximum nesting depth of a record's values.
 const MOST_DEPTH: usize = 32;
 
-/// One thing that was done.
+/// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its name.
+    /// Id of the record.
     pub id: RecordId,
-    /// When it was done. Usually on the device that recorded it; a record that repeats what another device
-    /// had done carries that one's.
+    /// Time and device of the change. Usually the device is the one that recorded it. A record that repeats
+    /// another device's change retains that device's stamp.
     pub stamp: Stamp,
-    /// What it is about.
+    /// The changed object.
     pub object: Object,
-    /// What was done: `read`, `subscribe` and so on.
+    /// Kind of the change: `read`, `subscribe` and so on.
     pub act: String,
-    /// What the act says beside that, by name.
+    /// Parameters of the act, by name.
     pub details: Map<String, Value>,
 }
 
-/// What a record is about.
+/// The object of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     /// `feed`, `article` or another kind.
     pub kind: String,
-    /// Its id among its kind.
+    /// Id among the objects of its kind.
     pub id: String,
     /// The feed of an article.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<String>,
 }
 
-/// What a line of a log turned out to be.
+/// A parsed line of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// A record of this version.
     Record(Record),
     /// The first line of a log.
     Header(crate::header::Header),
-    /// A line of a later version: who does not understand it must not append (LR48).
+    /// A line of a later version. A program that does not support the version must not append (LR48).
     Newer {
         /// The version.
         version: u64,
     },
-    /// No record: it is kept and passed over.
+    /// Not a record: the line is preserved and ignored.
     Foreign(LineError),
 }
 
-/// Why a line is no record.
+/// Why a line is not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// Not JSON, or not an object.
     #[error("not a JSON object: {0}")]
     Json(String),
-    /// It begins as an object and breaks off, or is empty: an append that was cut off.
+    /// An object that is incomplete, or an empty line: an interrupted append.
     #[error("it breaks off")]
     Torn,
-    /// Nested too deeply or too long.
+    /// Too deeply nested, or too long.
     #[error("a record of more than {MOST_RECORD} bytes or {MOST_DEPTH} levels")]
     TooLarge,
-    /// A member is missing or is not what it must be.
+    /// A member is missing or invalid.
     #[error("member {0:?} is missing or not what it must be")]
     Member(&'static str),
 }
@@ -107,7 +107,7 @@ impl Record {
         }
         object.insert("obj".to_owned(), about.into());
         object.insert("act".to_owned(), self.act.as_str().into());
-        // What the record itself says is not said twice, nor what only a header says.
+        // Parameters must not repeat the record's own members, nor have the name that marks a header.
         for (name, value) in self.details.iter().filter(|(name, _)| *name != "log") {
             object.entry(name.as_str()).or_insert_with(|| value.clone());
         }
@@ -118,7 +118,7 @@ impl Record {
 }
 
 impl Line {
-    /// Reads a line, with or without its line feed.
+    /// Parses a line, with or without its line feed.
     pub fn read(line: &[u8]) -> Self {
         match read(line) {
             Ok(line) => line,

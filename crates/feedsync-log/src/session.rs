@@ -1,14 +1,17 @@
-//! One synchronisation with a log: the five steps of the protocol as decisions (LR9 to LR19).
+//! One synchronization with a log: the five steps of the protocol as decisions (LR9 to LR19).
 //!
-//! 1. What was appended since the last time is read, from the offset on, under the entity tag (LR9, LR20, LR22).
-//! 2. Its lines are handed out in their order (LR10); 3. the caller applies them, takes those of its own records
-//!    off its list, and with them what they make superfluous (LR11, LR14, LR16), and stores that together with
-//!    [`Session::position`].
-//! 4. What the caller then has waiting is put together (LR12, LR18), 5. and appended under the tag of what was
-//!    read (LR13). If somebody was quicker, step 1 again.
+//! 1. The session reads what was appended since the last time, from the offset on, under the entity tag (LR9,
+//!    LR20, LR22).
+//! 2. It returns the lines in order (LR10).
+//! 3. The caller applies them, and removes from its outbox its own records among them and the records that
+//!    they make redundant (LR11, LR14, LR16). It stores the result together with [`Session::position`].
+//! 4. The waiting records of the caller are batched (LR12, LR18).
+//! 5. They are appended under the tag of what was read (LR13). If another client was faster, step 1 follows
+//!    again.
 //!
-//! A crash between any two steps is a crash before all of them: nothing is stored of an append until it is
-//! answered, and records that arrived without an answer are read back in step 1 by who made them.
+//! A crash between any two steps is equivalent to a crash before all of them. Nothing about an append is
+//! stored before its response. Records whose response was lost are read back in step 1 by the device that
+//! made them.
 //!
 //! ```
 //! use feedsync_log::{Answer, Ask, Event, Session, Start};
@@ -16,7 +19,7 @@
 //! let mut session = Session::new(None, Start::Whole);
 //! let Some(ask) = session.next(&[]) else { panic!("a log that was never read") };
 //! assert_eq!(ask, Ask::Snapshot);
-//! // ... ask the server, and tell what it answered:
+//! // ... send the request, and pass the response to the session:
 //! let event = session.answered(&ask, Answer { status: 404, ..Answer::default() }, 0);
 //! assert_eq!(event, Event::Nothing);
 //! ```
@@ -37,153 +40,153 @@ pub use appending::at_once;
 pub use reading::overlap_of;
 pub use stop::Stop;
 
-/// The most bytes that are read at once.
+/// Maximum number of bytes that one request reads.
 pub const MOST_READ: u64 = 8 << 20;
 
-/// The most bytes of records that are appended at once (LR18).
+/// Maximum number of bytes of records in one append (LR18).
 pub const MOST_APPEND: usize = 512 << 10;
 
-/// So many bytes are appended at once however often nobody answered.
+/// Minimum to which the limit of an append is reduced when there is no response.
 const LEAST_APPEND: usize = 32 << 10;
 
-/// So often in a row an answer that says nothing is taken before it ends a session: about half a minute.
+/// Maximum number of consecutive retries before a session ends: about half a minute.
 pub(crate) const MOST_ATTEMPTS: u32 = 8;
 
-/// Maximum number of retries where the server never gave another answer in this session: about three seconds.
+/// Maximum number of retries if the server never gave another response in this session: about three seconds.
 const MOST_FIRST_ATTEMPTS: u32 = 4;
 
-/// So often in a row somebody else may be quicker.
+/// Maximum number of consecutive appends that other clients may precede.
 const MOST_OUTRUN: u32 = 40;
 
-/// So often a log may look shorter than it was before that is believed: caches of web servers answer with
-/// what was there a second ago (LR30).
+/// Number of reads that must see a shorter log before it is accepted: caches of web servers return the state
+/// of a second ago (LR30).
 const DOUBTS: u32 = 3;
 
-/// So often one session begins anew with a log that is another one than before.
+/// Maximum number of restarts in one session because of a replaced log.
 const MOST_RESTARTS: u32 = 3;
 
-/// How much of a log that was never read is wanted, where there is no snapshot.
+/// The part of a log that is read if it was never read before and there is no snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// All of it.
     Whole,
-    /// The last bytes only, from the next line on (LR43): enough for who wants to know what was read lately,
-    /// and not what is subscribed to.
+    /// Only the last bytes, from the next line on (LR43). This suffices for clients that need recent read
+    /// marks but not subscriptions.
     Last(u64),
-    /// All of it, whatever it goes on from: for who copies.
+    /// The whole log, whatever it continues from; for making copies.
     Copy,
-    /// No more than it takes to append: for who only writes.
+    /// Only what an append requires; for clients that only write.
     End,
 }
 
-/// What of a log is read by who only writes.
+/// Number of bytes at the end of a log that a write-only session reads.
 const END: u64 = 256;
 
 /// A record that waits to be appended.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting<'a> {
-    /// Its name.
+    /// Id of the record.
     pub id: &'a RecordId,
     /// Its line, with the line feed.
     pub line: &'a str,
 }
 
-/// What a snapshot says of the log that it stands for.
+/// The part of a log that a snapshot covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Covered {
-    /// The place, as [`Base::covers`](crate::Base) says it.
+    /// Position, in the form of [`Base::covers`](crate::Base).
     pub covers: String,
-    /// How many bytes of the log.
+    /// Number of bytes of the log.
     pub offset: u64,
-    /// The last of them ([`overlap_of`]).
+    /// The last of these bytes ([`overlap_of`]).
     pub overlap: String,
-    /// Of which generation, where the server tells generations apart.
+    /// Generation, if the server supports generations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<String>,
 }
 
-/// What came of an answer.
+/// Result of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Nothing to apply: ask on.
+    /// There is nothing to apply; the next request can be made.
     Nothing,
-    /// Lines, to be applied in their order: whole ones, with their line feeds.
+    /// Complete lines to apply in order, with their line feeds.
     Lines(Vec<u8>),
-    /// The snapshot: to be applied, and [`Session::begin_behind`] to be told what it covers.
+    /// A snapshot to apply; then [`Session::begin_behind`] must be called with what it covers.
     Snapshot(Vec<u8>),
-    /// So many of the records that wait, the first ones, are in the log now.
+    /// The given number of waiting records, from the first, are in the log now.
     Appended(usize),
-    /// The log is another one than the one that was read: what is known from it may not be in this one.
-    /// Whatever the caller has beyond what it will read now is to be appended again.
+    /// The log is not the one that was read before, so it may lack what is known from that one. The caller
+    /// must append again whatever the new log turns out to lack.
     Restarted,
-    /// The next request is to be made so many milliseconds later.
+    /// The next request must be made after this time.
     Wait(Millis),
-    /// The session has ended before it was done. What waits goes on waiting.
+    /// The session has ended prematurely. Waiting records continue to wait.
     Stopped(Stop),
 }
 
-/// One synchronisation. A new one begins with the [`Position`] that the last one stored.
+/// One synchronization. The next one begins with the [`Position`] that this one stored.
 #[derive(Debug, Clone)]
 pub struct Session {
     position: Position,
     start: Start,
     phase: Phase,
-    /// The server says that there is no log.
+    /// Whether the server states that there is no log.
     absent: bool,
     attempts: u32,
-    /// The server gave an answer that is no excuse.
+    /// Whether the server gave a response other than a temporary failure.
     has_answered: bool,
-    /// Appends in a row that others were quicker than.
+    /// Number of consecutive appends that other clients preceded.
     outrun: u32,
     doubts: u32,
     restarts: u32,
-    /// The most bytes of the next append.
+    /// Maximum size of the next append, in bytes.
     most_append: usize,
-    /// Where to append after a refusal, if that is worth a try without reading first.
+    /// Condition of an append without reading first, after a refusal.
     current: Option<Condition>,
-    /// Bytes without a line feed at the end of the log: who wrote them crashed, or is writing.
+    /// Bytes without a line feed at the end of the log: their writer crashed, or is writing.
     torn: Option<Torn>,
-    /// The place where reading began is what a snapshot said, and nothing was read behind it yet.
+    /// Whether the position comes from a snapshot, and nothing was read after it yet.
     is_behind_snapshot: bool,
-    /// How far the generation before this one was read, if that may be where this one goes on from.
+    /// The position in the previous generation, if this generation may continue from it.
     before: Option<Position>,
-    /// What the snapshot that was applied covers.
+    /// Position that the applied snapshot covers.
     base: Option<String>,
-    /// What the server says that the snapshot covers.
+    /// Position that the snapshot covers according to the server.
     told: Option<String>,
-    /// A log that was removed is one that is not there.
+    /// Whether a removed log is treated as absent.
     may_begin: bool,
-    /// What a snapshot must cover, as the log said.
+    /// Position that a snapshot must cover according to the log.
     wanted: Option<String>,
     /// An append that the server confirmed without proof: it counts once it is read back.
     unproved: Option<Append>,
-    /// Reads that did not find it.
+    /// Number of reads that did not find it.
     looks: u32,
-    /// Appends in a row that were confirmed and not found.
+    /// Number of consecutive appends that were confirmed and not found.
     claims: u32,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Snapshot,
     Read,
-    /// All is read.
+    /// Everything is read.
     InStep,
     Stopped,
 }
 
-/// A last line that has no end.
+/// An incomplete last line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Torn {
     etag: Option<String>,
     bytes: u64,
-    /// It was there when the log was read again.
+    /// Whether it was unchanged when the log was read again.
     is_steady: bool,
 }
 
 impl Session {
-    /// A session that goes on where the last one stopped, or begins.
+    /// A session that continues from a position, or begins without one.
     pub fn new(position: Option<Position>, start: Start) -> Self {
         let phase = match position {
             None if !matches!(start, Start::End | Start::Copy) => Phase::Snapshot,
@@ -214,13 +217,13 @@ impl Session {
         }
     }
 
-    /// How far the log was read: to be stored with what the last event brought.
+    /// The position up to which the log was read, to be stored with the result of the last event.
     pub fn position(&self) -> &Position {
-        // Until it is known what another generation goes on from, nothing of it counts.
+        // The new generation does not count before it is known what it continues from.
         self.before.as_ref().unwrap_or(&self.position)
     }
 
-    /// Whether the whole log was read: nothing was in it, a moment ago, that is not known now.
+    /// Whether the whole log was read. If so, nothing in it was unknown at the time of the last request.
     pub fn is_in_step(&self) -> bool {
         self.phase == Phase::InStep
     }
@@ -230,8 +233,8 @@ impl Session {
         self.absent
     }
 
-    /// What to ask for; nothing if all is read and nothing waits, or the session has stopped. An empty list
-    /// makes no request (LR19).
+    /// The next request; `None` if everything is read and nothing waits, or if the session has stopped. An
+    /// empty list makes no request (LR19).
     pub fn next(&self, waiting: &[Waiting<'_>]) -> Option<Ask> {
         match self.phase {
             Phase::Snapshot => Some(Ask::Snapshot),
@@ -244,17 +247,17 @@ impl Session {
         }
     }
 
-    /// Why what waits is not appended, though all is read.
+    /// Why waiting records are not appended although everything is read.
     pub fn refusal(&self) -> Option<Stop> {
         self.position().newer.filter(|_| self.is_in_step()).map(Stop::Newer)
     }
 
-    /// A log that was removed may begin again: somebody decided that.
+    /// Permits a removed log to begin again, as the user decided.
     pub fn begin_removed(&mut self) {
         self.may_begin = true;
     }
 
-    /// Takes an answer. `random` spreads the waiting of those who got in each other's way.
+    /// Handles a response. `random` spreads the pauses of competing clients.
     pub fn answered(&mut self, ask: &Ask, answer: Answer, random: u64) -> Event {
         self.has_answered |= answer.excuse().is_none();
         match ask {
@@ -267,22 +270,23 @@ impl Session {
         }
     }
 
-    /// Whether a snapshot that cannot be read means that the server has none: some servers have a page for every
-    /// address. `false` if the server said what the snapshot covers, so that there is one, and it is damaged.
+    /// Whether a malformed snapshot means that the server has none, since some servers send a page for every
+    /// address. `false` if the server stated what the snapshot covers, so that it exists and is damaged.
     pub fn is_without_snapshot(&self) -> bool {
         self.told.is_none()
     }
 
-    /// Goes on behind what a snapshot stands for. If the log is another one by now, reading on finds that out.
+    /// Continues after the part that a snapshot covers. If the log has been replaced, the next read detects
+    /// that.
     pub fn begin_behind(&mut self, covered: Covered) {
-        // A server that was put back has moved its snapshot to the generation that it then began.
+        // A restored server has assigned its snapshot to the generation that it began then.
         let told = self.told.take().and_then(|told| {
             let covers = told.trim_matches('"').to_owned();
             let (generation, offset) = covers.rsplit_once('-')?;
             let (generation, offset) = (Some(generation.to_owned()), offset.parse().ok()?);
             Some(Covered { covers, offset, generation, overlap: covered.overlap.clone() })
         });
-        // A server that says nothing does not tell generations apart: then its bytes are compared (LR28).
+        // A server that states nothing does not support generations: then bytes are compared (LR28).
         let untold = Covered { generation: None, ..covered };
         let Covered { covers, offset, overlap, generation } = told.unwrap_or(untold);
         self.position = Position { offset, overlap, generation, ..Position::default() };
@@ -290,7 +294,7 @@ impl Session {
         self.is_behind_snapshot = true;
     }
 
-    /// Begins anew, with the snapshot or with the log itself.
+    /// Restarts, with the snapshot or with the log itself.
     fn begin_anew(&mut self, phase: Phase) -> Event {
         self.restarts += 1;
         if self.restarts > MOST_RESTARTS {
@@ -309,7 +313,8 @@ impl Session {
 
     fn snapshot_answered(&mut self, answer: Answer, random: u64) -> Event {
         match answer.status {
-            // A server that has a page for every address has no snapshot; whether it has a log, reading shows.
+            // A server that sends a page for every address has no snapshot; the next read shows whether it
+            // has a log.
             200 if answer.covers.is_none() && answer.is_page() => {
                 self.phase = Phase::Read;
                 Event::Nothing
@@ -321,8 +326,8 @@ impl Session {
                 Event::Snapshot(answer.body)
             }
             200 => self.again(&answer, random),
-            // There need not be any (LR44). Who may not know that there is none is told that they may not ask: if they
-            // may not read the log either, that says so.
+            // The snapshot is optional (LR44). A client that may not know that there is none gets an access
+            // error. If it may not read the log either, reading reports that.
             400 | 401 | 403..=406 | 410 | 501 => {
                 self.phase = Phase::Read;
                 Event::Nothing
@@ -331,7 +336,7 @@ impl Session {
         }
     }
 
-    /// Asks again, later; or gives up.
+    /// Retries later, or ends the session.
     fn again(&mut self, answer: &Answer, random: u64) -> Event {
         self.attempts += 1;
         let most = match &answer.interruption {
@@ -349,19 +354,19 @@ impl Session {
         Event::Wait(pause)
     }
 
-    /// What any request may be answered with.
+    /// Handles responses that are possible for any request.
     fn otherwise(&mut self, answer: &Answer, random: u64) -> Event {
         match answer.status {
             401 | 403 => self.stop(Stop::Refused(answer.status)),
-            // 511 is the status of networks that want a sign-in first (RFC 6585 6).
+            // Networks that require a sign-in respond with 511 (RFC 6585 6).
             1..=399 | 511 => self.stop(answer.foreign()),
             0 | 408 | 425 | 429 | 500.. => self.again(answer, random),
             410 => match (&self.position.generation, answer.refused(true)) {
                 (Some(_), Err(foreign)) => self.stop(foreign),
-                // A web server of files says in a page that the file is gone.
+                // A file server may send a page to state that the file is gone.
                 _ => self.stop(Stop::Gone),
             },
-            // Web servers refuse methods and large bodies in pages of their own.
+            // Web servers send pages to reject methods and large bodies.
             _ if answer.is_page() && !matches!(answer.status, 405 | 413) => {
                 self.stop(answer.foreign())
             }
@@ -375,7 +380,7 @@ impl Session {
     }
 }
 
-/// A pause that doubles with each attempt, up to the longest, of which chance takes up to half.
+/// A pause that doubles with each attempt up to a maximum; half of it is random.
 fn pause(first: u64, longest: u64, attempts: u32, random: u64) -> Millis {
     let pause = first.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(longest);
     Millis::new(pause / 2 + random % (pause / 2).max(1))

@@ -1,40 +1,39 @@
-//! When something was done: hybrid logical clocks (LR7, LR15).
+//! Hybrid logical clocks, which order changes (LR7, LR15).
 //!
-//! A [`Stamp`] is later than every stamp that its maker had seen, whatever the clocks say, and close to the
-//! time of the clock as long as clocks are right. So what follows another thing is later than it; of two
-//! things that were done without knowledge of each other, the one is later whose clock said so. No two
-//! devices make equal stamps, so that the later of two is the same one wherever it is asked.
+//! A [`Stamp`] is later than every stamp that its maker had seen, and close to the time of day as long as
+//! clocks are right. A change that follows another is therefore later. Concurrent changes are ordered by the
+//! clocks. No two devices make equal stamps, so all devices agree on the order.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::device::Device;
 
-/// Milliseconds since 1970-01-01T00:00:00Z, as a clock says them.
+/// Milliseconds since 1970-01-01T00:00:00Z, by the clock of a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(u64);
 
 impl Millis {
-    /// The last millisecond of the year 9999; nobody means a later one.
+    /// The last millisecond of the year 9999; no useful time is later.
     pub const MAX: Self = Self(253_402_300_799_999);
 
-    /// So many milliseconds after 1970; at most [`Millis::MAX`].
+    /// The time this many milliseconds after 1970; at most [`Millis::MAX`].
     pub const fn new(millis: u64) -> Self {
         if millis > Self::MAX.0 { Self::MAX } else { Self(millis) }
     }
 
-    /// How many.
+    /// Number of milliseconds.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// So many milliseconds earlier; at 1970 it stays.
+    /// The time this many milliseconds earlier, but not before 1970.
     #[must_use]
     pub const fn before(self, millis: u64) -> Self {
         Self(self.0.saturating_sub(millis))
     }
 
-    /// So many milliseconds later.
+    /// The time this many milliseconds later; at most [`Millis::MAX`].
     #[must_use]
     pub const fn after(self, millis: u64) -> Self {
         Self::new(self.0.saturating_add(millis))
@@ -47,15 +46,15 @@ impl fmt::Display for Millis {
     }
 }
 
-/// The time of a stamp without its maker: `{milliseconds}.{count}`, where the count tells apart what
-/// was done within one millisecond, or before the clock had caught up with somebody else's.
+/// The time part of a stamp: `{milliseconds}.{count}`. The count distinguishes changes within one
+/// millisecond, or while the clock is behind a tick that was seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tick {
     millis: Millis,
     count: u32,
 }
 
-/// When something was done, and on which device. Ordered by time, then by device.
+/// Time and device of a change. Ordered by time, then by device.
 ///
 /// ```
 /// # use feedsync_log::Stamp;
@@ -67,22 +66,22 @@ pub struct Tick {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// When.
+    /// Time.
     pub tick: Tick,
-    /// Where.
+    /// Device.
     pub device: Device,
 }
 
-/// A text that is no stamp.
+/// A text that is not a stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a stamp: milliseconds since 1970 up to the year 9999, '.', a count, '@', a device")]
 pub struct StampError;
 
 impl Tick {
-    /// The last that is believed to whoever says it: behind it there is time for whatever follows.
+    /// The last tick that is accepted from others: later ones would leave no room for ticks that follow.
     const LAST_READ: Self = Self { millis: Millis::MAX, count: u32::MAX / 2 };
 
-    /// The tick of these parts.
+    /// The tick with these parts.
     pub const fn new(millis: Millis, count: u32) -> Self {
         Self { millis, count }
     }
@@ -92,12 +91,12 @@ impl Tick {
         self.millis
     }
 
-    /// What tells it from others of its millisecond.
+    /// Number that distinguishes it from others in its millisecond.
     pub const fn count(self) -> u32 {
         self.count
     }
 
-    /// The tick after this one; after the last of all time it stays.
+    /// The next tick; the last possible tick stays.
     #[must_use]
     pub const fn next(self) -> Self {
         match self.count.checked_add(1) {
@@ -141,7 +140,7 @@ impl FromStr for Stamp {
     }
 }
 
-/// A number as we write it: no sign, no leading zero, at most twenty digits.
+/// A number in its only accepted form: no sign, no leading zero, at most twenty digits.
 pub(crate) fn decimal(text: &str) -> Result<u64, StampError> {
     let canonical = text == "0" || !text.starts_with('0');
     if text.is_empty() || !canonical || !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -150,34 +149,34 @@ pub(crate) fn decimal(text: &str) -> Result<u64, StampError> {
     text.parse().map_err(|_| StampError)
 }
 
-/// What a device knows of time: the latest tick that it made or saw.
+/// The clock of a device: the latest tick that it made or saw.
 ///
-/// A device whose clock is wrong takes the others with it, and nothing worse: stamps go on in the order in
-/// which things follow each other, only no longer close to the time of day.
+/// If the clock of one device is wrong, the ticks of all devices are wrong, without further harm. Stamps
+/// still order changes that follow each other; they are only no longer close to the time of day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Clock {
     last: Tick,
 }
 
 impl Clock {
-    /// A clock that goes on from what was stored of it.
+    /// A clock that continues from a stored tick.
     pub const fn resumed(last: Tick) -> Self {
         Self { last }
     }
 
-    /// The latest tick, to be stored with whatever carries it.
+    /// The latest tick, to be stored with the data that has it.
     pub const fn last(self) -> Tick {
         self.last
     }
 
-    /// A tick later than every one before, at `now` if that is later.
+    /// Makes a tick that is later than every one before, at `now` if that is later.
     pub fn tick(&mut self, now: Millis) -> Tick {
         let of_now = Tick { millis: now, count: 0 };
         self.last = self.last.next().max(of_now);
         self.last
     }
 
-    /// Takes note of somebody else's tick.
+    /// Records a tick of another device.
     pub fn saw(&mut self, tick: Tick) {
         self.last = self.last.max(tick);
     }
@@ -252,10 +251,9 @@ mod tests {
     }
 
     proptest! {
-        /// A device that sees what others do makes stamps that are later than all it saw, with a clock that
-        /// jumps as it likes (LR15, LT5, LT8).
+        /// A device makes stamps that are later than all it saw, whatever its clock does (LR15, LT5, LT8).
         #[test]
-        fn what_follows_is_later(steps in prop::collection::vec((0..3_u64, any::<bool>(), 0..4_u32), 1..60)) {
+        fn later_changes_have_later_stamps(steps in prop::collection::vec((0..3_u64, any::<bool>(), 0..4_u32), 1..60)) {
             let mut clock = Clock::default();
             let mut latest = None;
             for (now, is_seen, count) in steps {

@@ -15,7 +15,7 @@ fn a_range_names_its_unit() {
 }
 
 #[test]
-fn a_content_range_is_read_or_not_believed() {
+fn malformed_content_ranges_are_ignored() {
     let range = |text| ContentRange::parse(text).map(|range| (range.sent, range.complete));
     assert_eq!(range("bytes 10-14/15"), Some((Some((10, 14)), Some(15))));
     assert_eq!(range("Bytes 10-14/*"), Some((Some((10, 14)), None)));
@@ -51,7 +51,7 @@ fn of_hub(answer: Answer) -> Answer {
     Answer { generation: Some("g".to_owned()), ..answer }
 }
 
-/// LR25, LR31: offsets count in answers that are not packed.
+/// Offsets are known only in responses that are not compressed (LR25, LR31).
 #[test]
 fn body_begins_where_the_request_or_the_range_of_the_answer_says() {
     let range = |text: &str| Some(text.to_owned());
@@ -71,7 +71,7 @@ fn body_begins_where_the_request_or_the_range_of_the_answer_says() {
     }
 }
 
-/// LR29: weak tags cannot be compared strongly, and an empty one names nothing.
+/// Weak tags cannot be compared strongly, and an empty one identifies nothing (LR29).
 #[test]
 fn only_quoted_tags_with_a_text_are_strong() {
     for (etag, is_strong) in
@@ -113,9 +113,10 @@ fn pages_are_known_by_media_type_or_by_the_begin_of_their_body() {
     }
 }
 
-/// LR9, LR20, LR26: a whole log has a tag or a date, and is no document of another kind. A part names its range.
+/// A whole log has a tag or a date, and is not a document of another kind. A part states its range (LR9,
+/// LR20, LR26).
 #[test]
-fn success_without_the_marks_of_a_log_is_no_log() {
+fn success_without_the_marks_of_a_log_is_foreign() {
     let plain = |status| typed(status, "text/plain");
     let dated = |answer: Answer| Answer { is_dated: true, ..answer };
     for (answer, is_no_log) in [
@@ -146,7 +147,8 @@ fn success_without_the_marks_of_a_log_is_no_log() {
     }
 }
 
-/// LR13, LR35, LR45: a server that stored a body says so with a tag, in no document for people or programs.
+/// A server that stored a body responds with a tag, and not with a document for people or programs (LR13,
+/// LR35, LR45).
 #[test]
 fn body_is_stored_if_a_tagged_success_says_so() {
     for (answer, is_stored) in [
@@ -166,11 +168,13 @@ fn body_is_stored_if_a_tagged_success_says_so() {
     }
 }
 
-/// LR36: a refusal of a server that tells generations apart names one, or says that there is no log.
+/// A refusal of a server that supports generations names the generation, or states that there is no log
+/// (LR36).
 #[test]
 fn refusal_comes_from_the_server_of_the_log_or_from_another() {
     let problem = "application/problem+json";
-    // The answer, and whether it is a refusal of a server of files and of one that tells generations apart.
+    // Each row: a response; whether it is a refusal of a file server; whether it is one of a server with
+    // generations.
     for (answer, of_files, with_generations) in [
         (typed(412, ""), true, false),
         (typed(409, "text/plain"), true, false),
@@ -192,7 +196,7 @@ fn refusal_comes_from_the_server_of_the_log_or_from_another() {
 }
 
 #[test]
-fn request_may_succeed_later_where_nothing_or_a_busy_server_answered() {
+fn request_is_retryable_without_a_response_or_from_a_busy_server() {
     for status in [0, 408, 425, 429, 500, 502, 503, 504, 599] {
         assert_eq!(typed(status, "").excuse(), Some(Stop::Unavailable(status)));
     }

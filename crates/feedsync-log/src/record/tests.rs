@@ -12,7 +12,7 @@ fn record(line: &str) -> Record {
 }
 
 #[test]
-fn a_record_says_what_was_done_to_what() {
+fn record_states_act_and_object() {
     let line = r#"{"v":1,"id":"laptop:7","ts":"1795330800000.2","obj":{"kind":"article","id":"urn:x:1","feed":"https://example.org/feed"},"act":"tag","tag":"later"}"#;
     let record = record(line);
     assert_eq!(record.id.to_string(), "laptop:7");
@@ -23,7 +23,7 @@ fn a_record_says_what_was_done_to_what() {
 }
 
 #[test]
-fn what_another_device_did_keeps_its_stamp() {
+fn record_of_another_devices_change_keeps_its_stamp() {
     let line = r#"{"v":1,"id":"laptop:7","ts":"5.0@phone","obj":{"kind":"feed","id":"x"},"act":"subscribe"}"#;
     let record = record(line);
     assert_eq!(record.stamp.device.as_str(), "phone");
@@ -46,7 +46,7 @@ fn a_line_of_a_later_version_is_known_as_such() {
 }
 
 #[test]
-fn what_is_no_record_says_why() {
+fn malformed_record_names_its_fault() {
     let member = |name| Line::Foreign(LineError::Member(name));
     let rest = r#""obj":{"kind":"feed","id":"x"},"act":"subscribe"}"#;
     for (line, expected) in [
@@ -89,7 +89,7 @@ fn what_is_no_record_says_why() {
     assert_eq!(Line::read(long.as_bytes()), Line::Foreign(LineError::TooLarge));
 }
 
-/// A sound record with a detail.
+/// A valid record with a parameter.
 fn detailed(detail: &str) -> String {
     format!(
         r#"{{"v":1,"id":"a:1","ts":"1.0","obj":{{"kind":"feed","id":"x"}},"act":"read","x":{detail}}}"#
@@ -118,7 +118,7 @@ fn record_may_have_the_maximum_size_and_no_byte_more() {
 }
 
 #[test]
-fn a_detail_cannot_pass_for_what_the_record_says() {
+fn detail_cannot_override_a_member_of_the_record() {
     let line = r#"{"v":1,"id":"a:1","ts":"1.0","obj":{"kind":"feed","id":"x"},"act":"read"}"#;
     let mut record = record(line);
     record.details.insert("act".to_owned(), json!("unsubscribe"));
@@ -127,7 +127,7 @@ fn a_detail_cannot_pass_for_what_the_record_says() {
 
 proptest! {
     #[test]
-    fn any_record_comes_back(
+    fn any_record_round_trips(
         id in "[a-z0-9_-]{1,20}:[1-9][0-9]{0,17}",
         stamp in "(0|[1-9][0-9]{0,13})\\.(0|[1-9][0-9]{0,8})@[A-Z]{1,5}",
         kind in any::<String>(), object in any::<String>(), feed in any::<Option<String>>(),

@@ -1,4 +1,4 @@
-//! Steps 4 and 5: appending what waits (LR12, LR13, LR18, LR29, LR32, LR36).
+//! Steps 4 and 5: appending waiting records (LR12, LR13, LR18, LR29, LR32, LR36).
 
 use super::{
     Answer, Append, Condition, Event, LEAST_APPEND, MOST_APPEND, MOST_OUTRUN, Phase, Session,
@@ -8,14 +8,15 @@ use crate::device::RecordId;
 use crate::lines::Lines;
 
 impl Session {
-    /// The append of what waits, all read; none if nothing waits or nothing may be appended.
+    /// The append of waiting records after everything was read; `None` if there are none, or if nothing may
+    /// be appended.
     pub(super) fn append(&self, waiting: &[Waiting<'_>]) -> Option<Append> {
         let condition = match (&self.torn, self.absent, &self.position.etag) {
             (Some(Torn { etag: Some(tag), .. }), ..) => Condition::Match(tag.clone()),
             (Some(Torn { bytes, .. }), ..) => Condition::Length(self.position.offset + bytes),
             (None, true, _) => Condition::Absent,
             (None, false, Some(tag)) if tag.starts_with('"') => Condition::Match(tag.clone()),
-            // Something on the way made it weak; what a hub calls this place is known without it.
+            // A proxy made the tag weak; a hub's tag is derived from the position instead.
             (None, false, _) => match self.position.place() {
                 Some(place) => Condition::Match(format!("\"{place}\"")),
                 None => Condition::Length(self.position.offset),
@@ -24,8 +25,8 @@ impl Session {
         self.blob(waiting, condition)
     }
 
-    /// An append before all is read. Records of ours may stand anywhere, so that who was refused again and
-    /// again does not have to be quicker than all others.
+    /// An append before everything is read. Our own records may be anywhere in the log, so that a client that
+    /// was refused repeatedly need not be faster than all others.
     pub(super) fn append_unread(&self, waiting: &[Waiting<'_>]) -> Option<Append> {
         self.blob(waiting, self.current.clone()?)
     }
@@ -76,8 +77,8 @@ impl Session {
                 }
                 self.claims = 0;
                 if self.torn.is_some() && self.start != Start::End {
-                    // The line that it ended may be a record now. All of it is read, and what was appended goes on
-                    // waiting until it is met there.
+                    // The line that the append completed may be a record now. Everything is read again, and
+                    // the appended records wait until they are found in it.
                     self.torn = None;
                     self.position.etag = None;
                     self.phase = Phase::Read;
@@ -86,7 +87,7 @@ impl Session {
                 self.appended(append, answer, unread);
                 Event::Appended(append.records)
             }
-            // The length is another one, or the tag is (LR36); or the log is not there, or there already.
+            // The length or the tag has changed (LR36), or the log does not exist, or it exists already.
             404 | 409 | 412 => match answer.refused(self.position.generation.is_some()) {
                 Ok(()) if answer.status == 404 && append.condition == Condition::Absent => {
                     self.stop(Stop::Rejected(404))
@@ -106,18 +107,19 @@ impl Session {
             507 => self.stop(Stop::Full),
             status => {
                 if status == 0 {
-                    // It may take too long on this way.
+                    // The body may be too large for the connection.
                     self.most_append = (append.body.len() / 2).max(LEAST_APPEND);
                 }
-                // Nobody knows what is in the log now: it is read first.
+                // The content of the log is unknown now, so it is read first.
                 self.phase = Phase::Read;
                 self.otherwise(answer, random)
             }
         }
     }
 
-    /// Whether an answer can come from nobody but the server of the log. A server that tells generations apart names
-    /// the generation that was read. Any other gives the longer log another strong entity tag (LR13, LR35).
+    /// Whether only the log server can have sent a response. A server that supports generations names the
+    /// generation that was read. Any other server gives the longer log another strong entity tag (LR13,
+    /// LR35).
     fn is_proof(&self, answer: &Answer) -> bool {
         let tag = answer.etag.as_deref().unwrap_or_default();
         match &self.position.generation {
@@ -138,7 +140,7 @@ impl Session {
     fn appended(&mut self, append: &Append, answer: &Answer, unread: bool) {
         self.absent = false;
         if unread {
-            // It stands behind what others appended, and is read back with that.
+            // The append follows bytes of others, and is read together with them.
             self.position.etag = None;
             self.phase = Phase::Read;
             return;
@@ -155,9 +157,10 @@ impl Session {
         }
     }
 
-    /// Somebody was quicker: back to step 1 (LR13). Where the server tells generations apart, the next try is at
-    /// the place that the refusal told, which is true for a moment only, and then wherever the log ends: so
-    /// nobody is outrun for ever, however many there are. Elsewhere all wait, and not all as long (LR18).
+    /// Handles an append that another client preceded: back to step 1 (LR13). If the server supports
+    /// generations, the next attempt uses the position in the refusal, which is valid for a short time only.
+    /// Later attempts append at any length, so that no client loses forever, however many there are. On other
+    /// servers all clients wait, each for another time (LR18).
     fn outrun(&mut self, answer: &Answer, random: u64) -> Event {
         self.outrun += 1;
         if self.outrun > MOST_OUTRUN {
@@ -182,7 +185,7 @@ impl Session {
     }
 }
 
-/// Of lines that wait, in their order, as many as are of use for one append ([`MOST_APPEND`]).
+/// Takes as many of the waiting lines, in order, as are useful for one append ([`MOST_APPEND`]).
 pub fn at_once(
     waiting: impl Iterator<Item = (RecordId, String)>,
 ) -> impl Iterator<Item = (RecordId, String)> {
@@ -194,7 +197,7 @@ pub fn at_once(
     })
 }
 
-/// Tells different bodies apart that have the same first and last records (FNV-1a).
+/// Distinguishes bodies with the same first and last records (FNV-1a).
 fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

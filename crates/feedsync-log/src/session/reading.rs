@@ -1,4 +1,4 @@
-//! Steps 1 and 2: reading what was appended (LR20 to LR32).
+//! Steps 1 and 2: reading appended bytes (LR20 to LR32).
 
 use super::{
     Answer, DOUBTS, END, Event, Lines, MOST_READ, Phase, Position, Range, Read, Session, Start,
@@ -8,7 +8,7 @@ use crate::exchange::ContentRange;
 use crate::record::Line;
 use crate::stamp::Millis;
 
-/// What a web server's cache may need to notice that a file has grown (LR30).
+/// Time that the cache of a web server may need to detect that a file has grown (LR30).
 const STALE: Millis = Millis::new(1_500);
 
 impl Session {
@@ -22,7 +22,7 @@ impl Session {
         Read { range, unless: position.etag.clone() }
     }
 
-    /// The first byte that is asked for.
+    /// Offset of the first requested byte.
     fn asked(&self) -> u64 {
         self.position.offset.saturating_sub(self.position.compared())
     }
@@ -34,12 +34,13 @@ impl Session {
                 Event::Nothing
             }
             200 | 206 if answer.is_no_log() => self.stop(answer.foreign()),
-            // A server that tells generations apart tells them whenever it sends the whole log.
+            // A server that supports generations names the generation whenever it sends the whole log.
             200 if self.position.generation.is_some() && answer.generation.is_none() => {
                 self.stop(answer.foreign())
             }
             200 | 206 => self.bytes(read, answer, random),
-            // Servers of files answer with pages where there is no log; a server that tells generations apart does not.
+            // File servers respond with pages if there is no log; a server that supports generations does
+            // not.
             404 | 410 if self.position.generation.is_some() && answer.refused(true).is_err() => {
                 self.stop(answer.foreign())
             }
@@ -61,8 +62,9 @@ impl Session {
         }
     }
 
-    /// Looks for an append that was confirmed without proof. What is found counts as appended. What is not found in
-    /// the whole log, though caches had time to notice (LR30), is appended again, a bounded number of times.
+    /// Searches for an append that was confirmed without proof. If it is found, it counts as appended. If the
+    /// whole log lacks it, although caches had time to update (LR30), it is appended again, a limited number
+    /// of times.
     pub(super) fn look_for_appended(&mut self, event: Event) -> Event {
         let Some(append) = &self.unproved else { return event };
         match event {
@@ -73,7 +75,7 @@ impl Session {
             Event::Lines(ref lines) if contains(lines, &append.body) => {
                 let records = append.records;
                 (self.unproved, self.looks, self.claims) = (None, 0, 0);
-                // Who reads the log knows its own records in what is read (LR14).
+                // A session that reads the log recognizes its own records in what it reads (LR14).
                 if self.start == Start::End { Event::Appended(records) } else { event }
             }
             Event::Nothing | Event::Lines(_) if self.phase == Phase::InStep => {
@@ -95,7 +97,7 @@ impl Session {
         self.doubts = 0;
     }
 
-    /// Something of the log came.
+    /// Handles received bytes of the log.
     fn bytes(&mut self, read: &Read, answer: Answer, random: u64) -> Event {
         self.absent = false;
         if answer.coding.is_some() {
@@ -122,13 +124,13 @@ impl Session {
         }
     }
 
-    /// Goes on in a log, behind so many bytes of the answer that were not asked for.
+    /// Continues the log, after `before` bytes of the response that were not requested.
     fn on(&mut self, before: u64, ends_log: bool, answer: &Answer, random: u64) -> Event {
         let known = self.position.compared() as usize;
         let asked = usize::try_from(before).ok().and_then(|before| answer.body.get(before..));
         let (found, new) = match asked.and_then(|asked| asked.split_at_checked(known)) {
             Some(parts) => parts,
-            // The log ends before what was read of it; or only the answer does.
+            // The log ends before the known offset, or only the response does.
             None if ends_log => return self.doubt(),
             None => return self.again(answer, random),
         };
@@ -174,7 +176,7 @@ impl Session {
             self.torn = None;
             self.position.etag = answer.etag.clone();
             if self.before.take().is_some() {
-                // An empty log goes on from nowhere.
+                // An empty log continues from nothing.
                 return self.begin_anew(Phase::Read);
             }
             self.in_step();
@@ -190,8 +192,8 @@ impl Session {
         if whole == 0 { Event::Nothing } else { Event::Lines(lines.bytes().to_vec()) }
     }
 
-    /// The log ends in the middle of a line. Whoever writes it may be writing; if it is still so when it is
-    /// read again, they crashed, and what is appended next begins with a line feed.
+    /// The log ends with an incomplete line. Another client may be writing it. If it is unchanged when it is
+    /// read again, that client crashed, and the next append begins with a line feed.
     fn tear(&mut self, bytes: u64, lines: Lines<'_>, answer: &Answer) -> Event {
         let etag = answer.strong();
         let before = self.torn.take();
@@ -209,7 +211,7 @@ impl Session {
 
     fn note_newer(&mut self, lines: Lines<'_>) {
         if self.start == Start::End {
-            // What lines mean is no concern of who only writes.
+            // A session that only writes does not interpret lines.
             return;
         }
         let newer = lines.iter().filter_map(|line| match Line::read(line) {
@@ -219,7 +221,7 @@ impl Session {
         self.position.newer = newer.max().max(self.position.newer);
     }
 
-    /// The range begins where the log ends, or behind that (LR24).
+    /// Handles a requested range that begins at or after the end of the log (LR24).
     fn nothing_there(&mut self, answer: &Answer) -> Event {
         if self.is_another(answer) {
             return self.restart();
@@ -228,11 +230,11 @@ impl Session {
         let length = range.and_then(|range| range.complete);
         let is_end = match length {
             Some(length) => length == self.position.offset,
-            // Not every server says how long it is.
+            // Not every server states the length.
             None => self.position.compared() == 0,
         };
         if is_end && self.before.take().is_some() {
-            // An empty log goes on from nowhere.
+            // An empty log continues from nothing.
             return self.begin_anew(Phase::Read);
         }
         if is_end {
@@ -243,13 +245,13 @@ impl Session {
         self.doubt()
     }
 
-    /// Whether the server itself says that this is another generation.
+    /// Whether the server states that this is another generation.
     fn is_another(&self, answer: &Answer) -> bool {
         let known = self.position.generation.as_ref();
         known.is_some_and(|known| answer.generation.as_ref().is_some_and(|now| now != known))
     }
 
-    /// The log looks shorter than it was: a cache may lag behind, else it is another one.
+    /// Handles a log that seems shorter than before: either a cache lags behind, or it is another log.
     fn doubt(&mut self) -> Event {
         if self.is_doubted_again() { Event::Wait(STALE) } else { self.restart() }
     }
@@ -259,14 +261,14 @@ impl Session {
         self.doubts < DOUBTS
     }
 
-    /// The log is another one than the one that was read, or that a snapshot stood for.
+    /// Handles a log that is not the one that was read, or that the snapshot covered.
     fn restart(&mut self) -> Event {
         let position = std::mem::take(&mut self.position);
         self.torn = None;
         self.current = None;
         self.doubts = 0;
         if std::mem::take(&mut self.is_behind_snapshot) {
-            // It was compacted since: all of it is read, on top of the snapshot.
+            // The log was compacted meanwhile: it is read completely, on top of the snapshot.
             self.phase = Phase::Read;
             return Event::Nothing;
         }
@@ -276,15 +278,15 @@ impl Session {
         if position.generation.is_none() || position.partial || self.before.is_some() {
             return self.begin_anew(Phase::Snapshot);
         }
-        // If it goes on from where this replica stands, nothing is missing.
+        // If the new generation continues from this position, nothing is missing.
         self.before = Some(position);
         self.phase = Phase::Read;
         Event::Nothing
     }
 
-    /// What a log leaves out, which is read from its beginning, must be known here: it goes on from the place up
-    /// to which this replica read, or from what the snapshot that it applied covers. And one that leaves nothing
-    /// out is another one than what was read before.
+    /// Checks a log that is read from its beginning: everything that it leaves out must be known. It must
+    /// continue from the position up to which this replica read, or from what the applied snapshot covers. A
+    /// log that leaves nothing out is not the one that was read before.
     fn begun_otherwise(&mut self, first: Lines<'_>) -> Option<Event> {
         let before = self.before.take();
         let place = before.as_ref().and_then(Position::place);
@@ -293,7 +295,7 @@ impl Session {
             _ => None,
         };
         if self.start != Start::Whole {
-            // Whoever wants no more than the end does not ask what was before.
+            // Sessions of other kinds do not depend on what the log leaves out.
             self.position.partial |= base.is_some();
             return None;
         }
@@ -301,10 +303,10 @@ impl Session {
             None if before.is_none() && self.base.is_none() => None,
             None => Some(self.begin_anew(Phase::Read)),
             Some(base) if place.as_ref() == Some(&base) => None,
-            // Nothing but the snapshot was taken in before.
+            // Only the snapshot was applied before.
             Some(base) if before.is_none() && self.base.as_ref() == Some(&base) => None,
-            // It was asked for after this had been seen, and is not there; or an older one is, as where somebody
-            // publishes the log and no snapshot with it any more.
+            // The snapshot was requested after this base was seen, and it does not exist or is older. This
+            // happens if the log is published without a current snapshot.
             Some(base) if self.wanted.as_ref() == Some(&base) => {
                 self.position.partial = true;
                 None
@@ -321,11 +323,11 @@ fn contains(lines: &[u8], body: &[u8]) -> bool {
     !body.is_empty() && memchr::memmem::find(lines, body).is_some()
 }
 
-/// Where the body of an answer begins, and whether it goes to the end of the log.
+/// Offset in the log at which the body of a response begins, and whether it extends to the end of the log.
 fn sent(read: &Read, answer: &Answer) -> Result<(u64, bool), &'static str> {
     let length = answer.body.len() as u64;
     if answer.status == 200 {
-        // All of it (LR26): the server does not know ranges, or something between does not.
+        // The whole log (LR26): the server or a proxy does not support ranges.
         return Ok((answer.start, answer.ended));
     }
     let range = answer.content_range.as_deref().and_then(ContentRange::parse);
@@ -343,14 +345,15 @@ fn sent(read: &Read, answer: &Answer) -> Result<(u64, bool), &'static str> {
     }
     let ends_there = match (complete, read.range) {
         (Some(complete), _) => last + 1 == complete,
-        // Who does not say how much there is has sent all only if it was less than asked for.
+        // If the server does not state the total length, the response reaches the end only if it is shorter
+        // than requested.
         (None, Range::From { most, .. } | Range::Last(most)) => promised < most,
     };
     let ends = length == promised && ends_there;
     Ok((first, ends))
 }
 
-/// What a snapshot of a log says of the place that it covers: the end of the lines that were applied.
+/// The `overlap` of a snapshot for the position that it covers: the end of the applied lines.
 pub fn overlap_of(lines: &[u8]) -> String {
     overlap(Lines::of(lines))
 }

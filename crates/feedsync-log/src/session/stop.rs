@@ -1,4 +1,4 @@
-//! Ends of sessions that are not done.
+//! Reasons for the premature end of a session.
 
 use crate::device::RecordId;
 use crate::interruption::Interruption;
@@ -6,43 +6,44 @@ use crate::interruption::Interruption;
 /// Why a session ended before it was done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
-    /// The server cannot answer now, however often it was asked.
+    /// The server remained unable to respond.
     #[error("{}", unavailable(*.0))]
     Unavailable(u16),
-    /// No answer, or none that is complete, however often it was asked.
+    /// There was no complete response to any attempt.
     #[error(transparent)]
     Interrupted(Interruption),
-    /// There are records of a later version: who does not understand them must not append (LR48).
+    /// There are records of a later version. A program that does not support them must not append (LR48).
     #[error("the log has records of the later version {0}; update the program")]
     Newer(u64),
-    /// Others kept being quicker.
+    /// Other clients were faster at every attempt.
     #[error("others kept appending at the same time")]
     Contended,
-    /// The credentials do not suffice (LR32).
+    /// The credentials are not sufficient (LR32).
     #[error("the server refuses it ({0}): other credentials are needed")]
     Refused(u16),
     /// The log was removed (LR32).
     #[error("the log was removed (410); whether it begins again is for people to decide")]
     Gone,
-    /// There was a log, and now there is none.
+    /// The log existed before, and does not exist now.
     #[error("the log is not there any more (404); whether it begins again is for people to decide")]
     Vanished,
-    /// The log may not grow (LR36).
+    /// The log must not grow further (LR36).
     #[error("the log is full (507): it must be compacted first, or have more room")]
     Full,
-    /// One record is more than the server takes.
+    /// A single record is larger than the server accepts.
     #[error("the server takes no record as large as {0}")]
     TooLarge(RecordId),
-    /// The server does not take the append, for another reason.
+    /// The server rejects the append for another reason.
     #[error("the server refused what was to be appended ({0})")]
     Rejected(u16),
-    /// The answer is no log's: something between client and server answered, such as a sign-in page.
+    /// The response does not come from a log: something between client and server sent it, such as a sign-in
+    /// page.
     #[error(
         "answered {status}{}{media_type}, which is no log: is there a sign-in page in between?",
         if media_type.is_empty() { "" } else { " " }
     )]
     Foreign {
-        /// Its status.
+        /// HTTP status.
         status: u16,
         /// Its media type; empty if it has none.
         media_type: String,
@@ -52,10 +53,10 @@ pub enum Stop {
         "the server confirmed an append, but the lines are not in the log; they are sent next time"
     )]
     NotKept,
-    /// The answer is none to what was asked.
+    /// The response does not match the request.
     #[error("an answer that cannot be one: {0}")]
     Fault(&'static str),
-    /// The log changed into another one again and again.
+    /// The log was replaced repeatedly.
     #[error("the log is replaced again and again")]
     Unsteady,
 }

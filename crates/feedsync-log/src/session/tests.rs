@@ -23,7 +23,7 @@ fn at(text: &str, etag: Option<&str>) -> Position {
     }
 }
 
-/// Of a server that tells generations apart.
+/// A position on a server that supports generations.
 fn of_generation(generation: &str, length: u64) -> Position {
     Position {
         offset: length,
@@ -63,7 +63,7 @@ fn lines(text: &str) -> Event {
     Event::Lines(text.into())
 }
 
-/// Asks what comes next and answers it.
+/// Makes the next request and passes the response to the session.
 fn answer(session: &mut Session, answer: Answer) -> Event {
     let ask = session.next(&[]).expect("something to ask for");
     session.answered(&ask, answer, 1)
@@ -83,7 +83,7 @@ fn append(session: &Session, waiting: &[Waiting<'_>]) -> Append {
     }
 }
 
-/// Records that wait, whose lines have a length.
+/// Waiting records whose lines have a fixed length.
 fn waiting(ids: &[RecordId]) -> Vec<Waiting<'_>> {
     ids.iter().map(|id| Waiting { id, line: TWO }).collect()
 }

@@ -1,8 +1,9 @@
 use super::*;
 
-/// LR13, LR19, LR35: what waits is appended under the tag of what was read, and nothing makes no request.
+/// Waiting records are appended under the tag of what was read; without any there is no request (LR13, LR19,
+/// LR35).
 #[test]
-fn what_waits_is_appended_under_the_tag_of_what_was_read() {
+fn waiting_records_are_appended_under_the_tag_of_the_last_read() {
     let mut session = resumed(of_generation("g", 19));
     answer(&mut session, status(304));
     assert_eq!(session.next(&[]), None);
@@ -16,26 +17,26 @@ fn what_waits_is_appended_under_the_tag_of_what_was_read() {
     assert_eq!((session.position().offset, session.next(&[])), (76, None));
 }
 
-/// LR32: the first append makes the log.
+/// The first append creates the log (LR32).
 #[test]
-fn where_there_is_no_log_the_first_append_makes_it() {
+fn first_append_creates_an_absent_log() {
     let mut session = Session::new(None, Start::Whole);
     answer(&mut session, status(404));
     answer(&mut session, status(404));
     let ids = ids(1);
     let append_ = append(&session, &waiting(&ids));
     assert_eq!(append_.condition, Condition::Absent);
-    // Somebody else was quicker: now there is one.
+    // Another client was faster: now there is a log.
     session.answered(&Ask::Append(append_), status(412), 0);
     assert_eq!(answer(&mut session, whole(0, ONE)), lines(ONE));
     let append = append(&session, &waiting(&ids));
     assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
 }
 
-/// LR13, LR18: who was outrun reads first; then tries where the server said the log stands, and at last wherever it
-/// ends.
+/// A client whose append is refused reads first. Then it tries the position that the server stated, and
+/// finally any length (LR13, LR18).
 #[test]
-fn who_is_outrun_begins_with_step_one_again() {
+fn refused_append_restarts_with_reading() {
     let mut session = resumed(of_generation("g", 19));
     answer(&mut session, status(304));
     let ids = ids(1);
@@ -59,14 +60,15 @@ fn who_is_outrun_begins_with_step_one_again() {
     assert_eq!(append.condition, Condition::Present);
     let done = Answer { etag: Some("\"g-95\"".to_owned()), ..status(204) };
     assert_eq!(session.answered(&Ask::Append(append), done, 5), Event::Appended(1));
-    // What others appended before it is still to be read.
+    // Bytes that others appended before are still unread.
     assert_eq!(read(&session).range, Range::From { offset: 38, most: MOST_READ });
     assert_eq!(read(&session).unless, None);
 }
 
-/// LR13, LR18: where nobody can tell whether it is still the same log, it is read before each try, and all wait.
+/// If the server cannot tell whether it is the same log, it is read before each attempt, and each client
+/// waits (LR13, LR18).
 #[test]
-fn who_is_outrun_on_another_server_reads_and_waits() {
+fn refused_append_on_a_file_server_reads_and_waits() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
     let ids = ids(1);
     let waiting = waiting(&ids);
@@ -88,7 +90,7 @@ fn who_is_outrun_on_another_server_reads_and_waits() {
     assert!(pauses[8..].iter().all(|pause| *pause == 500));
 }
 
-/// LR18: a batch has a bound; LR36: and a server may have a lower one.
+/// A batch has a limit (LR18), and a server may have a lower one (LR36).
 #[test]
 fn a_batch_is_bounded_and_halved_where_it_is_too_large() {
     let mut session = resumed(of_generation("g", 19));
@@ -108,9 +110,9 @@ fn a_batch_is_bounded_and_halved_where_it_is_too_large() {
     assert_eq!(event, Event::Stopped(Stop::TooLarge(ids[0].clone())));
 }
 
-/// LR18: an append that nobody answers may have been too long for the way.
+/// An append without a response may have been too large for the connection (LR18).
 #[test]
-fn a_batch_is_halved_where_nobody_answers() {
+fn batch_is_halved_without_a_response() {
     let mut session = resumed(of_generation("g", 19));
     answer(&mut session, status(304));
     let ids = ids(4);
@@ -120,20 +122,20 @@ fn a_batch_is_halved_where_nobody_answers() {
         let ask = session.next(&waiting).unwrap();
         assert!(matches!(&ask, Ask::Append(append) if append.records == records), "{ask:?}");
         assert!(matches!(session.answered(&ask, Answer::default(), 0), Event::Wait(_)));
-        // It did not arrive.
+        // The append did not arrive.
         answer(&mut session, status(304));
     }
 }
 
-/// LR29: a weak tag is good for reading alone; what is appended names the length.
+/// A weak tag suffices for reading only; an append states the length (LR29).
 #[test]
-fn where_tags_are_weak_the_length_is_the_condition() {
+fn append_under_a_weak_tag_is_conditional_on_the_length() {
     let mut session = resumed(at(ONE, Some("W/\"e\"")));
     assert_eq!(read(&session).unless.as_deref(), Some("W/\"e\""));
     answer(&mut session, status(304));
     let ids = ids(1);
     assert_eq!(append(&session, &waiting(&ids)).condition, Condition::Length(19));
-    // A hub's own tags are strong, whatever a proxy made of them: they are known without it.
+    // A hub's own tags are strong, even if a proxy weakened them: they are derived from the position.
     let weak = Some("W/\"1.0000000a-19\"".to_owned());
     let mut session = resumed(Position { etag: weak, ..of_generation("1.0000000a", 19) });
     answer(&mut session, status(304));
@@ -141,7 +143,7 @@ fn where_tags_are_weak_the_length_is_the_condition() {
     assert_eq!(append(&session, &waiting(&ids)).condition, strong);
 }
 
-/// LR37: a torn line that stays is ended by the next append, so that it harms nothing but itself.
+/// The next append ends a torn line that is unchanged, so that the line damages no other one (LR37).
 #[test]
 fn a_torn_line_that_stays_is_ended() {
     let mut session = resumed(of_generation("g", 19));
@@ -154,7 +156,8 @@ fn a_torn_line_that_stays_is_ended() {
     assert_eq!(append.body, format!("\n{TWO}").as_bytes());
     assert_eq!(append.condition, Condition::Match("\"g-25\"".to_owned()));
     let done = Answer { etag: Some("\"g-45\"".to_owned()), ..status(204) };
-    // What was cut off may be a whole record but for its end: it is read, and with it what was appended.
+    // The torn line may be a complete record without its line feed: it is read, together with the appended
+    // records.
     assert_eq!(session.answered(&Ask::Append(append), done.clone(), 0), Event::Nothing);
     assert_eq!(read(&session).range, Range::From { offset: 19, most: MOST_READ });
     let whole = format!("{{\"v\":1\n{TWO}");
@@ -163,9 +166,9 @@ fn a_torn_line_that_stays_is_ended() {
     assert_eq!(session.position().offset, 45);
 }
 
-/// LR37: also one that is longer than what who only writes reads of the end.
+/// This includes a torn line that is longer than the end that a write-only session reads (LR37).
 #[test]
-fn a_long_torn_line_is_ended_by_who_only_writes() {
+fn long_torn_line_is_ended_by_a_write_only_session() {
     let mut session = Session::new(None, Start::End);
     let torn = "x".repeat(256);
     let answer_ = part(44, &torn, 300, "\"t\"");
@@ -175,7 +178,7 @@ fn a_long_torn_line_is_ended_by_who_only_writes() {
     assert_eq!(append(&session, &waiting(&ids)).body, format!("\n{TWO}").as_bytes());
 }
 
-/// LR48: who meets a later version reads on, and appends nothing.
+/// A replica that reads a record of a later version continues to read, and appends nothing (LR48).
 #[test]
 fn a_later_version_makes_a_replica_read_only() {
     let mut session = resumed(of_generation("g", 19));
@@ -189,7 +192,7 @@ fn a_later_version_makes_a_replica_read_only() {
     assert_eq!(resumed(session.position().clone()).position().newer, Some(2));
 }
 
-/// LR48: the latest version that was met counts, in whatever order they come.
+/// The latest version that was found counts, in any order (LR48).
 #[test]
 fn latest_version_of_records_is_kept() {
     let mut session = resumed(of_generation("g", 19));
@@ -205,7 +208,7 @@ fn latest_version_of_records_is_kept() {
         assert_eq!(answer(&mut session, more), lines(text));
         offset += text.len() as u64;
         assert_eq!(session.position().newer, newest);
-        // More is to be read, whatever it says.
+        // There is more to read, whatever the version is.
         assert_eq!(session.refusal(), None);
     }
 }
@@ -219,7 +222,7 @@ fn session_that_only_writes_does_not_interpret_versions() {
     assert_eq!(append(&session, &waiting(&ids)).body, TWO.as_bytes());
 }
 
-/// LR38: after an append without an answer the log is read first, and the same bytes have the same key.
+/// After an append without a response the log is read first, and the same bytes have the same key (LR38).
 #[test]
 fn an_append_without_an_answer_is_looked_for() {
     let mut session = resumed(of_generation("g", 19));

@@ -11,12 +11,12 @@ fn in_step() -> Session {
     session
 }
 
-/// Lines of these lengths.
+/// Lines with these lengths.
 fn lines_of(lengths: &[usize]) -> Vec<String> {
     lengths.iter().map(|length| format!("{}\n", "x".repeat(length - 1))).collect()
 }
 
-/// Number of records in the next append, where lines of these lengths wait.
+/// Number of records in the next append if lines with these lengths wait.
 fn batch(session: &Session, lengths: &[usize]) -> usize {
     let (ids, lines) = (ids(lengths.len() as u64), lines_of(lengths));
     let waiting: Vec<_> = ids.iter().zip(&lines).map(|(id, line)| Waiting { id, line }).collect();
@@ -40,7 +40,7 @@ fn batch_holds_as_many_records_as_its_limit_allows_and_one_at_least() {
     }
 }
 
-/// LR36: half of what was too large is tried, down to single records.
+/// After an append that is too large, half of it is tried, down to single records (LR36).
 #[test]
 fn batch_that_is_too_large_for_the_server_is_halved() {
     let mut session = in_step();
@@ -58,7 +58,7 @@ fn batch_that_is_too_large_for_the_server_is_halved() {
     }
 }
 
-/// LR38: a server that keeps keys takes other bytes for another append.
+/// A server that stores keys treats other bytes as another append (LR38).
 #[test]
 fn key_of_an_append_differs_where_records_or_their_bytes_differ() {
     let session = in_step();
@@ -92,7 +92,7 @@ fn lines_for_one_append_reach_its_limit() {
     };
     assert_eq!(count(&[]), 0);
     assert_eq!(count(&[20; 100]), 100);
-    // The first line that goes past the limit is the last one.
+    // The first line that exceeds the limit is the last one.
     assert_eq!(count(&[MOST_APPEND - 1, 1, 1]), 2);
     assert_eq!(count(&[MOST_APPEND - 1, 2, 1]), 2);
     assert_eq!(count(&[MOST_APPEND - 2, 1, 1, 1]), 3);

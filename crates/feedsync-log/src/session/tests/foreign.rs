@@ -1,4 +1,4 @@
-//! Answers that something between client and server gives: sign-in pages, and successes that prove nothing.
+//! Responses from something between client and server: sign-in pages, and successes that prove nothing.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn typed(media_type: &str, status_: u16, body: &str) -> Answer {
     Answer { media_type, body: body.into(), ..status(status_) }
 }
 
-/// Answers that no log gives to a read.
+/// Responses to a read that no log sends.
 fn strangers() -> Vec<Answer> {
     let tagged = |answer: Answer| Answer { etag: Some("\"p\"".to_owned()), ..answer };
     vec![
@@ -37,7 +37,7 @@ fn is_foreign(event: &Event) -> bool {
 }
 
 #[test]
-fn pages_are_no_log_wherever_a_session_stands() {
+fn pages_are_foreign_in_every_phase_of_a_session() {
     for stranger in strangers() {
         let positions = [None, Some(at(ONE, Some("\"e\""))), Some(of_generation("g", 19))];
         for (start, position) in [Start::End, Start::Copy, Start::Last(9), Start::Whole]
@@ -48,7 +48,7 @@ fn pages_are_no_log_wherever_a_session_stands() {
             let mut event = answer(&mut session, stranger.clone());
             let begins = matches!(start, Start::Whole | Start::Last(_)) && position.is_none();
             if begins && !is_foreign(&event) {
-                // There need not be a snapshot, and whoever applies one finds out that a page is none.
+                // The snapshot is optional, and the caller detects that a page is not a snapshot.
                 assert!(matches!(event, Event::Nothing | Event::Snapshot(_)), "{stranger:?}");
                 event = answer(&mut session, stranger.clone());
             }
@@ -71,7 +71,7 @@ fn foreign_answer_names_status_and_media_type() {
 }
 
 #[test]
-fn appends_that_a_page_answers_are_not_appended() {
+fn appends_with_a_page_as_response_do_not_count() {
     for stranger in strangers() {
         let mut session = resumed(of_generation("g", 19));
         answer(&mut session, status(304));
@@ -79,7 +79,7 @@ fn appends_that_a_page_answers_are_not_appended() {
         let ask = session.next(&waiting(&ids)).unwrap();
         let mut event = session.answered(&ask, stranger.clone(), 0);
         if event == Event::Nothing {
-            // Not proved: the log is read, and does not have it.
+            // This is not a proof: the log is read, and lacks the records.
             assert!(matches!(session.next(&waiting(&ids)), Some(Ask::Read(_))));
             event = answer(&mut session, stranger.clone());
         }
@@ -88,7 +88,7 @@ fn appends_that_a_page_answers_are_not_appended() {
     }
 }
 
-/// An append that a page answers ends the session, and appends nothing.
+/// Checks that an append to which the response is a page ends the session, and appends nothing.
 fn append_ends_at(page: &Answer, position: &Position) {
     let mut session = resumed(position.clone());
     answer(&mut session, status(304));
@@ -100,7 +100,7 @@ fn append_ends_at(page: &Answer, position: &Position) {
 }
 
 #[test]
-fn page_in_answer_to_an_append_ends_the_session_at_once() {
+fn page_in_response_to_an_append_ends_the_session_at_once() {
     for page in [
         typed("text/html", 200, ""),
         typed("", 200, PAGE),
@@ -113,7 +113,7 @@ fn page_in_answer_to_an_append_ends_the_session_at_once() {
     }
 }
 
-/// Other errors too are a log's, unless a page explains them.
+/// Other errors may come from a log too, unless the response is a page.
 #[test]
 fn error_that_a_page_explains_is_foreign_but_for_methods_and_sizes() {
     for (code, is_no_log) in [(400, true), (402, true), (418, true), (405, false), (413, false)] {
@@ -128,14 +128,14 @@ fn error_that_a_page_explains_is_foreign_but_for_methods_and_sizes() {
     }
 }
 
-/// LR44: a server that has a page for every address has no snapshot.
+/// A server that sends a page for every address has no snapshot (LR44).
 #[test]
-fn page_in_place_of_a_snapshot_is_none() {
+fn page_in_place_of_a_snapshot_is_ignored() {
     let page = typed("text/html", 200, PAGE);
     let mut session = Session::new(None, Start::Whole);
     assert_eq!(answer(&mut session, page.clone()), Event::Nothing);
     assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
-    // If the server says what it covers, it is a snapshot, and damaged.
+    // If the server states what it covers, it is a damaged snapshot.
     let told = Answer { covers: Some("\"g-19\"".to_owned()), ..page };
     let mut session = Session::new(None, Start::Whole);
     assert_eq!(answer(&mut session, told), Event::Snapshot(PAGE.into()));
@@ -155,13 +155,13 @@ fn packed_or_broken_snapshot_is_asked_for_again() {
     }
 }
 
-/// LR36: a refusal says where the log ends. A page for people says nothing about a log.
+/// A refusal states where the log ends; a page for people does not refer to a log (LR36).
 #[test]
-fn refusal_that_is_a_page_is_no_verdict_of_a_log() {
+fn refusal_that_is_a_page_is_foreign() {
     for code in [404, 409, 410, 412] {
         for page in [typed("text/html", code, ""), typed("text/plain", code, PAGE)] {
             for position in [of_generation("g", 19), at(ONE, Some("\"e\""))] {
-                // A web server of files says in a page that the file is gone.
+                // A file server may send a page to state that the file is gone.
                 if code == 410 && position.generation.is_none() {
                     continue;
                 }
@@ -171,7 +171,7 @@ fn refusal_that_is_a_page_is_no_verdict_of_a_log() {
     }
 }
 
-/// A web server without a script that appends is no sign-in page.
+/// A web server without a script that appends is not a sign-in page.
 #[test]
 fn method_that_a_web_server_refuses_in_a_page_is_rejected() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
@@ -216,19 +216,19 @@ fn whole_log_without_a_generation_does_not_come_from_a_hub() {
 }
 
 #[test]
-fn page_does_not_end_a_log_that_a_hub_has() {
+fn page_does_not_mean_that_a_hub_removed_the_log() {
     for code in [404, 410, 416] {
         let mut session = resumed(of_generation("g", 19));
         let event = answer(&mut session, typed("text/html", code, PAGE));
         assert!(is_foreign(&event), "{code}: {event:?}");
-        // A web server of files says in a page that it has no such file, and no such range.
+        // A file server may send a page to state that there is no such file or range.
         let mut session = resumed(at(ONE, Some("\"e\"")));
         let event = answer(&mut session, typed("text/html", code, PAGE));
         assert!(!is_foreign(&event), "{code}: {event:?}");
     }
 }
 
-/// Appends what waits; an answer that proves nothing.
+/// Appends waiting records, with a response that proves nothing.
 fn claimed(session: &mut Session, ids: &[RecordId], done: Answer) {
     let ask = session.next(&waiting(ids)).unwrap();
     assert!(matches!(ask, Ask::Append(_)), "{ask:?}");
@@ -249,7 +249,7 @@ fn append_that_is_confirmed_without_proof_counts_once_it_is_read_back() {
         claimed(&mut session, &ids, done);
         let back = format!("{ONE}{TWO}");
         let event = answer(&mut session, part(0, &back, back.len() as u64, "\"f\""));
-        // Who reads everything knows its own records in what is read.
+        // A session that reads everything recognizes its own records.
         let expected = if start == Start::End { Event::Appended(1) } else { lines(TWO) };
         assert_eq!(event, expected);
         assert_eq!(session.position().offset, back.len() as u64);
@@ -257,7 +257,7 @@ fn append_that_is_confirmed_without_proof_counts_once_it_is_read_back() {
 }
 
 #[test]
-fn append_to_another_generation_than_was_read_is_not_believed() {
+fn append_confirmed_for_another_generation_is_not_proved() {
     let mut session = Session::new(Some(of_generation("g", 19)), Start::End);
     answer(&mut session, status(304));
     let (etag, generation) = (Some("\"h-38\"".to_owned()), Some("h".to_owned()));
@@ -291,7 +291,7 @@ fn append_that_is_confirmed_and_never_found_ends_the_session() {
 }
 
 #[test]
-fn confirmed_append_that_a_cache_hides_is_waited_for() {
+fn session_waits_for_a_confirmed_append_that_a_cache_hides() {
     let mut session = Session::new(Some(at(ONE, Some("\"e\""))), Start::End);
     answer(&mut session, status(304));
     claimed(&mut session, &ids(1), status(204));

@@ -1,8 +1,9 @@
 use super::*;
 
-/// LR24, LR28, LR30, LR46: a shorter log is believed when it stays so, since a cache may lag behind.
+/// A shorter log is accepted only after it stays short, since a cache may lag behind (LR24, LR28, LR30,
+/// LR46).
 #[test]
-fn a_log_that_became_shorter_is_doubted_before_it_is_believed() {
+fn shorter_log_is_accepted_only_after_repeated_reads() {
     let mut session = resumed(at(&ONE.repeat(20), Some("\"e\"")));
     let short = Answer { content_range: Some("bytes */3".to_owned()), ..status(416) };
     assert!(matches!(answer(&mut session, short.clone()), Event::Wait(_)));
@@ -13,7 +14,7 @@ fn a_log_that_became_shorter_is_doubted_before_it_is_believed() {
     assert_eq!(*session.position(), Position::default());
 }
 
-/// LR28: a log that was rewritten at the same or a greater length differs where it is compared.
+/// A log that was rewritten at the same or a greater length is detected by the comparison of bytes (LR28).
 #[test]
 fn a_log_that_was_rewritten_is_noticed_where_it_is_compared() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
@@ -24,9 +25,9 @@ fn a_log_that_was_rewritten_is_noticed_where_it_is_compared() {
     );
 }
 
-/// LR46: a new generation that goes on from where the replica stands needs no snapshot; any other does.
+/// A new generation that continues from the replica's position needs no snapshot; any other does (LR46).
 #[test]
-fn a_new_generation_is_read_on_or_begun_anew() {
+fn new_generation_is_continued_or_read_from_its_beginning() {
     let header = |covers: &str| {
         let snapshot = Some(Base { covers: covers.to_owned() });
         Header { generation: "x".to_owned(), number: 2, snapshot }.line()
@@ -54,7 +55,8 @@ fn covered(generation: Option<&str>) -> Covered {
     Covered { covers: "g-19".to_owned(), offset: 19, overlap: ONE.to_owned(), generation }
 }
 
-/// LR44, LR45: a replica that never read a log begins with the snapshot and goes on behind what it covers.
+/// A replica that never read a log begins with the snapshot, and continues after the covered part (LR44,
+/// LR45).
 #[test]
 fn a_new_replica_begins_with_the_snapshot() {
     let mut session = Session::new(None, Start::Whole);
@@ -63,13 +65,13 @@ fn a_new_replica_begins_with_the_snapshot() {
     assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
     let both = format!("{ONE}{TWO}");
     assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
-    // A server that knows better than the snapshot itself, since it was put back, is believed.
+    // A restored server knows better than the snapshot what the snapshot covers, so its statement counts.
     let mut session = Session::new(None, Start::Whole);
     answer(&mut session, Answer { covers: Some("\"h-38\"".to_owned()), ..whole(0, "state") });
     session.begin_behind(covered(Some("g")));
     assert_eq!(session.position().generation.as_deref(), Some("h"));
     assert_eq!(read(&session).range, Range::From { offset: 38, most: MOST_READ });
-    // If the log is another one by now, and leaves nothing out, only that counts.
+    // If the log has been replaced and leaves nothing out, only the new log counts.
     let mut session = Session::new(None, Start::Whole);
     answer(&mut session, Answer { covers: Some("\"g-19\"".to_owned()), ..whole(0, "state") });
     session.begin_behind(covered(Some("g")));
@@ -80,10 +82,10 @@ fn a_new_replica_begins_with_the_snapshot() {
     assert_eq!(answer(&mut session, other(&both, 0)), lines(&both));
 }
 
-/// LR45, LR46: between the snapshot and the log, somebody compacted the log: the snapshot is asked for again. If
-/// there is none, the replica knows that it lacks something.
+/// If the log was compacted between the requests for the snapshot and for the log, the snapshot is requested
+/// again. If there is none, the replica records that something is missing (LR45, LR46).
 #[test]
-fn a_log_that_goes_on_from_another_snapshot_is_begun_anew() {
+fn log_that_continues_from_another_snapshot_is_read_from_its_beginning() {
     let header = |covers: &str| {
         let snapshot = Some(Base { covers: covers.to_owned() });
         Header { generation: "x".to_owned(), number: 3, snapshot }.line()
@@ -98,16 +100,16 @@ fn a_log_that_goes_on_from_another_snapshot_is_begun_anew() {
     }
     let mut session = Session::new(None, Start::Whole);
     answer(&mut session, status(404));
-    // It may have come since it was asked for.
+    // The snapshot may have been stored after it was requested.
     assert_eq!(answer(&mut session, whole(0, &header("g-9"))), Event::Restarted);
     answer(&mut session, status(404));
     assert_eq!(answer(&mut session, whole(0, &header("g-9"))), lines(&header("g-9")));
     assert!(session.position().partial);
 }
 
-/// Who only writes reads the end, whatever came before that.
+/// A write-only session reads the end, whatever precedes it.
 #[test]
-fn who_only_writes_does_not_ask_what_a_log_goes_on_from() {
+fn write_only_session_ignores_the_base_of_a_log() {
     let snapshot = Some(Base { covers: "g-9".to_owned() });
     let header = Header { generation: "x".to_owned(), number: 3, snapshot }.line();
     let mut session = Session::new(None, Start::End);
@@ -118,7 +120,7 @@ fn who_only_writes_does_not_ask_what_a_log_goes_on_from() {
     assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
 }
 
-/// LR46: an empty generation goes on from nowhere: what is known here is offered to it.
+/// An empty generation continues from nothing: the local state is offered to it (LR46).
 #[test]
 fn an_empty_generation_is_another_log() {
     let mut session = resumed(of_generation("g", 19));
@@ -133,9 +135,10 @@ fn an_empty_generation_is_another_log() {
     assert!(session.is_in_step());
 }
 
-/// LR32, LR46: a log that was removed begins again if somebody decides that; one that cannot be made is said to be so.
+/// A removed log begins again if the user decides that; if it cannot be created, the session reports that
+/// (LR32, LR46).
 #[test]
-fn a_removed_log_begins_again_if_somebody_says_so() {
+fn removed_log_begins_again_if_the_user_decides_so() {
     for may in [false, true] {
         let mut session = Session::new(None, Start::Whole);
         if may {
@@ -156,10 +159,10 @@ fn a_removed_log_begins_again_if_somebody_says_so() {
     }
 }
 
-/// LR28, LR45: what a snapshot says of generations counts where the server tells them apart, and else its bytes are
-/// compared.
+/// The generation in a snapshot counts if the server supports generations; otherwise the bytes are compared
+/// (LR28, LR45).
 #[test]
-fn a_snapshot_beside_a_file_is_compared_with_it() {
+fn snapshot_of_a_file_is_compared_with_the_file() {
     let mut session = Session::new(None, Start::Whole);
     let answered = Answer { body: b"s\n".to_vec(), ..whole(0, "") };
     assert_eq!(answer(&mut session, answered), Event::Snapshot(b"s\n".to_vec()));
@@ -169,9 +172,9 @@ fn a_snapshot_beside_a_file_is_compared_with_it() {
     assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
 }
 
-/// LR45: where a page comes in place of a snapshot there is none; one of which the server says what it covers is there.
+/// A page in place of a snapshot means that there is none, unless the server states what it covers (LR45).
 #[test]
-fn what_is_no_snapshot_is_dismissed_unless_the_server_says_that_it_is_one() {
+fn page_in_place_of_a_snapshot_is_ignored_unless_the_server_states_its_coverage() {
     for told in [None, Some("\"1.0000000a-19\"".to_owned())] {
         let mut session = Session::new(None, Start::Whole);
         let is_none = told.is_none();
@@ -181,9 +184,9 @@ fn what_is_no_snapshot_is_dismissed_unless_the_server_says_that_it_is_one() {
     }
 }
 
-/// LR44: who may not know that there is no snapshot reads the log.
+/// A client that may not know whether there is a snapshot reads the log (LR44).
 #[test]
-fn a_snapshot_that_nobody_may_ask_for_is_none() {
+fn inaccessible_snapshot_is_treated_as_absent() {
     for status_ in [401, 403, 404] {
         let mut session = Session::new(None, Start::Whole);
         assert_eq!(answer(&mut session, status(status_)), Event::Nothing);
@@ -192,10 +195,10 @@ fn a_snapshot_that_nobody_may_ask_for_is_none() {
     }
 }
 
-/// LR43, LR45: where a log goes on from another place than the snapshot beside it covers, it is read none the less, and
-/// the replica knows that it lacks something.
+/// If a log continues from another position than the snapshot covers, it is read anyway, and the replica
+/// records that something is missing (LR43, LR45).
 #[test]
-fn an_old_snapshot_beside_a_log_that_was_compacted_since_stops_nobody() {
+fn outdated_snapshot_does_not_prevent_reading_the_log() {
     let snapshot = Some(Base { covers: "1.0000000a-90".to_owned() });
     let header = Header { generation: "b".to_owned(), number: 2, snapshot }.line();
     let log = format!("{header}{ONE}");

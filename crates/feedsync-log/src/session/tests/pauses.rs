@@ -3,18 +3,18 @@
 use super::*;
 use crate::interruption::Interruption;
 
-/// A session that had an answer of its server, or none yet.
+/// A session with or without an earlier response from its server.
 fn session(has_answered: bool) -> Session {
     let mut session = resumed(of_generation("g", 19));
     if has_answered {
-        // More is to be read.
+        // There is more to read.
         let more = Answer { generation: Some("g".to_owned()), ..part(19, TWO, 90, "\"g-90\"") };
         assert_eq!(answer(&mut session, more), lines(TWO));
     }
     session
 }
 
-/// Pauses, in milliseconds, until a session ends that is always answered with this.
+/// Pauses, in milliseconds, until the end of a session that always gets this response.
 fn pauses(mut session: Session, busy: &Answer, random: u64) -> (Vec<u64>, Stop) {
     let mut pauses = Vec::new();
     loop {
@@ -35,7 +35,7 @@ fn pauses_double_up_to_half_a_minute() {
 }
 
 #[test]
-fn chance_makes_a_pause_up_to_twice_as_long() {
+fn random_part_makes_a_pause_up_to_twice_as_long() {
     let first = |random| pauses(session(true), &status(503), random).0[0];
     let spread: Vec<_> = [0, 1, 100, 124, 125, u64::MAX].map(first).into();
     assert_eq!(spread, [125, 126, 225, 249, 125, 125 + u64::MAX % 125]);
@@ -44,7 +44,7 @@ fn chance_makes_a_pause_up_to_twice_as_long() {
 #[test]
 fn busy_server_is_asked_again_at_the_time_it_names() {
     let busy = |retry_after| Answer { retry_after: Some(retry_after), ..status(429) };
-    // A server that says when is asked as often as one that gave another answer before.
+    // A server that states a time is retried as often as one that gave another response before.
     for has_answered in [false, true] {
         let (pauses, stop) = pauses(session(has_answered), &busy(7), 5);
         assert_eq!((pauses, stop), (vec![7_000; 8], Stop::Unavailable(429)));

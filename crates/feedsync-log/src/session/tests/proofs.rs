@@ -1,8 +1,8 @@
-//! Appends that count at once, and appends that count once they are read back (LR13, LR30, LR35).
+//! Appends that count immediately, and appends that count once they are read back (LR13, LR30, LR35).
 
 use super::*;
 
-/// Appends one record; what came of the answer.
+/// Appends one record; returns the event of the response.
 fn appended(session: &mut Session, done: Answer) -> Event {
     let ids = ids(1);
     let ask = session.next(&waiting(&ids)).unwrap();
@@ -57,7 +57,7 @@ fn name_of_the_generation_proves_an_append_where_generations_are_told_apart() {
     }
 }
 
-/// LR29: where the tag after an append is not known or weak, the next read brings it.
+/// If the tag after an append is absent or weak, the next read obtains it (LR29).
 #[test]
 fn log_is_read_again_after_an_append_without_a_strong_tag() {
     for (etag, is_strong) in [("\"g-38\"", true), ("W/\"g-38\"", false), ("", false)] {
@@ -84,7 +84,7 @@ fn first_append_tells_the_generation_of_the_log_that_it_makes() {
 }
 
 #[test]
-fn log_that_somebody_else_made_is_not_absent() {
+fn log_that_another_client_created_is_not_absent() {
     for seen in [status(412), status(409)] {
         let mut session = Session::new(None, Start::End);
         answer(&mut session, status(404));
@@ -96,7 +96,7 @@ fn log_that_somebody_else_made_is_not_absent() {
     }
 }
 
-/// A session that only writes reads the end of a log, which may lack what it appended to an absent one.
+/// A write-only session reads the end of a log, which may lack what it appended to an absent one.
 #[test]
 fn first_append_without_proof_is_looked_for_in_the_whole_log() {
     let mut session = Session::new(None, Start::End);
@@ -108,7 +108,7 @@ fn first_append_without_proof_is_looked_for_in_the_whole_log() {
 }
 
 #[test]
-fn parts_of_a_long_log_are_no_looks_for_an_append() {
+fn partial_reads_do_not_count_as_searches_for_an_append() {
     let mut session = Session::new(Some(of_generation("g", 19)), Start::End);
     answer(&mut session, status(304));
     assert_eq!(appended(&mut session, status(204)), Event::Nothing);
@@ -125,7 +125,7 @@ fn parts_of_a_long_log_are_no_looks_for_an_append() {
 }
 
 #[test]
-fn lines_of_others_are_handed_out_while_an_append_is_looked_for() {
+fn lines_of_others_are_returned_during_the_search_for_an_append() {
     let mut session = Session::new(Some(at(ONE, Some("\"e\""))), Start::Whole);
     answer(&mut session, status(304));
     assert_eq!(appended(&mut session, status(204)), Event::Nothing);
@@ -135,14 +135,14 @@ fn lines_of_others_are_handed_out_while_an_append_is_looked_for() {
     assert!(!session.is_in_step());
     assert!(matches!(answer(&mut session, status(304)), Event::Wait(_)));
     assert_eq!(answer(&mut session, status(304)), Event::Nothing);
-    // It is not there: it is appended again.
+    // The record is missing, so it is appended again.
     assert!(session.is_in_step());
     let event = appended(&mut session, done("\"g\"", None, None));
     assert_eq!(event, Event::Appended(1));
 }
 
 #[test]
-fn append_to_a_log_that_was_replaced_is_looked_for_no_more() {
+fn append_to_a_replaced_log_is_no_longer_searched() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
     answer(&mut session, status(304));
     assert_eq!(appended(&mut session, status(204)), Event::Nothing);

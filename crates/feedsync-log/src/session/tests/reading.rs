@@ -1,7 +1,7 @@
 use super::*;
 use crate::interruption::Interruption;
 
-/// LR20, LR22, LR23: a conditional request for the bytes past the last known end, and nothing to do on 304.
+/// A conditional request for the bytes past the last known end, and nothing to do on 304 (LR20, LR22, LR23).
 #[test]
 fn an_unchanged_log_costs_one_request() {
     let mut session = resumed(of_generation("1.0000000a", 38));
@@ -13,7 +13,7 @@ fn an_unchanged_log_costs_one_request() {
     assert_eq!(session.next(&[]), None);
 }
 
-/// LR9, LR25, LR28: what was read last is asked for again and compared.
+/// The last bytes that were read are requested again and compared (LR9, LR25, LR28).
 #[test]
 fn a_log_that_has_grown_gives_its_new_bytes() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
@@ -25,9 +25,9 @@ fn a_log_that_has_grown_gives_its_new_bytes() {
     assert!(session.is_in_step());
 }
 
-/// LR26: servers and proxies that know no ranges send everything.
+/// Servers and proxies without support for ranges send everything (LR26).
 #[test]
-fn an_answer_with_all_of_it_is_passed_over_up_to_what_is_new() {
+fn known_bytes_of_a_complete_response_are_skipped() {
     let both = format!("{ONE}{TWO}");
     let before = Position { overlap: "}\n".to_owned(), ..at(ONE, None) };
     for (start, body) in [(0, both.as_str()), (10, &both[10..]), (17, &both[17..])] {
@@ -40,9 +40,9 @@ fn an_answer_with_all_of_it_is_passed_over_up_to_what_is_new() {
     assert!(matches!(event, Event::Stopped(Stop::Fault(_))), "{event:?}");
 }
 
-/// LR25, LR37, LT9: of what was cut off, only whole lines count, and the rest is asked for again.
+/// Only complete lines of a truncated response count, and the rest is requested again (LR25, LR37, LT9).
 #[test]
-fn an_answer_that_was_cut_off_counts_up_to_its_last_line() {
+fn truncated_response_counts_up_to_its_last_line() {
     let mut session = resumed(of_generation("g", 19));
     let mut cut = part(19, &format!("{TWO}{ONE}"), 57, "\"g-57\"");
     cut.body.truncate(30);
@@ -50,16 +50,17 @@ fn an_answer_that_was_cut_off_counts_up_to_its_last_line() {
     assert_eq!((session.position().offset, session.position().etag.clone()), (38, None));
     assert!(!session.is_in_step());
     assert_eq!(read(&session).unless, None);
-    // Nothing whole at all: later.
+    // There is no complete line: the session waits.
     let mut session = resumed(of_generation("g", 19));
     cut.body.truncate(7);
     assert!(matches!(answer(&mut session, cut), Event::Wait(_)));
     assert_eq!(session.position().offset, 19);
 }
 
-/// LR24: without a new tag, a range behind the end says that nothing is new; without a length too (lighttpd).
+/// Without a new tag, a range after the end means that nothing is new, even without a length (lighttpd)
+/// (LR24).
 #[test]
-fn a_range_behind_the_end_says_that_nothing_is_new() {
+fn range_after_the_end_means_that_nothing_is_new() {
     for range in [Some("bytes */19".to_owned()), None] {
         let mut session = resumed(of_generation("g", 19));
         let answer_ = Answer { content_range: range, ..status(416) };
@@ -68,7 +69,8 @@ fn a_range_behind_the_end_says_that_nothing_is_new() {
     }
 }
 
-/// LR43: who wants no more than the last bytes begins with the first whole line, and knows that it lacks some.
+/// A session that reads only the last bytes begins with the first complete line, and records that earlier
+/// ones are missing (LR43).
 #[test]
 fn a_new_replica_may_begin_in_the_middle() {
     let mut session = Session::new(None, Start::Last(25));
@@ -78,14 +80,14 @@ fn a_new_replica_may_begin_in_the_middle() {
     assert_eq!(answer(&mut session, part(32, &text[32..], 57, "\"f\"")), lines(ONE));
     assert!(session.position().partial);
     assert_eq!(session.position().offset, 57);
-    // A log that is shorter than that is read whole.
+    // A log that is shorter than that is read completely.
     let mut session = Session::new(None, Start::Last(1_000));
     answer(&mut session, status(404));
     assert_eq!(answer(&mut session, whole(0, ONE)), lines(ONE));
     assert!(!session.position().partial);
 }
 
-/// LR43: only a session that knows nothing of a log may do with its end.
+/// Only a session that knows nothing of a log may read just its end (LR43).
 #[test]
 fn session_reads_on_from_its_offset_wherever_it_would_have_begun() {
     let whole = |offset| Range::From { offset, most: MOST_READ };
@@ -106,7 +108,7 @@ fn session_reads_on_from_its_offset_wherever_it_would_have_begun() {
     }
 }
 
-/// Whether an answer tells that the log ends with it (LR21, LR26).
+/// Cases in which a response states that the log ends with it (LR21, LR26).
 #[test]
 fn log_is_read_on_until_an_answer_reaches_its_end() {
     let ranged = |range: &str| Answer {
@@ -117,7 +119,7 @@ fn log_is_read_on_until_an_answer_reaches_its_end() {
     for (answer_, is_end) in [
         (ranged("bytes 19-37/38"), true),
         (ranged("bytes 19-37/39"), false),
-        // A server that does not say how long the log is has sent less than it was asked for.
+        // A server that does not state the length of the log has sent fewer bytes than requested.
         (ranged("bytes 19-37/*"), true),
         (ranged(&format!("bytes 19-{}/*", 19 + MOST_READ - 1)), false),
         (ranged("bytes 19-38/39"), false),
@@ -140,7 +142,7 @@ fn log_is_read_on_until_an_answer_reaches_its_end() {
     }
 }
 
-/// LR24: the tag of an answer without bytes is that of the log, if it has one.
+/// The tag of a response without bytes is that of the log, if it has one (LR24).
 #[test]
 fn range_behind_the_end_keeps_or_renews_the_tag() {
     for (etag, expected) in [(Some("\"g-19x\""), "\"g-19x\""), (None, "\"g-19\"")] {
@@ -152,7 +154,7 @@ fn range_behind_the_end_keeps_or_renews_the_tag() {
     }
 }
 
-/// LR28, LR30: where bytes are compared, an answer that has none of them is doubted, unless it names this length.
+/// If bytes are compared, a response without any is doubted unless it states this length (LR28, LR30).
 #[test]
 fn range_behind_the_end_of_a_file_counts_if_it_names_the_length() {
     for (range, is_end) in [(Some("bytes */19"), true), (Some("bytes */18"), false), (None, false)]
@@ -165,9 +167,9 @@ fn range_behind_the_end_of_a_file_counts_if_it_names_the_length() {
     }
 }
 
-/// LR21, LR27, LR31 and answers that are none: nothing is taken from them.
+/// Invalid responses have no effect (LR21, LR27, LR31).
 #[test]
-fn an_answer_that_cannot_be_one_changes_nothing() {
+fn invalid_response_changes_nothing() {
     let good = part(19, TWO, 38, "\"g\"");
     let with = |change: fn(&mut Answer)| {
         let mut answer = good.clone();
@@ -193,7 +195,7 @@ fn an_answer_that_cannot_be_one_changes_nothing() {
     }
 }
 
-/// LR32: what an error means for a session; what waits stays with the caller.
+/// Effect of each error on a session; waiting records stay with the caller (LR32).
 #[test]
 fn errors_end_a_session_or_make_it_wait() {
     for (code, stop) in [
@@ -209,7 +211,7 @@ fn errors_end_a_session_or_make_it_wait() {
         let mut session = resumed(of_generation("g", 19));
         let busy = Answer { retry_after: Some(7), ..status(code) };
         assert_eq!(answer(&mut session, busy), Event::Wait(Millis::new(7_000)));
-        // A server that never answered otherwise is asked less often.
+        // A server that never gave another response is retried less often.
         let mut waits = 1;
         let stop = loop {
             match answer_or_end(&mut session, code) {
@@ -236,7 +238,8 @@ fn errors_end_a_session_or_make_it_wait() {
     assert_eq!(session.answered(&ask, status(507), 0), Event::Stopped(Stop::Full));
 }
 
-/// Milliseconds that a session waits for a server that answers nothing but this, and its end.
+/// Time in milliseconds that a session waits for a server that always responds with this, and the end of the
+/// session.
 fn waited(interrupted: &Answer, heard: bool) -> (u64, Stop) {
     let mut session = resumed(of_generation("g", 19));
     let mut waited = 0;
@@ -254,7 +257,7 @@ fn waited(interrupted: &Answer, heard: bool) -> (u64, Stop) {
 }
 
 #[test]
-fn session_ends_soon_where_no_answer_ever_came_or_none_is_complete() {
+fn session_ends_soon_without_any_complete_response() {
     let host = || "hub.example".to_owned();
     let refused = Interruption::Unreachable { host: host(), reason: "refused".to_owned() };
     let silent = Interruption::Silent { host: host() };
@@ -304,7 +307,7 @@ fn answer_or_end(session: &mut Session, code: u16) -> Event {
     answer(session, status(code))
 }
 
-/// LT10: offsets have 64 bits.
+/// Offsets have 64 bits (LT10).
 #[test]
 fn a_log_may_be_longer_than_four_gigabytes() {
     let offset = (1 << 32) + 19;

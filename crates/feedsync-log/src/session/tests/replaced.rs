@@ -1,4 +1,4 @@
-//! Logs that are replaced while they are read (LR28, LR30, LR46).
+//! Logs that are replaced during a session (LR28, LR30, LR46).
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn log_that_is_replaced_again_and_again_ends_the_session() {
     let ids = ids(1);
     let mut restarts = 0;
     for replacement in ["c:1", "d:1", "e:1", "f:1", "g:1"] {
-        // Somebody was quicker, with another log.
+        // Another client was faster, with another log.
         let ask = session.next(&waiting(&ids)).unwrap();
         session.answered(&ask, status(412), 0);
         let other = ONE.replace("a:1", replacement);
@@ -42,7 +42,7 @@ fn new_generation_that_was_cut_off_in_its_first_line_is_asked_for_again() {
     assert_eq!(answer(&mut session, of("h", part(19, "x", 20, "\"h-9\""))), Event::Nothing);
     let cut = Answer { body: b"{".to_vec(), ended: false, ..new.clone() };
     assert!(matches!(answer(&mut session, cut), Event::Wait(_)));
-    // The position to store is that of the generation before until it is known where the new one goes on.
+    // The stored position stays in the previous generation until it is known what the new one continues from.
     assert_eq!(*session.position(), of_generation("g", 19));
     assert_eq!(answer(&mut session, new), lines(&text));
     assert_eq!(session.position().generation.as_deref(), Some("h"));
@@ -71,7 +71,7 @@ fn generation_that_changes_again_while_it_is_read_is_begun_with_the_snapshot() {
     assert_eq!(session.next(&[]), Some(Ask::Snapshot));
 }
 
-/// A refusal that names another generation says nothing about where this one ends.
+/// A refusal that names another generation does not state where this one ends.
 #[test]
 fn replaced_log_is_read_before_each_append() {
     let ids = ids(1);
@@ -96,7 +96,7 @@ fn partial_replica_of_a_replaced_log_begins_with_the_snapshot() {
     assert_eq!(session.next(&[]), Some(Ask::Snapshot));
 }
 
-/// A copy holds the log itself: no snapshot stands in for its begin.
+/// A copy contains the log itself: no snapshot replaces its beginning.
 #[test]
 fn copy_of_a_replaced_log_is_begun_anew() {
     let text = format!("{}{TWO}", header(Some("g-5")));
@@ -107,7 +107,7 @@ fn copy_of_a_replaced_log_is_begun_anew() {
     assert!(session.is_in_step());
 }
 
-/// LR43: what a log goes on from is missing where no snapshot was applied.
+/// The bytes that a log leaves out are missing if no snapshot was applied (LR43).
 #[test]
 fn last_bytes_of_a_log_that_leaves_something_out_are_partial() {
     for (covers, is_partial) in [(Some("g-9"), true), (None, false)] {
@@ -128,13 +128,13 @@ fn last_bytes_within_one_line_are_partial_once_a_line_begins() {
     assert_eq!(session.position().offset, 14);
 }
 
-/// LR30: an answer from a cache that is older than what was read is doubted; one that broke off is asked for again.
+/// A cached response that is older than what was read is doubted; a truncated one is requested again (LR30).
 #[test]
 fn whole_log_that_is_shorter_than_what_was_read_is_doubted() {
     let mut session = resumed(at(&ONE.repeat(2), Some("\"e\"")));
     let stale = Event::Wait(Millis::new(1_500));
     assert_eq!(answer(&mut session, whole(0, ONE)), stale);
-    // A broken answer is no sign of a shorter log.
+    // A truncated response does not mean that the log is shorter.
     for _ in 0..DOUBTS {
         let cut = Answer { ended: false, ..whole(0, ONE) };
         let Event::Wait(pause) = answer(&mut session, cut) else { panic!() };

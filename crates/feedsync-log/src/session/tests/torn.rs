@@ -1,10 +1,10 @@
-//! Lines that were cut off at the end of a log (LR37).
+//! Incomplete lines at the end of a log (LR37).
 
 use super::*;
 
 const CUT: &str = "{\"v\":1";
 
-/// An answer with these bytes behind 19 others of a server of files, whose tag is strong or weak.
+/// A response of a file server with these bytes after 19 others; its tag is strong or weak.
 fn torn(bytes: &str, etag: &str) -> Answer {
     let body = format!("{ONE}{bytes}");
     part(0, &body, body.len() as u64, etag)
@@ -20,10 +20,10 @@ fn torn_line_that_still_changes_is_read_again() {
     for changing in [
         torn(CUT, "\"f\""),
         torn(&format!("{CUT},"), "\"g\""),
-        // Another text of that length.
+        // Another text with that length.
         torn(&format!("{CUT}."), "\"h\""),
         torn(CUT, "W/\"i\""),
-        // A weak tag does not tell texts apart, but their lengths do.
+        // A weak tag does not distinguish texts, but their lengths do.
         torn(&format!("{CUT},"), "W/\"i\""),
     ] {
         assert!(waits(&answer(&mut session, changing)));
@@ -33,7 +33,7 @@ fn torn_line_that_still_changes_is_read_again() {
     assert!(session.is_in_step());
 }
 
-/// LR29, LR37: the torn bytes count for the length that the next append names.
+/// The torn bytes count towards the length in the next append (LR29, LR37).
 #[test]
 fn append_behind_a_torn_line_without_a_strong_tag_names_the_length() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
@@ -64,7 +64,7 @@ fn whole_lines_before_a_torn_one_are_read_at_once() {
     assert_eq!((session.position().offset, session.is_in_step()), (38, false));
 }
 
-/// LR37: whoever only writes knows where the log ends after its append.
+/// A write-only session knows the end of the log after its append (LR37).
 #[test]
 fn offset_after_an_append_that_ends_a_torn_line_includes_that_line() {
     let mut session = Session::new(None, Start::End);
@@ -82,7 +82,7 @@ fn offset_after_an_append_that_ends_a_torn_line_includes_that_line() {
     assert_eq!(append(&session, &waiting(&ids)).body, TWO.as_bytes());
 }
 
-/// Only a session that knows where lines end may append at the offset that a refusal names.
+/// Only a session that knows where lines end may append at the offset in a refusal.
 #[test]
 fn log_with_a_torn_line_is_read_before_each_append() {
     let mut session = resumed(of_generation("g", 19));
