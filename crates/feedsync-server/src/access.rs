@@ -1,13 +1,12 @@
-//! Who asks, and whether they may: before a handler runs, each request has a [`Principal`] that the
-//! right of its route and method allows (AH5, AH29).
+//! Authentication and authorization: before a handler runs, each request has a [`Principal`] that the right
+//! of its route and method allows (AH5, AH29).
 //!
-//! As long as there is no user, whoever is on this machine may do everything; for whom a proxy on it
-//! asks is elsewhere. With a user, everybody
-//! has to sign in but to read what is public. What somebody may do is looked up again after a second,
-//! and so is whether there is a user: within a second a token that was revoked is refused, and an end
-//! of the last user is noticed within half a minute. What takes longer to come than that is asked about
-//! again before it changes anything ([`Call::still_may`](crate::call::Call::still_may)). Nothing of this
-//! is kept anywhere but in memory.
+//! While no user exists, a client on this machine may do everything; a client behind a proxy on it counts as
+//! remote. Once a user exists, every client must sign in, except to read what is public. Rights, and whether
+//! a user exists, are looked up again after one second. So a revoked token is refused within a second, and
+//! the removal of the last user is noticed within half a minute. Rights are checked again before a request
+//! whose body took longer than that changes anything ([`Call::still_may`](crate::call::Call::still_may)). All
+//! of this is stored in memory only.
 
 mod attempts;
 mod credentials;
@@ -49,28 +48,28 @@ use recent::Recent;
 pub(crate) use rules::{forbidden, may_follow, may_read, require, sign_in};
 use session::OfDatabases;
 
-/// How long it is believed what somebody may do.
+/// Lifetime of cached rights.
 pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
 
-/// How long it is believed that there is a user: erring on the safe side.
+/// Time for which the existence of a user is cached. A stale value errs on the safe side.
 const CLOSED: Duration = Duration::from_secs(30);
 
-/// How long what signed in is known after it was last used.
+/// Lifetime of verified credentials after their last use.
 const VERIFIED: Duration = Duration::from_secs(600);
 
-/// What is known of who asked lately.
+/// State about recent clients.
 pub(crate) struct Access {
     endpoint: Endpoint,
-    /// Whether only this machine can ask.
+    /// Whether only clients on this machine can connect.
     here_alone: bool,
-    /// When it was last seen that there is a user.
+    /// Time at which a user was last known to exist.
     closed: Mutex<Option<Instant>>,
     people: Recent<Digest, Arc<Person>>,
-    /// Credentials that signed in lately: they are compared again, and do not count as attempts.
+    /// Credentials that signed in recently. They are verified again, but do not count as attempts.
     verified: Recent<Digest, ()>,
     attempts: Attempts,
     failures: Failures,
-    /// Digests of passwords are of use to nobody without it.
+    /// Random salt. Digests of passwords are useless without it.
     salt: [u64; 4],
 }
 
@@ -88,7 +87,7 @@ impl Access {
         }
     }
 
-    /// Who makes a request; refused if it signs in with something that does not.
+    /// Returns the principal of a request. Credentials that are not valid are refused.
     async fn principal(&self, request: &Parts) -> Result<Principal, Problem> {
         let (headers, address) = (&request.headers, address(&request.extensions));
         if self.is_open_to(request).await? {
@@ -105,7 +104,7 @@ impl Access {
                 self.by_password(&user, &password, address).await?
             }
             Credentials::Session(secret) => {
-                // A browser sends the cookie of a session that has ended until it gets another.
+                // Browsers send the cookie of an ended session until they receive another.
                 match self.by_token(&secret, TokenKind::Session, address).await? {
                     None => return Ok(Principal::Anonymous),
                     some => {
@@ -135,7 +134,7 @@ impl Access {
         person.map(Principal::Person).ok_or_else(sign_in)
     }
 
-    /// Who a password signs in, within the bounds of guessing.
+    /// Returns the user whom a password signs in, within the limits on guessing.
     pub(crate) async fn by_password(
         &self,
         user: &UserName,
@@ -153,7 +152,7 @@ impl Access {
         let person = if self.verified.get(&proof).is_some() {
             self.endpoint.person(user).await?
         } else {
-            // Names that no user has are not recorded: some of them are passwords.
+            // Unknown user names are not recorded, because some of them are passwords.
             let name = if is_known { user.as_str() } else { "unknown user" };
             if let Err(problem) = self.attempts.begin(address, Some(user)) {
                 self.failed(address, &format!("{name}: too many attempts")).await;
@@ -172,7 +171,8 @@ impl Access {
         Ok(person.map(|person| self.believe(given, person)))
     }
 
-    /// Person whom a program's token signs in, within the bounds of guessing; none if another user is named beside it.
+    /// Returns the user whom an access token signs in, within the limits on guessing; none if the request
+    /// names another user.
     pub(crate) async fn by_access_token(
         &self,
         secret: &Secret,
@@ -190,7 +190,7 @@ impl Access {
         Ok(Some(person))
     }
 
-    /// Records a failed sign-in. The reason holds nothing that was given as a password.
+    /// Records a failed sign-in. The reason contains nothing that was sent as a password.
     pub(crate) async fn failed(&self, address: Option<IpAddr>, why: &str) {
         self.failures.record(&self.endpoint, address, why).await;
     }
@@ -202,12 +202,12 @@ impl Access {
         address: Option<IpAddr>,
     ) -> Result<Option<Arc<Person>>, Problem> {
         let known = secret.digest();
-        // A token is of one kind: what signed in as one does not as the other.
+        // A token has one kind and does not sign in as the other.
         let given = self.digest(&[&known.to_string(), &format!("{kind:?}")]);
         if let Some(person) = self.people.get(&given) {
             return Ok(Some(person));
         }
-        // A browser goes on sending the cookie of a session that has ended: that is no guess.
+        // Browsers go on sending the cookie of an ended session, so that does not count as a guess.
         let tried = kind == TokenKind::Access && self.verified.get(&given).is_none();
         if tried && let Err(problem) = self.attempts.begin(address, None) {
             self.failed(address, "too many attempts").await;
@@ -216,7 +216,7 @@ impl Access {
         let person = self.endpoint.person_of_token(secret.as_str(), kind).await?;
         if person.is_none() {
             self.verified.remove(&given);
-            // A browser goes on sending the cookie of a session that has ended.
+            // Browsers go on sending the cookie of an ended session.
             if kind == TokenKind::Access {
                 self.failed(address, "unknown, expired or revoked token").await;
             }
@@ -229,7 +229,7 @@ impl Access {
         Ok(person.map(|person| self.believe(given, person)))
     }
 
-    /// Whether somebody who was let in would be let in now: for what goes on without an end (AD32).
+    /// Whether an admitted principal would still be admitted now, for responses without an end (AD32).
     pub(crate) async fn still(
         &self,
         hub: &Hub,
@@ -243,7 +243,8 @@ impl Access {
         }
     }
 
-    /// Who was let in, with the rights of at most a second ago; nobody who would not be let in now.
+    /// Returns an admitted principal with rights that are at most a second old; none if it would not be
+    /// admitted now.
     pub(crate) async fn now(&self, principal: &Principal) -> Result<Option<Principal>, Problem> {
         Ok(match principal {
             Principal::Local => self.is_open().await?.then_some(Principal::Local),
@@ -252,8 +253,8 @@ impl Access {
         })
     }
 
-    /// Refuses what somebody who was let in may not do at this moment, by what is stored and not by
-    /// what is believed.
+    /// Refuses a request that the principal may not make now, according to the stored rights and not the
+    /// cached ones.
     pub(crate) async fn recheck(
         &self,
         hub: &Hub,
@@ -273,7 +274,7 @@ impl Access {
         require(hub, &now, right, collection).await.map(drop)
     }
 
-    /// Forgets what people may do, which has just changed here; who signed in stays known.
+    /// Clears cached rights after a change on this node. Verified credentials stay cached.
     pub(crate) fn forget(&self) {
         self.people.clear();
     }
@@ -290,8 +291,8 @@ impl Access {
         }))
     }
 
-    /// Whether who asks needs not sign in: there is no user, and it comes from this machine itself, not from
-    /// a page of another origin.
+    /// Whether the request needs no sign-in: no user exists, and it comes from this machine and not from a
+    /// page of another origin.
     async fn is_open_to(&self, request: &Parts) -> Result<bool, Problem> {
         let here = request.extensions.get().is_some_and(Client::is_here)
             && request.extensions.get::<OtherOrigin>().is_none();
@@ -302,8 +303,8 @@ impl Access {
         Ok(self.endpoint.store().users().await?.is_empty())
     }
 
-    /// Whether only this machine can ask and there is no user. It is looked up each time while there is none, so that the
-    /// first user is let in at once.
+    /// Whether only this machine can connect and no user exists. While there is none, the store is read each
+    /// time, so that the first user can sign in at once.
     async fn is_open(&self) -> Result<bool, Problem> {
         if !self.here_alone {
             return Ok(false);
@@ -336,7 +337,7 @@ impl Access {
     }
 }
 
-/// The collection as it was read to see who may read it: whoever needs it first has it.
+/// The collection that the access check read. The first reader takes it.
 #[derive(Clone)]
 pub(crate) struct Found(Arc<Mutex<Option<Collection>>>);
 
@@ -350,15 +351,14 @@ impl Found {
     }
 }
 
-/// What the guard of a route knows.
+/// State of the guard of a route.
 #[derive(Clone)]
 pub(crate) struct Gate {
     pub(crate) hub: Hub,
     pub(crate) rights: Rights,
 }
 
-/// Lets a request through to its handler if who makes it may; the handler finds the [`Principal`]
-/// among the extensions.
+/// Passes a permitted request to its handler, which finds the [`Principal`] in the extensions.
 pub(crate) async fn guard(
     State(gate): State<Gate>,
     segments: Result<RawPathParams, RawPathParamsRejection>,
@@ -366,7 +366,7 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let Some(right) = gate.right(request.method()) else {
-        // OPTIONS is for everybody; another method is refused with those that there are.
+        // OPTIONS needs no right. Any other unknown method is refused with the list of known ones.
         return next.run(request).await;
     };
     let (mut parts, body) = request.into_parts();
@@ -425,7 +425,7 @@ impl Gate {
     }
 }
 
-/// From where a request comes, as far as it is known.
+/// Address of the client, if it is known.
 pub(crate) fn address(extensions: &Extensions) -> Option<IpAddr> {
     extensions.get::<Client>().and_then(|client| client.address)
 }

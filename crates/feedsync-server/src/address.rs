@@ -7,12 +7,11 @@ use feedsync_store::CollectionName;
 
 use crate::negotiation::Representation;
 
-/// What stands before the path in absolute links: scheme, authority and perhaps a path, without a
-/// slash at the end.
+/// Prefix of absolute links: scheme, authority and perhaps a path, without a slash at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicBase(String);
 
-/// A text that is no public base.
+/// Error for a text that is not a public base.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a public base: an absolute http or https URL without user, query or fragment"
@@ -32,23 +31,23 @@ impl PublicBase {
         &self.0[..path.unwrap_or(self.0.len())]
     }
 
-    /// What stands before every path of the hub: empty, or a path without a slash at its end.
+    /// Prefix of every path of the hub: empty, or a path without a slash at its end.
     pub(crate) fn path(&self) -> &str {
         &self.0[self.origin().len()..]
     }
 
-    /// The base that a request's own host makes; the host is one that was accepted.
+    /// Public base for the host of a request, which was accepted before.
     pub(crate) fn of_host(host: &str, secure: bool) -> Self {
         let scheme = if secure { "https" } else { "http" };
         Self(format!("{scheme}://{host}"))
     }
 
-    /// Whether the hub is reached encrypted.
+    /// Whether clients reach the hub over https.
     pub(crate) fn is_secure(&self) -> bool {
         self.0.starts_with("https://")
     }
 
-    /// The address of a path, which begins with a slash.
+    /// Absolute URL of a path, which begins with a slash.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.0)
     }
@@ -78,7 +77,7 @@ impl FromStr for PublicBase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyAddress(String);
 
-/// Error for a text that is no address of a proxy.
+/// Error for a text that is not the address of a proxy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it is no address of a proxy: http or https, a host and perhaps a port, without user or path"
@@ -103,7 +102,7 @@ impl FromStr for ProxyAddress {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let uri: http::Uri = text.parse().map_err(|_| ProxyAddressError)?;
         let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
-        // A password would be shown with the settings.
+        // The settings are displayed, and a password would be displayed with them.
         let is_bare = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
         match is_web && is_bare && uri.path() == "/" && uri.query().is_none() {
             true => Ok(Self(with_lower_case_origin(text.trim_end_matches('/')))),
@@ -112,11 +111,11 @@ impl FromStr for ProxyAddress {
     }
 }
 
-/// The origin of pages, as a browser writes it: scheme and host, and a port that is not the usual one.
+/// Origin of pages, as a browser writes it: scheme and host, and the port unless it is the default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(String);
 
-/// A text that is no origin.
+/// Error for a text that is not an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an origin: http or https, a host and perhaps a port, without a path")]
 pub struct OriginError(String);
@@ -144,14 +143,15 @@ impl FromStr for Origin {
     }
 }
 
-/// Scheme and host are compared without case, so they are kept in lower case; the path is not.
+/// Converts scheme and host to lower case, since they are compared without case; the path is left as
+/// it is.
 fn with_lower_case_origin(url: &str) -> String {
     let authority = url.find("://").map_or(0, |at| at + 3);
     let path = url[authority..].find('/').map_or(url.len(), |at| authority + at);
     format!("{}{}", url[..path].to_ascii_lowercase(), &url[path..])
 }
 
-/// A resource of a collection that comes in every format.
+/// A resource of a collection that is available in every format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
     Listing,

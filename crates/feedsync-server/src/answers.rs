@@ -1,13 +1,14 @@
-//! Answers that take memory, and how many of them may at once.
+//! Memory budget of responses.
 //!
-//! An answer is begun when it is its turn, and whoever has a turn waits for nobody's network. What is
-//! then larger than [`SMALL`] takes memory until its client has read it, however slowly: of such there
-//! is a bound, and one too many is refused at once, before anything of it was sent. So small answers,
-//! which keep clients in step, are never held up by those who read large ones.
+//! Starting a response takes a permit, and a permit is never held across network I/O. A response larger than
+//! [`SMALL`] then holds memory until its client has read it, however slowly. The number of such responses is
+//! limited, and one above the limit is refused before any byte is sent. So clients that read large responses
+//! slowly never delay small responses, which keep clients in sync.
 //!
-//! Clients of databases ask for many large answers at once, and take a refusal for the end. So what may turn out large
-//! waits for its place before any of it is read, in a room of their own; what is small by its nature needs none, and is held
-//! up by nobody. Of these places one person has a quarter at most: who reads slowly holds up no other person.
+//! Database clients request many large responses at once and treat a refusal as the end. So a response that
+//! may be large first waits for a slot in a separate budget, before its data is read. Responses that are
+//! always small need no slot and do not wait. One user has at most a quarter of these slots, so a slow reader
+//! does not block other users.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -18,55 +19,55 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::problem::Problem;
 use crate::room;
 
-/// Answers up to so many bytes are not counted.
+/// Responses up to this size, in bytes, are not counted.
 pub(crate) const SMALL: usize = 64 << 10;
 
-/// One person has one of so many places, or one.
+/// Divisor of the slots: one user may hold this fraction of them, but at least one.
 const SHARE: usize = 4;
 
 const BUSY: &str = "too many large answers are being sent at once";
 
-/// Room for answers. Cheap to clone.
+/// Memory budget of responses. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Answers {
     turns: Arc<Semaphore>,
     large: Arc<Semaphore>,
-    /// How many of the large one person may have at once, and the room of each who has some.
+    /// Maximum number of large responses of one user, and the slots of each user that holds some.
     share: usize,
     of_persons: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
 }
 
-/// The right to begin an answer.
+/// Permit to begin a response.
 #[derive(Debug)]
 pub(crate) struct Turn {
     large: Arc<Semaphore>,
     _permit: OwnedSemaphorePermit,
 }
 
-/// What the bytes of an answer hold while they are in memory: a place among the large, or nothing.
+/// Slot that the bytes of a response hold while they are in memory; empty for a small response.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Place {
     place: Option<Arc<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>,
-    /// Room beside it, for what is larger than others.
+    /// Additional permit for a response of unusual size.
     _room: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Answers {
-    /// Room for so many large answers, and for as many that are being begun.
+    /// Creates a budget for so many large responses, and for as many that are being started.
     pub(crate) fn new(large: usize) -> Self {
         let [turns, places] = [large, large].map(|permits| Arc::new(Semaphore::new(permits)));
         let share = (large / SHARE).max(1);
         Self { turns, large: places, share, of_persons: Arc::default() }
     }
 
-    /// Waits for a turn.
+    /// Waits for a permit.
     pub(crate) async fn turn(&self) -> Result<Turn, Problem> {
         let permit = room::soon(&self.turns, "too many answers are being made at once").await?;
         Ok(Turn { large: Arc::clone(&self.large), _permit: permit })
     }
 
-    /// Waits for a place for what is not read yet; as long as clients wait. A person, if somebody asks who is known, waits
-    /// for their own first.
+    /// Waits for a slot before the data is read, at most as long as clients wait. A signed-in user first
+    /// waits for a slot of their own share.
     pub(crate) async fn place(&self, person: Option<&str>) -> Result<Place, Problem> {
         let own = match person.map(|person| self.of_person(person)) {
             Some(own) => Some(room::within(room::LONG, &own, 1, BUSY).await?),
@@ -89,7 +90,7 @@ impl Answers {
 }
 
 impl Turn {
-    /// Ends the turn with an answer that is larger than [`SMALL`], or is not.
+    /// Ends the permit with a response that is larger than [`SMALL`] or not.
     pub(crate) fn end(self, large: bool) -> Result<Place, Problem> {
         let place = || Ok::<_, Problem>(Arc::new((room::now(&self.large, BUSY)?, None)));
         let permit = if large { Some(place()?) } else { None };
@@ -98,12 +99,12 @@ impl Turn {
 }
 
 impl Place {
-    /// The same, with room beside it.
+    /// Adds the permit for a response of unusual size.
     pub(crate) fn with(self, room: OwnedSemaphorePermit) -> Self {
         Self { _room: Some(Arc::new(room)), ..self }
     }
 
-    /// Bytes that hold the place until they are dropped, unless they are few.
+    /// Bytes that hold the slot until they are dropped, unless they are few.
     pub(crate) fn hold(&self, bytes: Vec<u8>) -> Bytes {
         match &self.place {
             Some(_) if bytes.len() > SMALL => {

@@ -1,8 +1,8 @@
-//! Who sees drafts: in a collection that honours them, those who may edit it and nobody else (RFC 5023
-//! 13.1.1, C-A10).
+//! Visibility of drafts: in a collection that honours them, only its editors see them (RFC 5023 13.1.1,
+//! C-A10).
 //!
-//! For all others a draft is not there: in no listing, page or search, and at no address. A collection's
-//! numbers count drafts too; what the numbers count stays hidden.
+//! Other readers do not find a draft in any listing, page or search, nor at any address. The change
+//! numbers of a collection count drafts too, but reveal nothing about them.
 
 use feedsync_endpoint::{Endpoint, Settings};
 use feedsync_formats::is_draft;
@@ -14,41 +14,41 @@ use crate::access::Principal;
 use crate::preconditions::settings;
 use crate::problem::Problem;
 
-/// Short reads that one page may take: of a collection with very many drafts, readers get pages with
-/// fewer items than they asked for, which still lead on.
+/// Maximum number of additional short reads for one page. In a collection with very many drafts, readers
+/// get pages with fewer items than requested, which still link to the next page.
 const READS: usize = 20;
 
-/// What somebody sees of a collection.
+/// Part of a collection that a principal may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Everything.
+    /// All items.
     All,
-    /// What is no draft.
+    /// Items that are not drafts.
     Readers,
 }
 
-/// A part of a collection as its audience sees it, newest change first.
+/// Page of a collection as its audience sees it, newest change first.
 pub(crate) struct Seen {
     pub(crate) items: Vec<StoredItem>,
-    /// The number of the last change, below which older ones are, if there are any.
+    /// Number of the last change on the page if there are older ones.
     pub(crate) older: Option<Number>,
-    /// The collection when it was read last.
+    /// The collection as it was last read.
     pub(crate) collection: Collection,
 }
 
 impl Audience {
-    /// What somebody sees of a collection.
+    /// Audience of a principal in a collection.
     pub(crate) fn of(principal: &Principal, collection: &Collection) -> Result<Self, Problem> {
         Ok(Self::by(principal, &collection.name, &settings(collection)?))
     }
 
-    /// What somebody sees of a collection of these settings.
+    /// Audience of a principal in a collection with these settings.
     pub(crate) fn by(principal: &Principal, name: &CollectionName, settings: &Settings) -> Self {
         let edits = principal.role(name) >= Some(Role::Editor);
         if edits || !settings.drafts { Self::All } else { Self::Readers }
     }
 
-    /// Its name: what two audiences are shown never has one entity tag (C-H2).
+    /// Name of the audience. Responses to different audiences never have the same entity tag (C-H2).
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -56,7 +56,7 @@ impl Audience {
         }
     }
 
-    /// An item as it is seen; none if it is not there.
+    /// Returns an item as the audience sees it; none if it is hidden.
     pub(crate) fn sees(self, mut stored: StoredItem) -> Option<StoredItem> {
         if self == Self::Readers {
             if is_draft(&stored.item.winner.payload) {
@@ -67,7 +67,7 @@ impl Audience {
         Some(stored)
     }
 
-    /// At most so many items of a selection.
+    /// Returns at most so many items of a selection.
     pub(crate) async fn listing(
         self,
         endpoint: &Endpoint,
@@ -85,7 +85,7 @@ impl Audience {
             let seen = page.items.into_iter().filter_map(|stored| self.sees(stored));
             items.extend(seen.filter(|seen| !conflicted || !seen.item.conflicts.is_empty()));
             reads -= 1;
-            // A page may be full by its bytes: only what was left out here is made up for.
+            // A page may be full by its size in bytes; only items left out here are replaced.
             if older.is_none() || self == Self::All || items.len() >= most || reads == 0 {
                 return Ok(Seen { items, older, collection: page.collection });
             }

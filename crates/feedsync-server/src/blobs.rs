@@ -1,12 +1,12 @@
-//! `GET|PUT /blobs/{sha256}`: attachments, stored once by what they hold.
+//! `GET|PUT /blobs/{sha256}`: attachments, stored once by the digest of their content.
 //!
-//! An upload names the collection it is for; what comes must have the digest that the address names.
-//! Once there are users, an upload needs the right to edit that collection, and a blob is read through
-//! the items that name it: by who may read the collection of one of them, a draft by
-//! who may edit it. Until its item comes nobody
-//! reads an upload but administrators. Who may edit the named collection is told whether a blob is here.
-//! Whoever asks whether a blob is here (HEAD) has a day to send the item that names it; reading one
-//! changes nothing. Blobs are hostile: they are never served as anything that a browser would run (AP57).
+//! An upload names its collection, and its content must have the digest in the address. Once users exist,
+//! an upload needs the right to edit that collection. A blob can be read through an item that names it,
+//! by readers of that collection; a draft's blob only by its editors. Until an item names it, only
+//! administrators can read an upload. Editors of the named collection learn whether a blob is stored. A
+//! `HEAD` request for a stored blob reserves it for a day, in which the client sends the item that names
+//! it; `GET` changes nothing. Blobs are untrusted: they are never served as a type that a browser would
+//! run (AP57).
 
 use axum::body::Body;
 use axum::extract::State;
@@ -99,8 +99,8 @@ fn digest(call: &Call) -> Result<Digest, Problem> {
         .map_err(|error| Problem::not_found(format!("no blob can be at this address: {error}")))
 }
 
-/// Who may read a blob: who may read a collection with an item that names it. Nobody else learns
-/// whether it is here.
+/// Checks that the caller may read a collection with an item that names the blob. Other callers do not
+/// learn whether the blob is stored.
 async fn check_reader(
     hub: &Hub,
     call: &Call,
@@ -116,7 +116,7 @@ async fn check_reader(
     }
     let mut refused = None;
     for (name, id) in hub.endpoint.store().blob_named_by(digest).await? {
-        // Items of one collection come together.
+        // Items of one collection are adjacent.
         if refused.as_ref() == Some(&name) {
             continue;
         }
@@ -132,7 +132,7 @@ async fn check_reader(
     })
 }
 
-/// Whether somebody who may read a collection sees an item's mention of a blob: not in a draft (C-A10).
+/// Whether a reader of a collection sees an item's reference to a blob: not in a draft (C-A10).
 async fn is_seen(
     hub: &Hub,
     principal: &Principal,
@@ -150,7 +150,7 @@ async fn is_seen(
     Ok(versions.any(|version| version.payload.text.contains(&digest)))
 }
 
-/// The collection that the request names, if it does; it must exist.
+/// The existing collection that the request names, if it names one.
 async fn collection(
     hub: &Hub,
     call: &Call,
@@ -164,7 +164,7 @@ async fn collection(
     Ok(Some(name))
 }
 
-/// Refuses what a form of a foreign page could send (AP64).
+/// Refuses a request that a form on another site's page could send (AP64).
 fn refuse_forms(call: &Call) -> Result<(), Problem> {
     let value = call.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if is_form(value.unwrap_or_default()) {

@@ -1,4 +1,4 @@
-//! Bodies of requests, read within bounds of size, time and unpacking (AH18, AH25).
+//! Request bodies, read within limits of size, time and decompression (AH18, AH25).
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::{request_log, room};
 
-/// What is unpacked to more than this must not be more than [`MAX_RATIO`] times what came.
+/// Output above this size, in bytes, must not exceed [`MAX_RATIO`] times the input.
 const FREE_OUTPUT: usize = 1 << 20;
 
-/// Feeds pack to a twentieth or less; a bomb to a thousandth.
+/// Feeds compress to a twentieth or less; a decompression bomb to a thousandth.
 const MAX_RATIO: usize = 200;
 
-/// The right to take a body; kept until the body is dropped.
+/// Permit to receive a body, held until the body is dropped.
 pub(crate) struct Turn {
     _room: OwnedSemaphorePermit,
     _one: Option<Underway>,
@@ -30,31 +30,32 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// The same, held together with the room for what is larger than others may be.
+    /// Adds the permit for a body of unusual size.
     pub(crate) fn with(self, large: Option<OwnedSemaphorePermit>) -> Self {
         Self { large, ..self }
     }
 
-    /// Whether it has that room.
+    /// Whether it holds the permit for a body of unusual size.
     pub(crate) fn is_large(&self) -> bool {
         self.large.is_some()
     }
 }
 
-/// Room for what is larger than others may be: together it has so many bytes, and what has more is alone.
+/// Memory budget for bodies of unusual size. It has a fixed number of bytes; a body larger than that is
+/// processed alone.
 pub(crate) struct LargeBodies {
     room: Arc<Semaphore>,
     all: u32,
 }
 
 impl LargeBodies {
-    /// What one place is for.
+    /// Number of bytes that one permit stands for.
     const PLACE: usize = 64 << 10;
 
-    /// So many of the usual size fit.
+    /// Number of bodies of the usual size that fit into the budget.
     const USUAL: usize = 8;
 
-    /// Room by what is usual.
+    /// Creates a budget based on the usual size.
     pub(crate) fn new(usual: usize) -> Self {
         let all = Self::places(usual.saturating_mul(Self::USUAL));
         Self { room: Arc::new(Semaphore::new(all as usize)), all }
@@ -64,28 +65,28 @@ impl LargeBodies {
         u32::try_from(bytes.div_ceil(Self::PLACE)).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Waits for room for so many bytes.
+    /// Waits for so many bytes of the budget.
     pub(crate) async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
         let places = Self::places(bytes).min(self.all);
         room::within(room::LONG, &self.room, places, "other large bodies are being sent").await
     }
 }
 
-/// Waits for room among those that the hub takes at once: of one client not all.
+/// Waits for one of the hub's permits for bodies. One client cannot hold all of them.
 pub(crate) async fn turn(hub: &Hub, room: &Arc<Semaphore>) -> Result<Turn, Problem> {
     let one = request_log::key().map(|key| hub.clients.upload(key)).transpose()?;
     let room = room::soon(room, "too many bodies are being sent at once").await?;
     Ok(Turn { _room: room, _one: one, large: None })
 }
 
-/// How a body is packed (RFC 9110 8.4).
+/// Content coding of a body (RFC 9110 8.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coding {
     Identity,
     Gzip,
 }
 
-/// The coding that a request declares; another than these two is refused before its body is read.
+/// Content coding of a request. Other codings than these two are refused before the body is read.
 pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Problem> {
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
     let text = match (codings.next(), codings.next()) {
@@ -106,7 +107,7 @@ pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Problem> {
     }
 }
 
-/// How long a body is, as far as the request says.
+/// Length of a body, if the request states it.
 pub(crate) fn declared(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
@@ -126,20 +127,22 @@ pub(crate) async fn read(
     Ok(bytes)
 }
 
-/// A body as it comes, within bounds of size and time: each `body_bytes` of it may take `body_time`.
+/// A body while it is received, within limits of size and time: each `body_bytes` of it may take
+/// `body_time`.
 pub(crate) struct Frames {
     frames: BodyDataStream,
     limit: usize,
     read: usize,
     pause: Duration,
-    /// When it began to be read.
+    /// Time at which reading began.
     began: Option<Instant>,
     time: Duration,
     each: usize,
 }
 
 impl Frames {
-    /// A body of at most `limit` bytes; refused before any of it is read if it is said to be larger.
+    /// A body of at most `limit` bytes. A larger declared length is refused before any of the body is
+    /// read.
     pub(crate) fn of(
         hub: &Hub,
         headers: &HeaderMap,
@@ -162,7 +165,7 @@ impl Frames {
         }
     }
 
-    /// The next of it; none at its end.
+    /// Returns the next frame; none at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         let now = Instant::now();
         let begun = u32::try_from(self.read / self.each + 1).unwrap_or(u32::MAX);
@@ -190,7 +193,7 @@ impl Frames {
     }
 }
 
-/// Unpacks a body of a document to at most `limit` bytes, and no more than documents are packed to.
+/// Decompresses a document to at most `limit` bytes and within the compression ratio of documents.
 pub(crate) fn unpack(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     let most = FREE_OUTPUT.max(packed.len().saturating_mul(MAX_RATIO));
     unpack_any(packed, limit.min(most)).map_err(|problem| match limit > most {
@@ -201,7 +204,7 @@ pub(crate) fn unpack(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     })
 }
 
-/// Unpacks what may be packed as well as it can be, a table or a log, to at most `limit` bytes.
+/// Decompresses a table or a log, which may compress at any ratio, to at most `limit` bytes.
 pub(crate) fn unpack_any(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     let mut decoder = MultiGzDecoder::new(packed);
     let mut bytes = Vec::new();

@@ -1,9 +1,9 @@
 //! Browser policy of every response, set in one place (B43).
 //!
-//! Entries, media, attachments and logs hold what others wrote, and a browser runs scripts in XHTML, SVG and HTML.
-//! So a response is sandboxed: it has no origin, runs no script and loads nothing. Only a response that was marked as
-//! one of our own pages gets the policy of that page. The mark travels as a private response extension, so neither a
-//! path, nor a media type, nor a header can claim it.
+//! Entries, media, attachments and logs contain untrusted content, and a browser runs scripts in XHTML, SVG
+//! and HTML. So a response is sandboxed: it has no origin, runs no script and loads nothing. Only a response
+//! that is marked as one of the hub's own pages gets the policy of that page. The mark is a private response
+//! extension, so no path, media type or header can forge it.
 
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -22,8 +22,8 @@ pub(crate) fn mark_page(response: &mut Response, policy: &'static str) {
     response.extensions_mut().insert(OwnPage(policy));
 }
 
-/// Sets the policy headers of a response that is about to be sent. Headers that a handler set are replaced. A 304 says
-/// nothing new: the browser has the policy with what it holds (RFC 9110 15.4.5).
+/// Sets the policy headers of a response that is about to be sent. Headers that a handler set are replaced. A
+/// 304 carries no policy: the browser uses the one of its cached response (RFC 9110 15.4.5).
 pub fn apply(response: &mut Response) {
     let page = response.extensions_mut().remove::<OwnPage>();
     if page.is_none() && response.status() == StatusCode::NOT_MODIFIED {
@@ -40,7 +40,7 @@ pub fn apply(response: &mut Response) {
         }
         None => {
             set(header::CONTENT_SECURITY_POLICY, SANDBOX);
-            // Links in what others wrote do not tell other sites the address of a private feed.
+            // Links in untrusted content must not reveal the address of a private feed to other sites.
             set(header::REFERRER_POLICY, "no-referrer");
         }
     }

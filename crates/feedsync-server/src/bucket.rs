@@ -1,4 +1,4 @@
-//! What may still be used: so much at once, and so much more with time.
+//! Token bucket: a burst, and a refill rate.
 
 use tokio::time::Instant;
 
@@ -13,7 +13,7 @@ impl Bucket {
         Self { tokens: most, filled: Instant::now() }
     }
 
-    /// Adds what has come since, so much in a second.
+    /// Adds the tokens earned since the last call, at a rate per second.
     pub(crate) fn fill(&mut self, rate: f64, most: f64) {
         let now = Instant::now();
         self.tokens = (self.tokens + (now - self.filled).as_secs_f64() * rate).min(most);

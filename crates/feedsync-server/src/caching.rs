@@ -1,27 +1,27 @@
-//! What caches may keep of an answer, and what it depends on besides its address (RFC 9111 5.2,
-//! RFC 9110 12.5.5, AH15, AH31).
+//! Cache headers of a response, and the request headers it depends on (RFC 9111 5.2, RFC 9110 12.5.5,
+//! AH15, AH31).
 
 use feedsync_endpoint::Settings;
 use http::{HeaderMap, HeaderValue, header};
 
-/// Who is answered alike.
+/// Clients that get the same response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caching {
-    /// Everybody: any cache may keep it. It asks each time whether it still holds, so that a write is
-    /// seen at once through caches too (AH32).
+    /// All clients: any cache may store it. The cache revalidates it each time, so that a write is
+    /// visible at once through caches too (AH32).
     Everybody,
-    /// One person, or nobody who has signed in: only their own cache may keep it.
+    /// One user, or one anonymous client: only a private cache may store it.
     OnePerson,
 }
 
 impl Caching {
-    /// For what a collection of these settings holds. Where drafts are honoured, editors see more than
-    /// others (C-H2).
+    /// Caching of the content of a collection with these settings. Where drafts are honoured, editors
+    /// see more than other readers (C-H2).
     pub(crate) fn of(settings: &Settings) -> Self {
         if settings.public && !settings.drafts { Self::Everybody } else { Self::OnePerson }
     }
 
-    /// Tells caches, who are also told the headers of a request that the answer depends on.
+    /// Sets the cache headers, including the request headers that the response depends on.
     pub(crate) fn tell(self, headers: &mut HeaderMap, depends_on: &[&str]) {
         let (control, people): (_, &[&str]) = match self {
             Self::Everybody => ("public, max-age=0, must-revalidate", &[]),

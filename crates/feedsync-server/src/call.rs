@@ -1,4 +1,4 @@
-//! What a resource needs to know of a request.
+//! Request data that resources need.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -24,24 +24,24 @@ use crate::{couch, limits, newsreaders};
 /// A request without its body.
 pub(crate) struct Call {
     pub(crate) base: PublicBase,
-    /// Who makes it.
+    /// Principal that makes the request.
     pub(crate) principal: Principal,
-    /// What its route demands of them.
+    /// Right that the route requires.
     right: Right,
-    /// What was read for that.
+    /// Collection that the access check read.
     found: Option<Found>,
-    /// When it was found that they may.
+    /// Time of the access check.
     admitted: Instant,
     pub(crate) uri: Uri,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
-    /// Whether it came to an address of databases alone.
+    /// Whether the request came to an address that serves databases only.
     pub(crate) is_of_databases: bool,
-    /// The browser that asks for a page.
+    /// Properties of the browser that requests a page.
     pub(crate) browser: Browser,
-    /// Where it comes from, as far as it is known.
+    /// Address of the client, if it is known.
     pub(crate) from: Option<IpAddr>,
-    /// Segments of the path that have a name.
+    /// Named segments of the path.
     segments: HashMap<String, String>,
 }
 
@@ -65,8 +65,8 @@ impl Call {
         }
     }
 
-    /// Refuses what has taken so long to come that who sends it may no longer do it, before it
-    /// changes anything.
+    /// Refuses a request before it changes anything if its body took so long that the principal may have lost
+    /// the right.
     pub(crate) async fn still_may(&self, hub: &Hub) -> Result<(), Problem> {
         match self.admitted.elapsed() < access::BELIEVED {
             true => Ok(()),
@@ -74,18 +74,18 @@ impl Call {
         }
     }
 
-    /// Refuses what who makes the request may not do at this moment.
+    /// Refuses a request that the principal may not make at this moment.
     pub(crate) async fn recheck(&self, hub: &Hub) -> Result<(), Problem> {
         let name = collection_for(self.right, self.segment("collection"), &self.uri);
         hub.access.recheck(hub, &self.principal, self.right, name.as_ref()).await
     }
 
-    /// The token of the browser's session.
+    /// Token of the browser's session.
     pub(crate) fn session(&self) -> Option<Secret> {
         access::session::read(&self.headers, self.base.is_secure())
     }
 
-    /// Ends a session of who makes the request.
+    /// Ends a session of the principal.
     pub(crate) async fn end_session(
         &self,
         hub: &Hub,
@@ -99,15 +99,15 @@ impl Call {
         Ok(())
     }
 
-    /// The endpoint, on behalf of who makes the request, for changes that make nothing larger. What changes is recorded
-    /// as theirs.
+    /// Endpoint that acts for the principal, for changes that enlarge nothing. Changes are recorded under the
+    /// principal's name.
     pub(crate) fn endpoint(&self, hub: &Hub) -> Endpoint {
         let endpoint = self.endpoint_of(hub, self.principal.user().cloned());
         if self.right == Right::Edit { endpoint.growing_by_at_most(0) } else { endpoint }
     }
 
-    /// The same, for changes of items after which a collection has no more items or bytes than it may have. It is asked for
-    /// once the body is there: what may be added is looked up here.
+    /// Endpoint for changes of items that keep a collection within its limits of items and bytes. Call it
+    /// once the body has arrived, because it looks up what may still be added.
     pub(crate) async fn growing_endpoint(&self, hub: &Hub) -> Result<Endpoint, Problem> {
         let endpoint = self.endpoint_of(hub, self.principal.user().cloned());
         Ok(match limits::growth(hub, &self.collection_name()?).await? {
@@ -116,14 +116,14 @@ impl Call {
         })
     }
 
-    /// The same on behalf of a user who signs in with what is in the body.
+    /// Endpoint that acts for a user whose credentials are in the body.
     pub(crate) fn endpoint_of(&self, hub: &Hub, user: Option<UserName>) -> Endpoint {
         let address = self.from.map(|address| address.to_string());
         let most = hub.config.limits.collection_items as u64;
         hub.endpoint.on_behalf_of(Actor { user, address }).holding_at_most(most)
     }
 
-    /// What the suffix of the path says, if it has one.
+    /// Representation that the suffix of the path names, if it has one.
     pub(crate) fn suffix(&self) -> Result<Option<Representation>, Problem> {
         let last = self.uri.path().rsplit('/').next().unwrap_or_default();
         let Some((_, suffix)) = last.split_once('.') else { return Ok(None) };
@@ -136,7 +136,7 @@ impl Call {
         }
     }
 
-    /// What the answer is: by suffix, else by `Accept`.
+    /// Representation of the response: by suffix, else by `Accept`.
     pub(crate) fn representation(
         &self,
         view: View,
@@ -148,14 +148,14 @@ impl Call {
         }
     }
 
-    /// The address that was asked.
+    /// Requested address.
     pub(crate) fn address(&self) -> String {
         self.base.url(self.uri.path_and_query().map_or("/", |path| path.as_str()))
     }
 }
 
-/// The collection in which a right is needed. A collection is made, owned and appended to by its name alone: with a suffix
-/// the path names none.
+/// Collection in which a right is needed. Creating, owning and appending use the bare name: a path with a
+/// suffix names no collection.
 pub(crate) fn collection_for(right: Right, segment: &str, uri: &Uri) -> Option<CollectionName> {
     match right {
         Right::Create | Right::Own | Right::Append => CollectionName::new(segment).ok(),
@@ -163,7 +163,7 @@ pub(crate) fn collection_for(right: Right, segment: &str, uri: &Uri) -> Option<C
     }
 }
 
-/// The collection that a segment of a path names; as the last one it may have a suffix.
+/// Collection that a path segment names. The last segment may have a suffix.
 pub(crate) fn collection_name(segment: &str, uri: &Uri) -> Result<CollectionName, Problem> {
     let is_last = uri.path().split('/').count() == 3;
     let name = segment.split_once('.').filter(|_| is_last).map_or(segment, |(name, _)| name);

@@ -1,8 +1,9 @@
-//! Documents about all collections that a caller may read, made a page of them at a time: their cost in memory does not
-//! grow with the number of collections.
+//! Documents that list all collections that a caller may read, built one page at a time. Their memory use
+//! does not grow with the number of collections.
 //!
-//! The tag is that of the bytes. So a large document is made twice: once for its tag, and once while it is sent. Where it
-//! comes out otherwise the second time, sending breaks off: no bytes are sent whole under the tag of others.
+//! The entity tag is that of the bytes. So a large document is built twice: once for its tag, and once while
+//! it is sent. If the second result differs, sending is aborted, so that no complete body is sent under the
+//! tag of another.
 
 use std::io;
 
@@ -22,7 +23,7 @@ use crate::problem::Problem;
 use crate::validators::EntityTag;
 use crate::whole::{headers, in_turn};
 
-/// Number of collections that are read at once.
+/// Number of collections per read.
 const PAGE: usize = 100;
 
 /// The parts of a document.
@@ -30,7 +31,7 @@ pub(crate) struct Catalogue {
     /// Media type.
     pub(crate) kind: &'static str,
     pub(crate) begin: String,
-    /// Writes what the document says of a collection.
+    /// Writes the part of the document about a collection.
     pub(crate) entry: fn(&PublicBase, &Collection) -> Result<String, Problem>,
     /// Text between two collections.
     pub(crate) separator: &'static str,
@@ -38,7 +39,7 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// Answers a call that asks for the document.
+    /// Responds to a request for the document.
     pub(crate) async fn answer(self, hub: Hub, call: Call) -> Result<Response, Problem> {
         let (kind, caching) = (self.kind, Caching::OnePerson);
         let turn = hub.answers.turn().await?;
@@ -69,7 +70,7 @@ impl Catalogue {
     }
 }
 
-/// A document that is being made.
+/// A document while it is built.
 struct Walk {
     catalogue: Catalogue,
     hub: Hub,
@@ -81,7 +82,7 @@ struct Walk {
 /// The next part of a document.
 enum Part {
     Begin,
-    /// Collections after this one; whether there was one before.
+    /// Collections after this one, and whether one was written before.
     Collections(Option<CollectionName>, bool),
     Over,
 }
@@ -91,7 +92,7 @@ impl Walk {
         Self { catalogue, hub, call, part: Part::Begin, hash: Sha256::new() }
     }
 
-    /// The same document from its beginning.
+    /// Returns the same document from its beginning.
     fn again(self) -> Self {
         Self::new(self.catalogue, self.hub, self.call)
     }

@@ -1,11 +1,12 @@
 //! `GET /collections/{c}/changes`: the FeedSync feed of a collection (FeedSync 4.2, F134 to F138).
 //!
-//! Changes after `since`, tombstones and conflicts included, oldest change first, under a window
-//! whose `until` was read first (R-F27). Without `limit` it is one streamed document (AD12, AD15). With `limit`
-//! it is paged (RFC 5005 3): each page ends at its own `until` and links to the first, the previous, the next and
-//! the last one; `from` in the links is the `since` of the first. The previous page may repeat changes of this one.
-//! Without `since` it begins where the settings of the collection say (`partial.age`, `partial.count`).
-//! A `since` that is too old, ahead of us or nobody's is never an error: the window tells (AD13).
+//! It contains changes after `since`, with tombstones and conflicts, oldest change first, under a window
+//! whose `until` was read first (R-F27). Without `limit` it is one streamed document (AD12, AD15). With
+//! `limit` it is paged (RFC 5005 3): each page ends at its own `until` and links to the first, previous, next
+//! and last page; `from` in the links is the `since` of the first. The previous page may repeat changes of
+//! this one. Without `since` it begins where the settings of the collection say (`partial.age`,
+//! `partial.count`). A `since` that is too old, too new or unknown is never an error: the window shows which
+//! changes the feed covers (AD13).
 
 use std::num::NonZeroUsize;
 
@@ -75,14 +76,14 @@ fn bounded<'a>(call: &Call, publication: &'a Publication) -> Option<&'a str> {
     (is_bounded && !is_asked).then_some(&*publication.window.since)
 }
 
-/// So many, within a bound of ours.
+/// Clamps a requested number to a limit of the hub.
 pub(crate) fn clamp(asked: u64, bound: usize) -> NonZeroUsize {
     let size = usize::try_from(asked).unwrap_or(bound).min(bound);
     NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// The window up to a change. A `since` that we never wrote may lie above it in text order; then the
-/// place from which the changes were read stands for it.
+/// Window up to a change. An unknown `since` may sort after it as text; then the number from which the
+/// changes were read replaces it.
 fn window(publication: &Publication, until: String) -> Window {
     let asked = publication.window.since.clone();
     let read = || publication.collection.until(publication.after).to_string();
@@ -97,7 +98,7 @@ struct Links<'a> {
     limit: NonZeroUsize,
     /// `since` of the first page; empty if it has none.
     from: &'a str,
-    /// Change behind which the first page begins.
+    /// Change after which the first page begins.
     begin: Number,
 }
 
@@ -122,8 +123,8 @@ impl<'a> Links<'a> {
         Ok(Self { publication, suffix: call.suffix()?, limit, from, begin })
     }
 
-    /// Paths of the other pages; `through` is the last change of this one if more follow. One page that holds
-    /// all has none.
+    /// Paths of the other pages; `through` is the last change of this one if more follow. A single page with
+    /// all changes has none.
     fn pages(&self, through: Option<Number>) -> Pages {
         let Publication { after, up_to, .. } = *self.publication;
         let is_first = after == self.begin;
@@ -139,13 +140,13 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Change behind which a page begins that ends with this one.
+    /// Change after which the page before this one begins.
     fn page_before(&self, number: Number) -> Number {
         let limit = u64::try_from(self.limit.get()).unwrap_or(u64::MAX);
         self.begin.max(Number::new(number.get().saturating_sub(limit)))
     }
 
-    /// Path of the page behind a change.
+    /// Path of the page after a change.
     fn path(&self, after: Number) -> String {
         let collection = &self.publication.collection;
         let path = View::Changes.path(&collection.name, self.suffix);

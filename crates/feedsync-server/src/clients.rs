@@ -1,8 +1,9 @@
-//! What each client may use: requests in a second, requests and event streams at once (AH27).
+//! Rate and concurrency limits of each client: requests per second, concurrent requests and event streams
+//! (AH27).
 //!
-//! A client is an address (of IPv6 its /64, which one subscriber has alone) and, once somebody has
-//! signed in, that person. What clients used is remembered in bounded memory. Who is forgotten may begin anew; to bring
-//! that about takes as many other clients as are remembered.
+//! A client is an address (for IPv6 its /64, which belongs to one subscriber) and, after sign-in, also that
+//! user. Usage is stored in bounded memory. An evicted client starts with full limits; evicting one takes as
+//! many other clients as the table holds.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,17 +18,17 @@ use crate::generations::Generations;
 use crate::limits::quota;
 use crate::problem::Problem;
 
-/// Whose use is counted.
+/// Client whose usage is counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
-    /// That of an address.
+    /// An address.
     Address(IpAddr),
-    /// That of a person, by name.
+    /// A user, by name.
     Person(Arc<str>),
 }
 
 impl Key {
-    /// The key of an address: IPv4 whole, IPv6 by its first half.
+    /// Key of an address: IPv4 whole, IPv6 by its first 64 bits.
     pub(crate) fn address(address: IpAddr) -> Self {
         Self::Address(match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -38,7 +39,7 @@ impl Key {
     }
 }
 
-/// All clients. Cheap to clone.
+/// Usage of all clients. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Clients {
     limits: Limits,
@@ -52,12 +53,12 @@ struct Usage {
     uploads: AtomicUsize,
     /// Bytes of media and blobs.
     sent: Mutex<Bucket>,
-    /// Bytes of HTML that may be cleaned; negative where more was cleaned than the client has earned.
+    /// Bytes of HTML that may be cleaned; negative when the client has overdrawn its budget.
     work: Mutex<Bucket>,
 }
 
-/// Bytes of HTML that a client may have cleaned in a second on average, and at once after a pause. What was cleaned for
-/// anybody before costs nothing.
+/// Bytes of HTML that may be cleaned for a client per second on average, and at once after a pause. HTML that
+/// was cleaned before costs nothing.
 const WORK_RATE: f64 = (4 << 20) as f64;
 const WORK_BURST: f64 = (256 << 20) as f64;
 
@@ -72,7 +73,7 @@ impl Work {
     }
 }
 
-/// A request, or an event stream, that is under way until this is dropped.
+/// An active request or event stream of a client, until this is dropped.
 pub(crate) struct Underway {
     usage: Arc<Usage>,
     of: fn(&Usage) -> &AtomicUsize,
@@ -89,7 +90,7 @@ impl Clients {
         Self { limits, remembered: Arc::new(Mutex::new(Generations::new(limits.clients))) }
     }
 
-    /// Admits a request of a client, or tells it when to come back.
+    /// Admits a request of a client, or returns when to retry.
     pub(crate) fn admit(&self, key: Key) -> Result<Underway, Problem> {
         let usage = self.usage(key);
         if self.limits.client_requests > 0 {
@@ -111,21 +112,21 @@ impl Clients {
         underway(usage, |usage| &usage.requests, most, detail)
     }
 
-    /// Admits an event stream of a client, or tells it to come back.
+    /// Admits an event stream of a client, or returns when to retry.
     pub(crate) fn follow(&self, key: Key) -> Result<Underway, Problem> {
         let most = self.limits.client_followers;
         let detail = || format!("a client may have {most} event streams at once here");
         underway(self.usage(key), |usage| &usage.followers, most, detail)
     }
 
-    /// Admits the body of a request of a client, or tells it to come back.
+    /// Admits a request body of a client, or returns when to retry.
     pub(crate) fn upload(&self, key: Key) -> Result<Underway, Problem> {
         let most = self.limits.client_uploads;
         let detail = || format!("a client may send {most} bodies at once here");
         underway(self.usage(key), |usage| &usage.uploads, most, detail)
     }
 
-    /// Budget of a client for work on HTML; refused while nothing is left of it.
+    /// Budget of a client for work on HTML; refused while it is exhausted.
     pub(crate) fn work(&self, key: Key) -> Result<Work, Problem> {
         let usage = self.usage(key);
         let mut work = usage.work.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,18 +140,18 @@ impl Clients {
         Ok(Work(usage))
     }
 
-    /// Bytes that are left of the budget of a client for work on HTML, for tests.
+    /// Remaining budget of a client for work on HTML, in bytes, for tests.
     #[cfg(test)]
     pub(crate) fn left(&self, key: Key) -> f64 {
         self.usage(key).work.lock().unwrap_or_else(PoisonError::into_inner).tokens
     }
 
-    /// Refuses an upload of so many bytes if a client has no more left of what it may send in a day.
+    /// Refuses an upload of so many bytes if it exceeds the client's daily budget.
     pub(crate) fn may_upload(&self, key: Key, bytes: u64) -> Result<(), Problem> {
         self.sent(key, bytes, false)
     }
 
-    /// Counts what a client has sent; refused if that was more than it may.
+    /// Counts uploaded bytes; refused if they exceed the budget.
     pub(crate) fn uploaded(&self, key: Key, bytes: u64) -> Result<(), Problem> {
         self.sent(key, bytes, true)
     }
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_under_way_counts_until_it_ends() {
+    async fn active_requests_count_until_they_end() {
         let limits = Limits { client_concurrency: 2, client_followers: 1, ..Limits::default() };
         let clients = clients(limits);
         let anna = || Key::Person("anna".into());
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_person_may_send_comes_back_over_a_day() {
+    async fn upload_budget_refills_over_a_day() {
         let limits = Limits { person_upload_bytes: 86_400, ..Limits::default() };
         let clients = clients(limits);
         let anna = || Key::Person("anna".into());

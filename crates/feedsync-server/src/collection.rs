@@ -1,13 +1,14 @@
-//! Collections as resources: `PUT /collections/{c}` creates or changes one, `DELETE` removes it with all
-//! that it holds, `GET /collections/{c}/settings` tells what it is set to.
+//! Collections as resources: `PUT /collections/{c}` creates or changes one, `DELETE` removes it with its
+//! content, and `GET /collections/{c}/settings` returns its settings.
 //!
-//! A description is an object of JSON: `title`, `format` (of new items), and every setting by its name.
-//! It is whole: what is absent takes its default. The tag of `settings` is that of the description, and
-//! what `If-Match` and `If-None-Match` of a `PUT` or `DELETE` speak of.
+//! A description is a JSON object with `title`, `format` (of new items), and every setting by its name.
+//! It is complete: an absent setting takes its default. The entity tag of `settings` is that of the
+//! description, and `If-Match` and `If-None-Match` of a `PUT` or `DELETE` refer to it.
 //!
-//! Whoever may read a collection may read what it is set to: the service document tells readers what it
-//! accepts (RFC 5023 8.3), its feed until when its window holds (FeedSync 2.2, 4.2), the rest how it
-//! treats what they do. A setting that readers must not know would need a right of its own.
+//! Every reader of a collection may read its settings: the service document lists what it accepts (RFC
+//! 5023 8.3), its feed shows how long its window holds (FeedSync 2.2, 4.2), and the other settings
+//! explain how it treats readers' requests. A setting that readers must not see would need a right of
+//! its own.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -33,10 +34,10 @@ use crate::whole::{conditional, tag};
 
 const JSON: &str = "application/json";
 
-/// The most bytes of a description.
+/// Maximum size of a description, in bytes.
 const MOST: usize = 256 << 10;
 
-/// The most bytes of a title.
+/// Maximum size of a title, in bytes.
 const MOST_TITLE: usize = 1_024;
 
 pub(crate) async fn settings(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
@@ -82,13 +83,13 @@ pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Respons
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// The name in the path, which has no suffix: a collection is of no one format.
+/// The collection name in the path, without a suffix: a collection has no single format.
 pub(crate) fn named(call: &Call) -> Result<CollectionName, Problem> {
     CollectionName::new(call.segment("collection"))
         .map_err(|error| Problem::not_found(error.to_string()))
 }
 
-/// What is asked of a collection.
+/// Requested properties of a collection.
 #[derive(Clone)]
 struct Description {
     title: String,
@@ -96,8 +97,8 @@ struct Description {
     settings: Settings,
 }
 
-/// Changes a collection, or makes it. Whoever was quicker, on this node or another, is seen: the right
-/// is asked for again in each round, and what is changed is the collection that it was asked for.
+/// Changes or creates a collection. Concurrent changes on this node or another are detected: each
+/// attempt checks the right again, and changes only the collection that was checked.
 async fn put(
     hub: &Hub,
     call: &Call,
@@ -116,7 +117,7 @@ async fn put(
             }
         };
         match change(&endpoint, &found, call.headers.clone(), description.clone()).await {
-            // Somebody removed it since, and perhaps made another one.
+            // Another request removed it, and perhaps created another of that name.
             Err(EndpointError::Store(StoreError::NoCollection(_))) | Ok(Err(Refused::Another)) => {}
             Ok(Err(Refused::Because(problem))) => return Err(problem),
             Ok(Ok(changed)) => return Ok((StatusCode::OK, changed)),
@@ -125,20 +126,20 @@ async fn put(
     }
 }
 
-/// Makes a collection as it is when nothing is said of it, unless somebody made it since.
+/// Creates a collection with default settings unless it was created since.
 pub(crate) async fn make(hub: &Hub, call: &Call, name: &CollectionName) -> Result<(), Problem> {
     let description = Described(Map::new()).meant(name)?;
     create(hub, call, name.clone(), description).await.map(drop)
 }
 
-/// Makes a collection for who asks; `None` if somebody made it since.
+/// Creates a collection for the principal; `None` if it was created since.
 async fn create(
     hub: &Hub,
     call: &Call,
     name: CollectionName,
     description: Description,
 ) -> Result<Option<Collection>, Problem> {
-    // Within this node nobody makes another one between counting and making.
+    // Serializes counting and creating on this node.
     let _turn = hub.collections.lock().await;
     limits::collections(hub, &call.principal).await?;
     let Description { title, format, settings } = description;
@@ -149,19 +150,19 @@ async fn create(
         Err(EndpointError::Store(StoreError::CollectionExists(_))) => return Ok(None),
         created => created,
     };
-    // Who made it owns it at once.
+    // The creator must be its owner at once.
     hub.access.forget();
     Ok(Some(created?))
 }
 
-/// Why a collection is not changed.
+/// Reason for not changing a collection.
 enum Refused {
-    /// It is another one of that name.
+    /// The collection of that name is a different one by now.
     Another,
     Because(Problem),
 }
 
-/// Changes the collection that was found, and no other one that has its name by now.
+/// Changes the collection that was read, and not a later one of the same name.
 async fn change(
     endpoint: &Endpoint,
     found: &Collection,
@@ -187,7 +188,8 @@ async fn change(
     endpoint.alter_collection(&found.name, change).await
 }
 
-/// Checks what the request says that the collection is now; one that is not there has no tag.
+/// Checks the preconditions of the request against the collection. A collection that does not exist has
+/// no tag.
 fn check(headers: &HeaderMap, found: Option<&Collection>) -> Result<(), Problem> {
     match found {
         Some(found) => {
@@ -207,7 +209,7 @@ fn check(headers: &HeaderMap, found: Option<&Collection>) -> Result<(), Problem>
     }
 }
 
-/// The description of a collection as it is.
+/// Current description of a collection.
 fn described(collection: &Collection) -> Result<String, Problem> {
     let settings = preconditions::settings(collection)?;
     let mut members = Map::new();
@@ -218,7 +220,7 @@ fn described(collection: &Collection) -> Result<String, Problem> {
     Ok(format!("{}\n", Value::Object(members)))
 }
 
-/// A description as it came.
+/// A description as received.
 struct Described(Map<String, Value>);
 
 async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Described, Problem> {
@@ -230,7 +232,7 @@ async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Described, Problem> 
 }
 
 impl Described {
-    /// What it asks for, or the first member that cannot be (422).
+    /// Returns the requested properties, or an error for the first invalid member (422).
     fn meant(mut self, name: &CollectionName) -> Result<Description, Problem> {
         for (member, value) in &self.0 {
             // Markup has lines, and is checked as a document.
@@ -261,7 +263,7 @@ impl Described {
         Ok(Description { title, format, settings })
     }
 
-    /// Takes out a member that is a text.
+    /// Removes and returns a text member.
     fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
         match self.0.remove(name) {
             None => Ok(None),
@@ -282,7 +284,7 @@ fn refused(member: &str, detail: &str) -> Problem {
     .with("pointer", pointer)
 }
 
-/// Whether a text in it could not be written into a feed (AF1).
+/// Whether it contains a text that cannot be written into a feed (AF1).
 fn holds_what_no_document_can(value: &Value) -> bool {
     let cannot =
         |character: char| matches!(character, '\0'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}');

@@ -1,15 +1,15 @@
 //! `GET /collections/{c}/complete`: the complete FeedSync feed (FeedSync 2.3, 4.1.1, F135).
 //!
-//! All items by id, under the window from the purge horizon to the change that was the last when the
-//! reading began (R-F26, C-D3). An item that changes meanwhile may already be there as it is now;
-//! whoever goes on from `until` is told of it again.
+//! It contains all items by id, under the window from the purge horizon to the last change when reading began
+//! (R-F26, C-D3). An item that changes meanwhile may appear in its new state; a reader that continues from
+//! `until` receives it again.
 //!
-//! Without `limit` it is one streamed document, which says `fh:complete` (RFC 5005 2). With `limit` it is
-//! paged (RFC 5005 3): parts of so many items at most after the id `after`, each with a window of its own and
-//! with links to the first, the previous, the next and the last part. A reader of all parts goes on from the
-//! `until` of the first. An item never moves among the ids, so that the parts hold each once, and what is added
-//! behind the reader lies after that `until`. The links carry the place where the walk began, to tell that the
-//! collection began anew under the reader, and how far it has been shown once the last part is sent.
+//! Without `limit` it is one streamed document with `fh:complete` (RFC 5005 2). With `limit` it is paged (RFC
+//! 5005 3): each part has at most so many items after the id `after`, its own window, and links to the first,
+//! previous, next and last part. A reader of all parts continues from the `until` of the first. The id of an
+//! item never changes, so the parts contain each item once, and items added behind the reader are later than
+//! that `until`. The links carry the number at which the walk began. It shows whether the collection began
+//! anew meanwhile, and how far it was covered once the last part is sent.
 
 use std::num::NonZeroUsize;
 
@@ -75,7 +75,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     document.answer(&hub.endpoint, items, Some(window), pages).await
 }
 
-/// A parameter that is there and reads as what it should be.
+/// Parses an optional parameter.
 fn parsed<'a, T, E: std::fmt::Display>(
     call: &'a Call,
     name: &str,
@@ -91,13 +91,13 @@ struct Part<'a> {
     suffix: Option<Representation>,
     /// Number of items of a part.
     limit: NonZeroUsize,
-    /// Id behind which it begins.
+    /// Id after which it begins.
     after: Option<&'a ItemId>,
 }
 
 impl Part<'_> {
-    /// Paths of the other parts; `next` is the last id of this one if more follow. A collection that one part
-    /// holds has none.
+    /// Paths of the other parts; `next` is the last id of this one if more follow. A collection that fits
+    /// into one part has none.
     async fn pages(
         &self,
         hub: &Hub,
@@ -116,7 +116,8 @@ impl Part<'_> {
             Some(_) => store.id_before(name, None, self.limit.saturating_add(1)).await?,
             None => self.after.cloned(),
         };
-        // Only a walk from the first part to the last shows all of them, and only `next` says where it began.
+        // Only a walk from the first part to the last covers all items, and only `next` carries its
+        // beginning.
         let began = began.map(|began| format!("&until={began}")).unwrap_or_default();
         Ok(Pages {
             first: Some(self.path(None)),

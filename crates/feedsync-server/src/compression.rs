@@ -1,4 +1,5 @@
-//! Answers packed with gzip where the client takes it (RFC 9110 8.4, AH17), each with a tag of its own.
+//! Gzip compression of responses for clients that accept it (RFC 9110 8.4, AH17), each with its own
+//! entity tag.
 
 use axum::response::Response;
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
@@ -10,15 +11,15 @@ use crate::validators::packed;
 
 type Worthwhile = And<And<And<SizeAbove, NotForContentType>, NotForContentType>, Whole>;
 
-/// Tells by a response's head whether it is packed.
+/// Decides from a response's head whether it is compressed.
 type Whole = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
 
-/// Marks an answer that is sent as it is: its ranges and its tag are about these very bytes.
+/// Marks a response that is sent unchanged, because its ranges and its tag refer to these bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AsSent;
 
-/// Packs what is worth it: not the smallest bodies, not event streams, whose events must not wait,
-/// not blobs, which mostly are packed already, and nothing that has no body.
+/// Compresses responses where it pays off. It excludes very small bodies, event streams, whose events
+/// must not wait, blobs, most of which are compressed already, and responses without a body.
 pub(crate) fn layer() -> CompressionLayer<Worthwhile> {
     let whole: Whole = |status, _, _, extensions| {
         let has_body = status != StatusCode::NOT_MODIFIED && status != StatusCode::NO_CONTENT;
@@ -31,8 +32,7 @@ pub(crate) fn layer() -> CompressionLayer<Worthwhile> {
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worthwhile)
 }
 
-/// Whether a client takes an answer packed with gzip, and would not rather have it as it is
-/// (RFC 9110 12.5.3).
+/// Whether a client accepts gzip and does not prefer the identity coding (RFC 9110 12.5.3).
 pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     let quality = |name: &str| {
         let values = headers.get_all(header::ACCEPT_ENCODING).iter();
@@ -50,7 +50,7 @@ pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= quality("identity").unwrap_or(0.0)
 }
 
-/// Gives what was packed the tag of a packed answer: it has other bytes (C-H1).
+/// Gives a compressed response a tag of its own, since its bytes differ (C-H1).
 pub(crate) fn distinguish(response: &mut Response) {
     let coding = response.headers().get(header::CONTENT_ENCODING);
     if coding.map(HeaderValue::as_bytes) == Some(b"gzip")

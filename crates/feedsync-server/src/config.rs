@@ -1,7 +1,7 @@
 //! What a hub is told when it starts: every setting with its unit, its default and what it is for.
 //!
-//! This declaration is the only one. The configuration file, the environment, the flags of
-//! `feedsync serve` and docs/configuration.md are made from it.
+//! This is the only declaration of the settings. The configuration file, the environment, the flags of
+//! `feedsync serve` and docs/configuration.md are generated from it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -189,18 +189,18 @@ settings! {
     }
 }
 
-/// What says that others than this machine reach a hub.
+/// Reason to assume that other machines can reach a hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
-    /// It listens there.
+    /// It listens on an address that is not loopback.
     Listens(SocketAddr),
-    /// A setting of this name tells of what stands in front of it.
+    /// A setting of this name describes a proxy in front of it.
     Set(&'static str),
 }
 
 impl Config {
-    /// What says that others than this machine reach the hub, if anything does. A proxy on this
-    /// machine asks from loopback, for whomever.
+    /// Returns the reason to assume that other machines can reach the hub, if there is one. A proxy on this
+    /// machine connects from loopback for remote clients.
     pub(crate) fn seen_from_elsewhere(&self) -> Option<Elsewhere> {
         let away = |host: &str| host.parse().is_ok_and(|host| !is_loopback(&host));
         let mut listening = self.listen.iter().chain(&self.couch_listen);

@@ -1,10 +1,9 @@
-//! Where settings come from: flags, before the environment, before the configuration file, before
-//! the defaults.
+//! Sources of settings, by precedence: flags, environment, configuration file, defaults.
 //!
 //! Every setting of [`Config`] has one name, `limits.body_bytes`, from which its flag
-//! (`--limits-body-bytes`), its environment variable (`FEEDSYNC_LIMITS_BODY_BYTES`) and its place in
-//! the file follow. What is not a setting is refused and named with its place: nobody believes in a
-//! bound that is not there.
+//! (`--limits-body-bytes`), its environment variable (`FEEDSYNC_LIMITS_BODY_BYTES`) and its position
+//! in the file follow. An unknown setting is refused, and the error names it and its position, so
+//! that nobody relies on a limit that does not exist.
 
 pub(crate) mod declare;
 mod file;
@@ -28,41 +27,41 @@ pub use values::{
 pub struct Setting {
     /// Its name, as in `limits.body_bytes`.
     pub name: &'static str,
-    /// What it is for, as one paragraph.
+    /// Description of its purpose, as one paragraph.
     pub doc: String,
-    /// What its value looks like.
+    /// Syntax of its value.
     pub form: &'static str,
     pub(crate) read: fn(&mut Config, &Given) -> Result<(), String>,
     pub(crate) show: fn(&Config) -> String,
 }
 
-/// A value as it was written down.
+/// A value as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Given {
     /// One text, which may hold a list.
     Text(String),
-    /// A list of the file.
+    /// A list in the file.
     List(Vec<String>),
 }
 
-/// What may say how a hub is to run, besides the defaults.
+/// Sources of a configuration besides the defaults.
 #[derive(Debug, Default)]
 pub struct Sources {
-    /// The name and the text of the configuration file.
+    /// Name and text of the configuration file.
     pub file: Option<(String, String)>,
-    /// Environment variables, of which those that name a setting count.
+    /// Environment variables. Only those that name a setting are used.
     pub environment: Vec<(String, String)>,
-    /// Names of settings with what the command line gives them.
+    /// Names of settings and their values on the command line.
     pub flags: Vec<(String, String)>,
 }
 
-/// A configuration that cannot be used.
+/// Error for a configuration that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigurationError {
-    /// The file and line, the variable or the flag at fault.
+    /// The file and line, the variable or the flag that caused the error.
     pub place: String,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -114,7 +113,7 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
     Ok(config)
 }
 
-/// Beginnings of variables that can only mean a setting.
+/// Prefixes of variables that can only mean a setting.
 const SECTIONS: [&str; 3] = ["FEEDSYNC_LIMITS_", "FEEDSYNC_LOG_", "FEEDSYNC_TLS_"];
 
 /// The environment variable of a setting.
@@ -128,7 +127,7 @@ pub fn flag(name: &str) -> String {
 }
 
 impl Config {
-    /// What no setting can know by itself.
+    /// Checks rules that involve more than one setting.
     fn check(&self) -> Result<(), ConfigurationError> {
         let wrong = |place: &str, message: &str| {
             Err(ConfigurationError { place: place.to_owned(), message: message.to_owned() })

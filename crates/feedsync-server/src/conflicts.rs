@@ -1,11 +1,11 @@
 //! `GET|POST /collections/{c}/items/{id}/conflicts`: the versions of an item side by side, and the
-//! decision about them (FeedSync 3.4).
+//! resolution of its conflicts (FeedSync 3.4).
 //!
-//! The answer names each version, `"winner"` or the number that conflicts have from 1 on everywhere
-//! ([`Item::ranked_conflicts`]), shows it as an entry, and gives the
-//! `base` of a decision: `{"base", "resolve": [n] | "all", "keep": "winner" | n | {"content": ENTRY}}`.
-//! Content is held to what replaces a member by PUT ([`crate::revision`]). A decision on versions that
-//! are no longer those is refused with 412, since its numbers would mean others.
+//! The response names each version: `"winner"`, or the number of a conflict, counted from 1 as
+//! everywhere ([`Item::ranked_conflicts`]). It shows each as an entry, with the `base` of a resolution:
+//! `{"base", "resolve": [n] | "all", "keep": "winner" | n | {"content": ENTRY}}`. New content must
+//! satisfy the rules for replacing a member by PUT ([`crate::revision`]). If the versions have changed
+//! since, the resolution is refused with 412, because its numbers would mean other versions.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -52,7 +52,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     Ok((headers, place.hold(body)).into_response())
 }
 
-/// A version by its name.
+/// Shows a version under its name.
 fn shown(item: &Item<Payload>, version: &Version<Payload>, name: Value) -> Value {
     let dot = version.dot();
     json!({
@@ -115,7 +115,7 @@ fn resolved(item: &Item<Payload>, value: &Value) -> Result<Resolved, Problem> {
     Ok(Resolved::Some(places.collect::<Result<_, _>>()?))
 }
 
-/// Which of the versions that there are is kept.
+/// Version that the resolution keeps.
 fn keep(item: &Item<Payload>, value: &Value) -> Result<Keep<Payload>, Problem> {
     if value == "winner" {
         return Ok(Keep::Winner);

@@ -1,8 +1,8 @@
 //! Connections of each address, so that one address cannot take all that the hub accepts (B46).
 //!
-//! An address is IPv4 whole and IPv6 by its /64, as for requests. Trusted proxies are not bounded here: they connect for
-//! many clients, and their requests are counted by the address that they forward. Memory is bounded by the number of
-//! open connections.
+//! An address is IPv4 whole and IPv6 by its /64, as for requests. Trusted proxies are not limited here: they
+//! connect for many clients, and their requests are counted by the forwarded address. Memory is bounded by
+//! the number of open connections.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,7 +15,8 @@ use crate::clients::Key;
 use crate::config::{Config, Limits};
 use crate::peer::is_trusted;
 
-/// Response to a connection that is closed at once. The router never sees it, so it names its policy itself.
+/// Response to a connection that is closed at once. The router never processes it, so it contains its own
+/// policy header.
 pub(crate) const REFUSED: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\n\
     Content-Length: 0\r\n\
     Retry-After: 5\r\n\
@@ -23,15 +24,16 @@ pub(crate) const REFUSED: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\n\
     X-Content-Type-Options: nosniff\r\n\
     Connection: close\r\n\r\n";
 
-/// Connections that are open, by address. Cheap to clone.
+/// Open connections, by address. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Connections(Arc<Inner>);
 
 struct Inner {
     trusted_proxies: Vec<IpNet>,
-    /// Connections of one address at most; 0: any number.
+    /// Maximum number of connections of one address; 0: any number.
     most: usize,
-    /// Connections of one address at most that have sent no head of a request yet; 0: any number.
+    /// Maximum number of connections of one address that have not sent the head of a request yet; 0: any
+    /// number.
     most_heads: usize,
     open: Mutex<HashMap<Key, Open>>,
 }
@@ -39,11 +41,11 @@ struct Inner {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Open {
     connections: usize,
-    /// Connections among them that have sent no head of a request yet.
+    /// Number of them that have not sent the head of a request yet.
     heads: usize,
 }
 
-/// One connection of an address, until this is dropped.
+/// A connection of an address, counted until this is dropped.
 pub(crate) struct Connection {
     all: Arc<Inner>,
     /// None for a trusted proxy.
@@ -51,7 +53,7 @@ pub(crate) struct Connection {
     has_head: AtomicBool,
 }
 
-/// Reason for which a connection is closed at once.
+/// Reason to close a connection at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Full {
     /// The address has too many connections.
@@ -65,7 +67,7 @@ pub(crate) enum Full {
 impl Connections {
     pub(crate) fn new(config: &Config) -> Self {
         let Limits { connections, client_connections, client_unfinished_heads, .. } = config.limits;
-        // Whatever is set, an address leaves half of the room to others.
+        // Whatever is set, one address leaves half of the connections to others.
         let half = (connections / 2).max(1);
         let most = if client_connections == 0 { 0 } else { client_connections.min(half) };
         Self(Arc::new(Inner {
@@ -76,7 +78,7 @@ impl Connections {
         }))
     }
 
-    /// Counts a connection of an address, or says why it must be closed.
+    /// Counts a connection of an address, or returns the reason to close it.
     pub(crate) fn take(&self, address: IpAddr) -> Result<Connection, Full> {
         let Inner { trusted_proxies, most, most_heads, .. } = &*self.0;
         let is_proxy = is_trusted(address.to_canonical(), trusted_proxies);
@@ -98,7 +100,7 @@ impl Connections {
 }
 
 impl Connection {
-    /// The head of a request has come.
+    /// Records that the head of a request has arrived.
     pub(crate) fn has_head(&self) {
         if !self.has_head.swap(true, Ordering::Relaxed) {
             self.change(|open| open.heads -= 1);

@@ -1,7 +1,7 @@
 //! `/couch/`: CouchDB's replication protocol, for replicators and applications that speak it.
 //!
-//! What an address and a request mean is read by `feedsync_couch`; one file each here carries out one kind of resource.
-//! Whatever goes wrong is told as CouchDB tells it, with `error` and `reason`, since clients switch on that.
+//! `feedsync_couch` parses addresses and requests; each file here handles one kind of resource. Errors are
+//! sent in CouchDB's form, with `error` and `reason`, since clients depend on these members.
 
 mod all_dbs;
 mod all_docs;
@@ -50,46 +50,46 @@ use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::submissions;
 
-/// So many bytes are read as JSON where they are.
+/// Maximum size, in bytes, of a JSON text that is parsed on the current thread.
 const AT_ONCE: usize = 256 << 10;
 
-/// Method that copies a document, which is CouchDB's own.
+/// Method that copies a document, an extension of CouchDB.
 pub(crate) static COPY: LazyLock<Method> =
     LazyLock::new(|| Method::from_bytes(b"COPY").unwrap_or_default());
 
-/// Where databases are.
+/// Path prefix of databases.
 const PREFIX: &str = "/couch";
 
-/// Whether databases are at an address: what its query says is theirs to understand.
+/// Whether an address belongs to databases, which interpret its query themselves.
 pub(crate) fn are_at(uri: &Uri) -> bool {
     is_below(uri.path())
 }
 
-/// Whether a path is theirs.
+/// Whether a path belongs to databases.
 pub(crate) fn is_below(path: &str) -> bool {
     path.strip_prefix(PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A request, and what it is about.
+/// A request to a database resource.
 #[derive(Clone)]
 struct Asked {
     hub: Hub,
     call: Arc<Call>,
-    /// Who asks, with the rights of now.
+    /// Principal of the request, with current rights.
     principal: Principal,
     method: Method,
     parameters: Parameters,
     databases: Arc<dyn Databases>,
 }
 
-/// Why something is not done.
+/// Reason for refusing a request.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// As CouchDB would say.
+    /// A refusal in CouchDB's terms.
     Refused(Refusal),
-    /// As this hub says.
+    /// A problem of this hub.
     Problem(Problem),
-    /// The resource knows these methods.
+    /// The resource supports only these methods.
     NotAllowed(Vec<String>),
 }
 
@@ -146,7 +146,7 @@ async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<R
     }
     let databases = hub.endpoint.databases();
     let parameters = Parameters::read(call.uri.query().unwrap_or_default());
-    // The answer to HEAD is that to GET without its body.
+    // The response to HEAD is that to GET without its body.
     let method = if method == Method::HEAD { Method::GET } else { method };
     let principal = call.principal.clone();
     let asked = Asked { hub, call: Arc::new(call), principal, method, parameters, databases };
@@ -163,7 +163,7 @@ async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<R
     }
 }
 
-/// Something of a database.
+/// Handles a request to a resource of a database.
 async fn of(
     asked: Asked,
     name: DatabaseName,
@@ -195,7 +195,7 @@ async fn of(
 }
 
 impl Asked {
-    /// Refuses methods that a resource does not know.
+    /// Refuses methods that a resource does not support.
     fn method_of<'m>(&self, known: &'m [Method]) -> Result<&'m Method, Failure> {
         match known.iter().find(|method| **method == self.method) {
             Some(method) => Ok(method),
@@ -203,7 +203,7 @@ impl Asked {
         }
     }
 
-    /// An answer that says where what was made is.
+    /// Adds the location of the created resource to a response.
     fn located(&self, mut response: Response, path: &str) -> Response {
         let prefix = if self.call.is_of_databases { "" } else { PREFIX };
         let location = self.call.base.url(&format!("{prefix}{path}"));
@@ -213,12 +213,12 @@ impl Asked {
         response
     }
 
-    /// The body, which must be said to be JSON.
+    /// Parses the body, which must be declared as JSON.
     async fn json(&self, body: Body) -> Result<(Turn, Json), Failure> {
         self.json_by(body, Json::read).await
     }
 
-    /// The same with documents within.
+    /// The same for a body that contains documents.
     async fn json_around(&self, body: Body) -> Result<(Turn, Json), Failure> {
         self.json_by(body, Json::read_around).await
     }
@@ -234,18 +234,19 @@ impl Asked {
             return Err(RefusalKind::BadContentType.because(reason).into());
         }
         let (turn, bytes) = self.bytes(body).await?;
-        // An empty body says nothing.
+        // An empty body counts as an empty object.
         let bytes = if bytes.is_empty() { b"{}".to_vec() } else { bytes };
         Ok((turn, parsed(bytes, read).await?))
     }
 
-    /// The body as JSON, whatever it is said to be.
+    /// Parses the body as JSON, whatever its declared type.
     async fn any_json(&self, body: Body) -> Result<(Turn, Json), Failure> {
         let (turn, bytes) = self.bytes(body).await?;
         Ok((turn, parsed(bytes, Json::read).await?))
     }
 
-    /// The body, unpacked. One that is larger than usual waits for the room for that when it says so or turns out to be.
+    /// Returns the unpacked body. A body of unusual size waits for the budget for such bodies, either by its
+    /// declared length or when it exceeds the usual size.
     async fn bytes(&self, body: Body) -> Result<(Turn, Vec<u8>), Failure> {
         let (hub, headers) = (&self.hub, &self.call.headers);
         let limits = &hub.config.limits;
@@ -254,7 +255,7 @@ impl Asked {
         let mut frames = Frames::of(hub, headers, body, most)?;
         let declared = body::declared(headers).and_then(|length| usize::try_from(length).ok());
         let large = match declared.filter(|length| *length > limits.body_bytes) {
-            // Nobody knows how much is packed.
+            // The unpacked size of a compressed body is unknown.
             Some(length) if coding == Coding::Identity => Some(hub.large.take(length).await?),
             Some(_) => Some(hub.large.take(most).await?),
             None => None,
@@ -275,13 +276,14 @@ impl Asked {
         Ok((turn, bytes))
     }
 
-    /// A place among the large answers.
+    /// Waits for a slot for a large response.
     async fn place(&self) -> Result<Place, Problem> {
         let person = self.principal.user();
         self.hub.database_answers.place(person.map(|person| person.as_str())).await
     }
 
-    /// A place for attachments of so many bytes: those that are larger than usual have room by their size.
+    /// Returns a slot for attachments of so many bytes. Attachments of unusual size also take budget by their
+    /// size.
     async fn room_for(&self, place: Place, bytes: u64) -> Result<Place, Problem> {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         match bytes > self.hub.config.limits.body_bytes {
@@ -290,14 +292,14 @@ impl Asked {
         }
     }
 
-    /// What the attachments of a document hold, to be told with it.
+    /// Returns the contents of a document's attachments, to be sent with it.
     async fn held(&self, name: &DatabaseName, document: &ReadDocument) -> Result<Held, Failure> {
         let most = self.hub.config.limits.database_body_bytes as u64;
         Ok(held(&*self.databases, name, document, most).await?)
     }
 
-    /// What came packed, under the turn of what brought it, of at most so many bytes; if it is larger than usual it waits
-    /// for the room for that.
+    /// Unpacks data of at most so many bytes under the permit of the request. If it exceeds the usual size,
+    /// it waits for the budget for large bodies.
     async fn unpacked(
         &self,
         turn: Turn,
@@ -326,30 +328,30 @@ impl Asked {
     }
 }
 
-/// JSON that came.
+/// Parses received JSON.
 async fn parsed(
     bytes: Vec<u8>,
     read: fn(Vec<u8>) -> Result<Json, Refusal>,
 ) -> Result<Json, Failure> {
     match bytes.len() < AT_ONCE {
         true => Ok(read(bytes)?),
-        // Others wait for this thread.
+        // Other requests need this thread.
         false => Ok(aside(move || read(bytes)).await??),
     }
 }
 
-/// What takes its time is done where nobody waits for the thread.
+/// Runs lengthy work on a blocking thread.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal())
 }
 
-/// The same of what borrows, if documents of so many bytes are looked at.
+/// Runs work that borrows, without delaying other requests if it handles so many bytes of documents.
 fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let is_shared = || Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
     if bytes > AT_ONCE && is_shared() { block_in_place(work) } else { work() }
 }
 
-/// An answer of JSON.
+/// Creates a JSON response.
 fn json(status: StatusCode, text: impl Into<Body>) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),

@@ -1,10 +1,10 @@
 //! `POST /collections/{c}`: creates a member (RFC 5023 9.2), or a media resource with its media link
 //! entry (9.6); a feed is merged as at `/changes` (C-A3).
 //!
-//! The answer is 201 with the member whole. A client's `atom:id` is kept; one that a live member with
-//! other content has gives way to a new one, which the answer tells. The same entry again, by its id and
-//! content or by its `Idempotency-Key`, gets the first answer again and makes nothing (AP32). A deleted
-//! member of that id comes back (3.2).
+//! The response is 201 with the complete member. The client's `atom:id` is used unless a live member with
+//! other content has it; then the response contains a new one. Sending the same entry again, by its id and
+//! content or by its `Idempotency-Key`, returns the first response again and creates nothing (AP32). A
+//! deleted member of that id is restored (3.2).
 
 use axum::body::Body;
 use axum::extract::State;
@@ -58,7 +58,7 @@ pub(crate) async fn create(
     }
 }
 
-/// Nothing may be created here, or not of this type (AP5, AP7).
+/// Refusal to create a member here, or one of this type (AP5, AP7).
 fn refused(settings: &Settings, kind: &str) -> Problem {
     if settings.accept.is_empty() {
         return Problem::new(
@@ -105,15 +105,15 @@ async fn entry(
     Ok(members::whole(StatusCode::CREATED, call, &member))
 }
 
-/// The ids that a new member may get: `atom:id`, and the sync id of the item.
+/// Possible ids of a new member: `atom:id`, and the sync id of the item.
 pub(crate) struct Named {
     iri: String,
     repeats: bool,
     spare: String,
 }
 
-/// The sync id of the item of an entry: always the same for one `atom:id`, and never the same text. Validators of
-/// feeds take `atom:id` and `sx:sync/@id` for ids of one kind, which must not repeat each other.
+/// The sync id of the item of an entry. It is always the same for one `atom:id`, but a different text: feed
+/// validators treat `atom:id` and `sx:sync/@id` as ids of one kind that must not repeat each other.
 fn sync_id(iri: &str) -> Result<ItemId, IdentifierError> {
     match iri.strip_prefix(UUID_SCHEME) {
         Some(uuid) => ItemId::encoded(uuid),
@@ -130,8 +130,8 @@ fn sync_id(iri: &str) -> Result<ItemId, IdentifierError> {
 const UUID_SCHEME: &str = "urn:uuid:";
 
 impl Named {
-    /// By what the client says: its own id, else what its `Idempotency-Key` and the content make, else
-    /// a new one.
+    /// Chooses the id: the client's own, else one derived from its `Idempotency-Key` and the content, else a
+    /// new one.
     pub(crate) fn of(
         hub: &Hub,
         call: &Call,
@@ -160,7 +160,7 @@ impl Named {
         Ok(Self { iri, repeats, spare: uuid() })
     }
 
-    /// The member, its payload made for the IRI that it gets.
+    /// Returns the member, with its payload for the chosen IRI.
     pub(crate) fn member(
         self,
         compose: impl Fn(&str, Moment, Option<&StoredItem>) -> Payload + Send + 'static,
@@ -183,7 +183,7 @@ impl Named {
     }
 }
 
-/// A UUID that these parts make, always the same (RFC 9562 5.8).
+/// A UUID derived from these parts (RFC 9562 5.8).
 fn derived(parts: &[&[u8]]) -> String {
     let mut bytes = Vec::new();
     for part in parts {

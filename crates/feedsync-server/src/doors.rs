@@ -1,5 +1,5 @@
-//! Collections that are opened as databases: for as long as the hub runs, what changes behind one door is carried to the
-//! other.
+//! Synchronization of collections with their databases, while the hub runs: a change on one side is copied to
+//! the other.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use feedsync_store::{CollectionName, StoreError};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{interval, sleep};
 
-/// So often it is looked which collections are opened.
+/// Interval between checks of the collections' settings.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// So long a door is left alone that failed, or that nothing was heard of.
+/// Delay before a bridge is retried after a failure, and before it is checked without a notification.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Keeps all doors open, for as long as it is polled.
+/// Runs all bridges for as long as it is polled.
 pub(crate) async fn all(endpoint: Endpoint) {
     let mut tasks = JoinSet::new();
     let mut open: HashMap<CollectionName, AbortHandle> = HashMap::new();
@@ -38,7 +38,7 @@ pub(crate) async fn all(endpoint: Endpoint) {
                 continue;
             }
         };
-        // Who may use the database is looked up each time; here nothing more is carried.
+        // Access to the database is checked for each request; here the copying stops.
         open.retain(|name, task| {
             let is_wanted = wanted.contains(name);
             if !is_wanted {
@@ -52,13 +52,13 @@ pub(crate) async fn all(endpoint: Endpoint) {
     }
 }
 
-/// The collections that are set to be databases, too.
+/// Returns the collections whose settings ask for a database.
 async fn wanted(endpoint: &Endpoint) -> Result<Vec<CollectionName>, StoreError> {
     let collections = endpoint.store().collections().await?;
     Ok(collections.into_iter().filter(|it| is_database(&it.settings)).map(|it| it.name).collect())
 }
 
-/// Keeps a door open.
+/// Runs one bridge, and restarts it after failures.
 async fn one(endpoint: Endpoint, name: CollectionName) {
     loop {
         if let Err(error) = carry(&endpoint, &name).await {
@@ -68,10 +68,10 @@ async fn one(endpoint: Endpoint, name: CollectionName) {
     }
 }
 
-/// Carries over what changes, until that fails.
+/// Copies changes until that fails.
 async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), DoorError> {
     let door = endpoint.open_as_database(name).await?;
-    // Who follows first and looks then misses nothing.
+    // Subscribing before the first read misses no change.
     let mut items = endpoint.store().subscribe(name);
     let mut documents = endpoint.databases().follow_database(&door.database);
     loop {
@@ -88,7 +88,7 @@ async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), DoorErr
         let is_open = tokio::select! {
             heard = items.next() => heard,
             heard = documents.next() => heard,
-            // Blobs may have come meanwhile.
+            // Blobs may have arrived meanwhile.
             () = sleep(PAUSE) => true,
         };
         if !is_open {

@@ -1,11 +1,11 @@
 //! `GET /collections/{c}/events`: changes as they happen, as Server-Sent Events (WHATWG, AD24 to AD34).
 //!
-//! Each event is a change: `id` its place in the change order, `data` its item. A follower resumes
-//! after its `Last-Event-ID` or `since`; who resumes from a place that is not ours any more gets a
-//! `reset` event with where we stand (AD28) and reads the feed. An event is a hint, the change order
-//! the truth: every event is read from it, so that none is missed or doubled (AD34). Those who are up to
-//! date share one reading ([`crate::live`]). Before anything is sent it is asked again whether the
-//! follower may still read it (AD32).
+//! Each event is a change: `id` is its position in the change order, `data` its item. A client resumes
+//! after its `Last-Event-ID` or `since`. If that position is no longer valid, it gets a `reset` event
+//! with the current one (AD28) and reads the feed. Events are hints and the change order is
+//! authoritative: every event is read from it, so that none is missed or sent twice (AD34). Clients that
+//! are up to date share one reader ([`crate::live`]). The right to read is checked again before anything
+//! is sent (AD32).
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -28,7 +28,7 @@ use crate::routes::Right;
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let name = call.collection(&hub).await?.name;
     let held = FollowerPlace::take(&hub)?;
-    // Before the collection is read, so that no change falls between.
+    // It subscribes before the collection is read, so that no change is missed in between.
     let batches = hub.live.listen(&name);
     let collection = hub.endpoint.collection(&name).await?;
     let last_event = call.headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
@@ -38,7 +38,7 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
         Some(Some(after)) => (after, false),
         Some(None) => (collection.last, true),
     };
-    // The first lines give the client a place to resume from even if it never sees an event.
+    // The first lines give the client a position to resume from even if it never receives an event.
     let mut first = format!("retry: 3000\nid: {}\n\n", collection.until(after));
     if reset {
         push_reset(&mut first, &collection);
@@ -60,8 +60,8 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
     })))
 }
 
-/// The change after which a text of ours resumes; none if it is not of this life of the collection,
-/// or what followed it was purged.
+/// The change after which the client resumes; none if the text is from another epoch of the collection,
+/// or if changes after it were purged.
 fn place(text: &str, collection: &Collection) -> Option<Number> {
     let until: Until = text.parse().ok()?;
     let known = collection.horizon..=collection.last;
@@ -73,7 +73,7 @@ struct Following {
     hub: Hub,
     principal: Principal,
     batches: broadcast::Receiver<Batch>,
-    /// Whether the store has changes that this follower was not sent.
+    /// Whether the store has changes that this client was not sent.
     is_behind: bool,
     name: CollectionName,
     epoch: Epoch,
@@ -84,8 +84,8 @@ struct Following {
 }
 
 impl Following {
-    /// The next lines; none when the stream ends: the hub stops, the collection is gone, the right to
-    /// read it has ended, or the store fails. The client comes back with the last id.
+    /// Returns the next lines; none when the stream ends: the hub stops, the collection is removed, the
+    /// right to read it has ended, or the store fails. The client reconnects with the last id.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
             return Some(first.into());
@@ -107,7 +107,7 @@ impl Following {
             };
             match batch {
                 Ok(batch) if batch.epoch != self.epoch => self.is_behind = true,
-                // The change order told it already.
+                // The change order already contained it.
                 Ok(batch) if batch.through <= self.after => {}
                 Ok(batch) if batch.after == self.after => {
                     self.after = batch.through;
@@ -127,7 +127,7 @@ impl Following {
         self.told(access.still(&self.hub, &self.principal, Right::Follow, &self.name).await)
     }
 
-    /// The same for a batch, by the settings that it was read with while they are believed.
+    /// The same check for a batch, by the settings that it was read with while they are fresh.
     async fn may_read_batch(&self, batch: &Batch) -> bool {
         match batch.settings.as_deref().filter(|_| batch.read.elapsed() < BELIEVED) {
             Some(settings) => {
@@ -150,7 +150,7 @@ impl Following {
         }
     }
 
-    /// What the change order has next for this follower; nothing once it is up to date.
+    /// Reads the next changes for this client from the change order; none once it is up to date.
     async fn catch_up(&mut self) -> Option<String> {
         let store = self.hub.endpoint.store();
         let page = match store.changes(&self.name, self.after, None, PAGE).await {
@@ -164,7 +164,7 @@ impl Following {
         let collection = &page.collection;
         let mut events = String::new();
         if collection.epoch != self.epoch || collection.horizon > self.after {
-            // Something is gone that this follower was not told of.
+            // A purge removed changes that this client was not sent.
             self.epoch = collection.epoch;
             self.after = collection.last;
             push_reset(&mut events, collection);

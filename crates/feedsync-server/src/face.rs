@@ -1,5 +1,5 @@
-//! A member as AtomPub shows it (RFC 5023 9.6, 10.2, 11): its entry with what this hub owns of it. The
-//! listing and the member itself show the same (AP47).
+//! A member in its AtomPub representation (RFC 5023 9.6, 10.2, 11): its entry with the elements that the hub
+//! adds. The listing and the member itself show the same (AP47).
 
 use feedsync::{Format, Item, ItemId, Payload};
 use feedsync_formats::{
@@ -12,12 +12,12 @@ use crate::address::PublicBase;
 use crate::query::encoded;
 use crate::slug;
 
-/// Where a member is read and edited.
+/// Address of a member, for reading and editing.
 pub(crate) fn address(base: &PublicBase, collection: &CollectionName, id: &ItemId) -> String {
     base.url(&path(collection, id))
 }
 
-/// Where its media are; the name is for people.
+/// Address of its media; the name is for people.
 pub(crate) fn media_address(
     base: &PublicBase,
     collection: &CollectionName,
@@ -28,12 +28,12 @@ pub(crate) fn media_address(
     format!("{}/media/{}", address(base, collection, id), encoded(&name))
 }
 
-/// Whether an address is one under which this hub, by whatever name, shows a member to people.
+/// Whether an address is the page of a member on this hub, under any host name.
 pub(crate) fn is_own_page(collection: &CollectionName, id: &ItemId, href: &str) -> bool {
     href.contains(&format!("{}/as/", path(collection, id)))
 }
 
-/// The item as a member: its winner's entry with what the hub owns, without conflicts.
+/// The item as a member: its winner's entry with the hub's elements, without conflicts.
 pub(crate) fn shown(
     base: &PublicBase,
     collection: &CollectionName,
@@ -60,7 +60,7 @@ pub(crate) fn shown(
     Item { id: item.id.clone(), winner, conflicts: Vec::new() }
 }
 
-/// The item as peers get it, each version with links to the media that it is there for; none if there are no media.
+/// The item for synchronization, with links to the media of each version; none if there are no media.
 pub(crate) fn with_media(
     base: &PublicBase,
     collection: &CollectionName,
@@ -80,7 +80,7 @@ pub(crate) fn with_media(
     shown
 }
 
-/// What a reader is led to: the page about the member, and its media as an enclosure.
+/// Links for readers: the page of the member, and its media as an enclosure.
 pub(crate) fn links(
     base: &PublicBase,
     collection: &CollectionName,
@@ -97,7 +97,7 @@ pub(crate) fn links(
     std::iter::once(page).chain(media).collect()
 }
 
-/// The media of a member, if it is there for media.
+/// The media of a media link entry.
 struct Media {
     blob: Blob,
     address: String,
@@ -125,13 +125,13 @@ fn page_address(
     format!("{}/as/{}", address(base, collection, id), encoded(&page_name(payload)))
 }
 
-/// A moment as `app:edited` has it: RFC 3339 with microseconds, which tell two changes apart.
+/// Text of a moment for `app:edited`: RFC 3339 with microseconds, which distinguish two changes.
 pub(crate) fn edited(moment: Moment) -> String {
     let second = moment.timestamp().map_or_else(String::new, |second| second.to_string());
     format!("{}.{:06}Z", second.trim_end_matches('Z'), moment.micros() % 1_000_000)
 }
 
-/// What a person would call the member: the name its creator asked for, else its title.
+/// Readable name of the member: the name that its creator requested, else its title.
 fn page_name(payload: &Payload) -> String {
     slug(payload)
         .or_else(|| slug::cleaned(&entry(payload).title?))

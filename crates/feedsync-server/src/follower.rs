@@ -1,4 +1,4 @@
-//! Whoever follows something as Server-Sent Events (WHATWG): their place, and what their stream is as an answer.
+//! Clients of Server-Sent Events (WHATWG): their slot, and the stream as a response.
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse as _, Response};
@@ -11,14 +11,14 @@ use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::{request_log, room};
 
-/// One of the event streams of this hub and of one client, until it is dropped.
+/// Slot for an event stream, of the hub and of one client, until it is dropped.
 pub(crate) struct FollowerPlace {
     _permit: OwnedSemaphorePermit,
     _one: Option<Underway>,
 }
 
 impl FollowerPlace {
-    /// 503 or 429 where there is none.
+    /// Takes a slot, or returns 503 or 429.
     pub(crate) fn take(hub: &Hub) -> Result<Self, Problem> {
         let permit = room::now(&hub.followers, "too many follow this hub at once")?;
         let one = request_log::stream_key().map(|key| hub.clients.follow(key)).transpose()?;
@@ -26,7 +26,7 @@ impl FollowerPlace {
     }
 }
 
-/// An answer that goes on until its events end.
+/// Builds a response that continues until its events end.
 pub(crate) fn answer(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),

@@ -1,6 +1,6 @@
-//! What is remembered of many, in bounded memory.
+//! A map in bounded memory.
 //!
-//! Two generations, of which the older is forgotten when the younger is full.
+//! It has two generations. The older one is discarded when the younger is full.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,7 +12,7 @@ pub(crate) struct Generations<K, V> {
 }
 
 impl<K: Eq + Hash, V> Generations<K, V> {
-    /// Remembers at most so many values.
+    /// Creates a map with a maximum number of values.
     pub(crate) fn new(most: usize) -> Self {
         Self { most, younger: HashMap::new(), older: HashMap::new() }
     }
@@ -21,13 +21,12 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         self.younger.get(key).or_else(|| self.older.get(key))
     }
 
-    /// A value that is among those that are forgotten last.
+    /// Returns a value of the younger generation.
     pub(crate) fn fresh(&self, key: &K) -> Option<&V> {
         self.younger.get(key)
     }
 
-    /// Remembers a value, among those that are forgotten last. One that is among them already makes
-    /// nobody forgotten.
+    /// Inserts a value into the younger generation. A value that is already there evicts nothing.
     pub(crate) fn insert(&mut self, key: K, value: V) {
         if !self.younger.contains_key(&key) && self.younger.len() >= self.most.div_ceil(2) {
             self.older = std::mem::take(&mut self.younger);
@@ -46,7 +45,7 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         self.older.clear();
     }
 
-    /// How many values there are, and how many there is memory for.
+    /// Number of values, and capacity.
     #[cfg(test)]
     pub(crate) fn size(&self) -> (usize, usize) {
         let generations = [&self.younger, &self.older];
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_again_is_kept_and_makes_nobody_forgotten() {
+    fn repeated_insert_keeps_the_value_and_evicts_nothing() {
         let mut remembered = Generations::new(4);
         for key in ["a", "b"] {
             remembered.insert(key, 1);

@@ -1,5 +1,5 @@
-//! `GET /healthz`: whether the hub can answer, for whoever watches it or shares requests out among
-//! several. 503 while the hub stops, while its disk is full, or when its store does not answer a small question in time.
+//! `GET /healthz`: whether the hub can serve requests, for monitoring and load balancers. 503 while the hub
+//! stops, while its disk is full, or when its store does not answer a small query in time.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::hub::Hub;
 use crate::problem::Problem;
 
-/// A store that takes longer is of no use.
+/// Timeout of the query.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) async fn read(State(hub): State<Hub>) -> Result<Response, Problem> {

@@ -1,8 +1,8 @@
-//! Who may ask: the Host must be this hub's, and a page of another origin is refused, unless it may use what
-//! it asks for (AH30, AP64, LR39).
+//! Check of Host and Origin: the Host must be this hub's, and a page of another origin is refused unless it
+//! may use the resource (AH30, AP64, LR39).
 //!
-//! Otherwise a page of any web site could read and write a hub on the reader's own machine, by a
-//! name that it points to the loopback address, or by a form.
+//! Otherwise a page of any web site could read and write a hub on the reader's own machine, through a name
+//! that resolves to the loopback address, or through a form.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -17,20 +17,20 @@ use crate::other_origin::OtherOrigin;
 use crate::peer::Client;
 use crate::problem::Problem;
 
-/// Lets a request through that names this hub and does not come from another origin; what follows
-/// finds the [`PublicBase`] of its links among the extensions.
+/// Admits a request that names this hub and does not come from another origin. Later handlers find the
+/// [`PublicBase`] of its links in the extensions.
 pub(crate) fn check(config: &Config, request: &mut Request) -> Result<(), Problem> {
     let host = host(request, config)?;
     if let Some(other) =
         origin(request.method(), request.uri().path(), request.headers(), &host, config)?
     {
-        // What the browser keeps for this hub is not the page's.
+        // Cookies of this hub do not count for pages of other origins.
         request.headers_mut().remove(header::COOKIE);
         request.extensions_mut().insert(other);
     }
     let secure = request.extensions().get::<Client>().is_some_and(|client| client.secure);
     let of_host = || PublicBase::of_host(host.as_str(), secure);
-    // An address of databases alone is another one than that of the hub.
+    // An address that serves databases only differs from that of the hub.
     let public =
         config.public_base.clone().filter(|_| !couch::root::is_asked(request.extensions()));
     let base = public.unwrap_or_else(of_host);
@@ -38,8 +38,8 @@ pub(crate) fn check(config: &Config, request: &mut Request) -> Result<(), Proble
     Ok(())
 }
 
-/// The host that a request names, in lower case (RFC 9110 7.2): one. Whether it is one of ours is another
-/// question.
+/// The single host that a request names, in lower case (RFC 9110 7.2). The caller checks whether the hub
+/// accepts it.
 pub fn named_host(request: &Request) -> Result<Authority, Problem> {
     let bad = |detail: &str| Problem::bad_request(detail.to_owned());
     let mut named = request.headers().get_all(header::HOST).iter();
@@ -59,7 +59,7 @@ pub fn named_host(request: &Request) -> Result<Authority, Problem> {
     Ok(host)
 }
 
-/// The host that a request names, if it is one of ours.
+/// The host that a request names, if the hub accepts it.
 fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
     let host = named_host(request)?;
     let public = config.public_base.as_ref().is_some_and(|base| base.authority() == host.as_str());
@@ -75,7 +75,7 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
     ))
 }
 
-/// Whether a host is one that a setting names, with its port or without.
+/// Whether a host matches a setting, with its port or without.
 pub(crate) fn is_called(host: &Authority, known: &str) -> bool {
     known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())
 }
@@ -91,7 +91,7 @@ pub fn is_loopback(host: &Authority) -> bool {
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Refuses pages of other origins; gives the origin of one that may use what it asks for.
+/// Refuses pages of other origins. Returns the origin of a page that may use the resource.
 fn origin(
     method: &Method,
     path: &str,
@@ -119,9 +119,9 @@ fn origin(
     if other.is_some() {
         return Ok(other);
     }
-    // Browsers leave Origin out where they think it does no harm; they say this instead. A link may
-    // be followed from anywhere; a page of another site may not embed what is here, since even reading
-    // takes room and counts as shown.
+    // Browsers omit Origin from requests that they consider harmless, and send these headers instead. A link
+    // from any site may be followed. A page of another site may not embed a resource, since even reading
+    // takes resources and counts as a visit.
     let says = |name: &str| headers.get(name).map(http::HeaderValue::as_bytes);
     let is_followed = method.is_safe() && says("sec-fetch-mode") == Some(b"navigate");
     if matches!(says("sec-fetch-site"), Some(b"cross-site" | b"same-site")) && !is_followed {

@@ -1,9 +1,9 @@
-//! HTML of others, made safe to show: the stored bytes stay as they came (AP55, RFC 4287 8.1).
+//! Sanitizing of untrusted HTML for display; the stored bytes stay as received (AP55, RFC 4287 8.1).
 //!
-//! Cleaning removes scripts, styles, forms, frames, ids, classes and event handlers; links lead to absolute web or mail
-//! addresses. A parser of HTML can take time that grows with the square of its input, so `bounded` limits depth,
-//! copies and work before a tree is built. Each document is cleaned once for each purpose: results are cached by digest.
-//! Who asks pays for what is cleaned ([`Cleaning`]).
+//! Cleaning removes scripts, styles, forms, frames, ids, classes and event handlers; links lead to absolute
+//! web or mail addresses. An HTML parser can take time that grows with the square of its input, so `bounded`
+//! limits depth, copies and work before a tree is built. Each document is cleaned once for each purpose:
+//! results are cached by digest. The requesting client's budget pays for the work ([`Cleaning`]).
 
 mod bounded;
 mod cleaning;
@@ -51,7 +51,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Cleaned {
     /// Safe HTML; `None` if the document is too large or would take too much work.
     pub(crate) html: Option<String>,
-    /// Number of pictures from elsewhere.
+    /// Number of pictures from other sites.
     pub(crate) pictures: usize,
 }
 
@@ -70,7 +70,7 @@ impl Weighter<Key, Arc<Cleaned>> for Weight {
 static CACHE: LazyLock<Cache<Key, Arc<Cleaned>, Weight>> =
     LazyLock::new(|| Cache::with_weighter(4_096, CACHE_BYTES, Weight));
 
-/// Cleans a document, or returns the result of an earlier time. The ticket pays for the bytes that are cleaned.
+/// Cleans a document, or returns the cached result. The ticket pays for the bytes that are cleaned.
 pub(crate) fn cleaned(html: &str, purpose: &Purpose, ticket: &Ticket) -> Arc<Cleaned> {
     if html.len() > MAX_BYTES {
         return Arc::new(Cleaned { html: None, pictures: 0 });

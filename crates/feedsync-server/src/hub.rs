@@ -1,4 +1,4 @@
-//! What all resources share.
+//! State that all resources share.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -23,14 +23,15 @@ use crate::metrics::{Metrics, TimedStore, Timings};
 use crate::problem::Problem;
 use crate::upload::STORING;
 
-/// What a hub serves.
+/// Components that a hub serves.
 #[derive(Clone)]
 pub struct Served {
-    /// Its collections and people.
+    /// Collections and users.
     pub endpoint: Endpoint,
-    /// What people read, if it keeps articles.
+    /// Newsreading, if the hub stores articles.
     pub newsreading: Option<Newsreading>,
-    /// Secret that a gateway of the same user shows when it asks for programs of this machine.
+    /// Secret by which a gateway of the same user proves that it forwards requests of programs on this
+    /// machine.
     pub local_proof: Option<LocalProof>,
 }
 
@@ -40,60 +41,59 @@ impl From<Endpoint> for Served {
     }
 }
 
-/// What all requests share, each with a handle of its own: cloned for every layer that a request
-/// passes, so that it counts one reference and not each part's.
+/// Shared state of all requests. It is cloned for every layer that a request passes, so it counts one
+/// reference and not one for each part.
 #[derive(Clone)]
 pub(crate) struct Hub(Arc<Shared>);
 
-/// The endpoint behind the hub, how it is configured, and what is scarce. A hub process holds no other
-/// state.
+/// The endpoint, the configuration and the budgets of the hub. A hub process holds no other state.
 pub(crate) struct Shared {
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
     name: OnceCell<EndpointName>,
-    /// Who may do what.
+    /// Authentication and authorization.
     pub(crate) access: Arc<Access>,
-    /// Documents that may be in memory.
+    /// Slots for documents in memory.
     pub(crate) uploads: Arc<Semaphore>,
-    /// Bodies that are larger than others may be, and in memory.
+    /// Budget for bodies of unusual size in memory.
     pub(crate) large: LargeBodies,
-    /// Media and blobs that may be on their way in.
+    /// Slots for media and blobs that are being received.
     pub(crate) receiving: Arc<Semaphore>,
-    /// Media and blobs that may be in memory.
+    /// Slots for media and blobs in memory.
     pub(crate) storing: Arc<Semaphore>,
-    /// Answers that may be in memory.
+    /// Budget for responses in memory.
     pub(crate) answers: Answers,
-    /// Those about databases.
+    /// Budget for responses about databases.
     pub(crate) database_answers: Answers,
-    /// Attachments that are larger than usual, and in memory to be sent.
+    /// Budget for attachments of unusual size in memory, while they are sent.
     pub(crate) large_attachments: LargeBodies,
-    /// Answers that were sent lately.
+    /// Cache of recent responses.
     pub(crate) kept: Kept,
-    /// Revisions of documents that are known to be here.
+    /// Cache of stored revisions of documents.
     pub(crate) revisions: KnownRevisions,
-    /// Databases that are compacted.
+    /// Running compactions of databases.
     pub(crate) compacting: Compacting,
-    /// Event streams that may be open.
+    /// Slots for event streams.
     pub(crate) followers: Arc<Semaphore>,
-    /// What each client uses.
+    /// Usage of each client.
     pub(crate) clients: Clients,
     /// Admission of work on HTML.
     pub(crate) cleaning: Cleaning,
-    /// What is counted.
+    /// Counters.
     pub(crate) metrics: Arc<Metrics>,
-    /// How long the store takes.
+    /// Durations of store operations.
     pub(crate) timings: Arc<Timings>,
-    /// Whether the hub was told to stop.
+    /// Whether the hub was asked to stop.
     pub(crate) draining: Arc<AtomicBool>,
-    /// Held by whoever makes a collection, from counting what they own to making it.
+    /// Lock that is held while the collections of a user are counted and one is created.
     pub(crate) collections: Arc<Mutex<()>>,
-    /// What people read here, if the hub keeps articles.
+    /// Newsreading, if the hub stores articles.
     pub(crate) newsreading: Option<Newsreading>,
-    /// Secret of a proxy that asks for programs of this machine.
+    /// Secret of a proxy that forwards requests of programs on this machine.
     pub(crate) local_proof: Option<LocalProof>,
-    /// What is read for all of them.
+    /// Shared readers of followed collections.
     pub(crate) live: Live,
-    /// True once the hub stops: streams without an end then end.
+    /// Becomes true once the hub stops; streams without an end then end.
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
@@ -133,7 +133,7 @@ impl Hub {
         }))
     }
 
-    /// The endpoint's name, which is given once.
+    /// Name of the endpoint, which never changes.
     pub(crate) async fn name(&self) -> Result<&EndpointName, Problem> {
         let read = || async { Ok(self.endpoint.identity().await?.name) };
         self.name.get_or_try_init(read).await

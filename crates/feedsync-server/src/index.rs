@@ -1,4 +1,4 @@
-//! `GET /collections`: what is here that the caller may read, for programs (AP12).
+//! `GET /collections`: the collections that the caller may read, for programs (AP12).
 
 use axum::extract::State;
 use axum::response::Response;

@@ -1,9 +1,8 @@
-//! Small answers as they were sent last, by their entity tags.
+//! Cache of small responses by entity tag.
 //!
-//! A tag is a hash of everything that the bytes of an answer depend on, so that an answer kept under it
-//! can neither be wrong nor old: what has changed has another tag, and the former is forgotten when
-//! others need its place. So a listing that many ask for is read and written once after each change,
-//! and packed once.
+//! A tag is a hash of everything that the bytes of a response depend on, so that a cached response can
+//! be neither wrong nor stale. Changed content has another tag, and old responses are evicted for
+//! space. So a listing with many readers is read, written and compressed once after each change.
 
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -20,17 +19,17 @@ use crate::answers::SMALL;
 use crate::compression;
 use crate::validators::EntityTag;
 
-/// So many bytes take all that are kept, at most.
+/// Maximum size of the cache, in bytes.
 const ROOM: u64 = 32 << 20;
 
-/// About so many bytes takes an answer beside its body.
+/// Approximate overhead of a response beside its body, in bytes.
 const OVERHEAD: u64 = 2 << 10;
 
-/// What is kept. Cheap to clone.
+/// The cache. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Kept(Arc<Cache<EntityTag, Arc<Answer>, Weight>>);
 
-/// An answer that was sent whole.
+/// A complete response.
 pub(crate) struct Answer {
     headers: HeaderMap,
     bytes: Bytes,
@@ -42,7 +41,7 @@ struct Weight;
 
 impl Weighter<EntityTag, Arc<Answer>> for Weight {
     fn weight(&self, _: &EntityTag, answer: &Arc<Answer>) -> u64 {
-        // Packed it is smaller.
+        // The compressed copy is smaller than the original.
         2 * answer.bytes.len() as u64 + OVERHEAD
     }
 }
@@ -57,7 +56,7 @@ impl Kept {
         self.0.get(tag)
     }
 
-    /// Keeps an answer, if it is small.
+    /// Stores a response if it is small.
     pub(crate) fn keep(&self, tag: EntityTag, headers: &HeaderMap, bytes: &Bytes) {
         if bytes.len() <= SMALL {
             let (headers, bytes) = (headers.clone(), bytes.clone());
@@ -68,8 +67,8 @@ impl Kept {
 }
 
 impl Answer {
-    /// The answer again, packed for a client that takes it, under the headers that were prepared for
-    /// this request: to whom it may be handed on, and its date, are no matter of its bytes.
+    /// Returns the response again, compressed for a client that accepts it. It has the headers of this
+    /// request: its caching and its date do not depend on its bytes.
     pub(crate) fn again(&self, asked: &HeaderMap, prepared: HeaderMap) -> Response {
         let mut headers = self.headers.clone();
         headers.remove(header::LAST_MODIFIED);
@@ -86,7 +85,7 @@ impl Answer {
         (headers, Body::from(bytes)).into_response()
     }
 
-    /// The bytes packed with gzip; none if that is no gain.
+    /// The bytes compressed with gzip; none if that saves nothing.
     fn packed(&self) -> Option<Bytes> {
         let pack = || {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

@@ -4,10 +4,10 @@
 //! address. One file per resource cites the clauses it implements; protocol decisions are made in
 //! `feedsync-endpoint` and below, documents are written by `feedsync-formats`.
 //!
-//! What holds for every route: the Host must be known and a foreign Origin is refused, who asks must
-//! be allowed to, writes need the media type of a document, errors are `application/problem+json` and name the part at fault,
-//! bad input changes nothing. Documents stream in short reads, so that memory does not grow with a
-//! collection, and only so many large answers are in memory at once.
+//! Rules for every route: the Host must be known, a foreign Origin is refused, the client needs the right of
+//! the route, and writes need the media type of a document. Errors are `application/problem+json` and name
+//! the part at fault; bad input changes nothing. Documents are streamed in short reads, so that memory does
+//! not grow with a collection, and the number of large responses in memory is limited.
 
 mod access;
 mod address;

@@ -1,5 +1,5 @@
-//! `GET /limits`: the bounds of this hub, for who meets one; and the bounds of what people and
-//! collections hold.
+//! `GET /limits`: the limits of this hub, for clients that reach one; and the quotas of users and
+//! collections.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -14,13 +14,13 @@ use crate::config::Limits;
 use crate::hub::Hub;
 use crate::problem::Problem;
 
-/// `{"NAME": {"value", "doc"}}`, of every setting of `[limits]`.
+/// `{"NAME": {"value", "doc"}}`, for every setting of `[limits]`.
 pub(crate) async fn read(State(hub): State<Hub>) -> Response {
     let limits: Map<String, Value> = Limits::settings()
         .into_iter()
         .map(|setting| {
             let name = setting.name.rsplit('.').next().unwrap_or_default().to_owned();
-            // Numbers and texts of TOML are those of JSON.
+            // Numbers and texts have the same syntax in TOML and JSON.
             let shown = (setting.show)(&hub.config);
             let value = serde_json::from_str(&shown).unwrap_or(Value::String(shown));
             (name, serde_json::json!({ "value": value, "doc": setting.doc }))
@@ -33,8 +33,8 @@ pub(crate) async fn read(State(hub): State<Hub>) -> Response {
     (headers, format!("{}\n", Value::Object(limits))).into_response()
 }
 
-/// Refuses one more collection of who owns as many as a person may. Whoever asks through several nodes
-/// at once may come to one more for each.
+/// Refuses to create a collection for a user who owns the maximum number. Concurrent requests through several
+/// nodes may create one more for each node.
 pub(crate) async fn collections(hub: &Hub, principal: &Principal) -> Result<(), Problem> {
     let most = hub.config.limits.owned_collections;
     let Some(user) = bounded(principal).filter(|_| most > 0) else { return Ok(()) };
@@ -47,8 +47,8 @@ pub(crate) async fn collections(hub: &Hub, principal: &Principal) -> Result<(), 
     Err(quota("owned_collections", detail))
 }
 
-/// Refuses one more database of a person who has made as many as one may. Requests through several nodes at once may
-/// make one more for each.
+/// Refuses to create a database for a user who created the maximum number. Concurrent requests through
+/// several nodes may create one more for each node.
 pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Problem> {
     let most = hub.config.limits.owned_databases as u64;
     let Some(reader) = bounded(principal).and(principal.reader()).filter(|_| most > 0) else {
@@ -63,8 +63,8 @@ pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Pr
     Err(quota("owned_databases", detail))
 }
 
-/// Refuses so many more documents and bytes in a database, if the user to whom it is charged has no room for them. What adds
-/// neither is never refused.
+/// Refuses to add so many documents and bytes to a database if that exceeds the quota of the user to whom it
+/// is charged. A write that adds neither is never refused.
 pub(crate) async fn documents(
     hub: &Hub,
     database: &DatabaseName,
@@ -86,7 +86,8 @@ pub(crate) async fn documents(
     room(hub, &usage, bytes, database.as_str())
 }
 
-/// Refuses so many more bytes of a log, if the user to whom its collection is charged has no room for them.
+/// Refuses to add so many bytes to a log if that exceeds the quota of the user to whom its collection is
+/// charged.
 pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<(), Problem> {
     let charged = hub.endpoint.store().charged_collection(name).await?;
     match usage(hub, charged).await? {
@@ -95,7 +96,8 @@ pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<
     }
 }
 
-/// Refuses a log of so many bytes that a request begins and makes a collection for, if whoever asks has no room for them.
+/// Refuses a new log of so many bytes, for which the request also creates the collection, if it exceeds the
+/// quota of the principal.
 pub(crate) async fn log_to_be(hub: &Hub, principal: &Principal, bytes: u64) -> Result<(), Problem> {
     match usage(hub, principal.reader().map(|reader| reader.id)).await? {
         Some(usage) => room(hub, &usage, bytes, "the new log"),
@@ -110,10 +112,10 @@ pub(crate) async fn growth(hub: &Hub, name: &CollectionName) -> Result<Option<u6
     Ok(usage(hub, charged).await?.map(|usage| most.saturating_sub(usage.bytes())))
 }
 
-/// The user to whom a database is charged: who made it, or the collection that it belongs to.
+/// The user to whom a database is charged: its creator, or that of its collection.
 async fn charged(hub: &Hub, name: &DatabaseName) -> Result<Option<UserId>, Problem> {
     let databases = hub.endpoint.databases();
-    // One that was dropped meanwhile is charged to nobody: the write itself reports it.
+    // A database that was dropped meanwhile is charged to nobody: the write itself reports it.
     let Some(database) = databases.database(name).await? else { return Ok(None) };
     match hub.endpoint.door_of(&database).await? {
         DoorOf::Collection(collection) => {
@@ -123,7 +125,8 @@ async fn charged(hub: &Hub, name: &DatabaseName) -> Result<Option<UserId>, Probl
     }
 }
 
-/// Bytes and documents that a user holds. `None` if no quota applies: there is no such user, or the user administers.
+/// Bytes and documents that a user holds. `None` if no quota applies: there is no such user, or the user is
+/// an administrator.
 async fn usage(hub: &Hub, user: Option<UserId>) -> Result<Option<Usage>, Problem> {
     let Some(user) = user else { return Ok(None) };
     let usage = hub.endpoint.store().usage(&user).await?;
@@ -144,12 +147,12 @@ fn room(hub: &Hub, usage: &Usage, bytes: u64, place: &str) -> Result<(), Problem
     }
 }
 
-/// The person whose use is bounded: who administers is not.
+/// The user to whom quotas apply. Administrators have none.
 pub(crate) fn bounded(principal: &Principal) -> Option<&UserName> {
     principal.user().filter(|_| !principal.administers())
 }
 
-/// Something would become more than a limit of this name allows.
+/// Problem for exceeding the limit of this name.
 pub(crate) fn quota(limit: &str, detail: String) -> Problem {
     Problem::new(StatusCode::INSUFFICIENT_STORAGE, "quota", "More than is allowed", detail)
         .with("limit", limit)

@@ -1,13 +1,13 @@
-//! `GET /collections/{c}`: what a collection holds, for people's readers and for AtomPub clients
-//! (RFC 4287, RFC 5005 3, RFC 5023 10).
+//! `GET /collections/{c}`: the items of a collection, for feed readers and for AtomPub clients (RFC 4287,
+//! RFC 5005 3, RFC 5023 10).
 //!
-//! Live items, newest change first (AP16), without their conflicts; as Atom each is the member that its
-//! `edit` link leads to (AP15). Drafts are left out for those who may not see them (C-A10).
-//! It also comes as JSON Feed, for readers alone.
+//! It contains live items, newest change first (AP16), without their conflicts. In Atom each is the member
+//! at its `edit` link (AP15). Drafts are left out for clients that may not see them (C-A10). JSON Feed is
+//! offered for readers only.
 //!
-//! The pages' links carry the number of a change, not an offset (AD4): nothing is lost or doubled when the
-//! collection changes meanwhile. It is not the way to keep in step: for that
-//! it names the FeedSync feed and the complete one (AD3).
+//! The page links carry the number of a change, not an offset (AD4): nothing is lost or doubled when the
+//! collection changes meanwhile. It is not meant for synchronization: it links to the FeedSync feed and
+//! the complete one (AD3).
 
 use std::collections::HashSet;
 
@@ -28,14 +28,14 @@ use crate::negotiation::Representation;
 use crate::problem::Problem;
 use crate::writing::{Items, Shown};
 
-/// Items of a page if nothing was asked (AP20).
+/// Number of items of a page unless the request asks for another (AP20).
 const PAGE: u64 = 100;
 
-/// Changes that are looked at for a page read from the oldest on: beyond so many tombstones, or drafts
-/// that are not seen, it holds fewer items than were asked for.
+/// Maximum number of changes that are read for a page in ascending order. If more of them are tombstones
+/// or hidden drafts, the page has fewer items than requested.
 const CHANGES: usize = 1_000;
 
-/// Changes that are looked at at once, if the page is no larger.
+/// Number of changes per read, unless the page is larger.
 const SOME: usize = 50;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
@@ -79,17 +79,17 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     document.answer(&hub.endpoint, Items::Page { items, shown: None }, None, pages).await
 }
 
-/// How often a page is read of a collection that changes while it is read.
+/// Maximum number of attempts to read a page of a collection that changes meanwhile.
 const ROUNDS: usize = 3;
 
-/// Where a page begins.
+/// Beginning of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// With the newest change.
+    /// The newest change.
     First,
-    /// With the newest change before this one, and on to older ones.
+    /// The newest change before this one; the page continues to older ones.
     Before(Number),
-    /// With the oldest change after this one, and on to newer ones; shown newest first too.
+    /// The oldest change after this one; the page continues to newer ones. It is shown newest first, too.
     After(Number),
 }
 
@@ -113,16 +113,17 @@ impl Place {
     }
 }
 
-/// A page and what is around it.
+/// A page and its neighbours.
 struct Page {
-    /// The collection when the last of it was read: if it was so before, it was so all the time.
+    /// The collection when the last item was read. If it equals the one read first, it was unchanged in
+    /// between.
     collection: Collection,
     /// Newest change first.
     items: Vec<StoredItem>,
     around: Around,
 }
 
-/// What is newer than a page, and what is older.
+/// Pages with newer and with older changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Around {
     previous: Option<Place>,
@@ -144,7 +145,7 @@ impl Page {
                 if let Some(page) = Self::upwards(endpoint, name, audience, number, limit).await? {
                     return Ok(page);
                 }
-                // All that is newer fits into one page: the first.
+                // All newer items fit into one page, the first.
                 None
             }
         };
@@ -159,7 +160,7 @@ impl Page {
         Ok(Self { collection: page.collection, items: page.items, around })
     }
 
-    /// The page that begins after a change; none if nothing is newer than what it would hold.
+    /// The page that begins after a change; none if nothing is newer than its content.
     async fn upwards(
         endpoint: &Endpoint,
         name: &CollectionName,
@@ -175,7 +176,7 @@ impl Page {
                 endpoint.store().changes(name, through, None, PageLimit::items(some)).await?;
             looked += page.items.len();
             through = page.through;
-            // What changed while this is read comes later, or not at all.
+            // An item that changes during the read appears later, or not at all.
             let again: HashSet<_> = page.items.iter().map(|stored| &stored.item.id).collect();
             items.retain(|stored| !again.contains(&stored.item.id));
             let live = page.items.into_iter().filter(|stored| !stored.item.winner.deleted);
@@ -258,7 +259,7 @@ mod tests {
             }
         };
         let tag = |response: &Response| response.headers()[header::ETAG].clone();
-        // It has read the collection and waits for its turn to read the items.
+        // The request has read the collection, and waits for its permit to read the items.
         let turn = hub.answers.turn().await.unwrap();
         let late = tokio::spawn(ask());
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;

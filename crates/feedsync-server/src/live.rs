@@ -1,9 +1,9 @@
-//! One reading of each change for all who follow a collection.
+//! Shared readers: each change is read once for all clients that follow a collection.
 //!
-//! Whoever is up to date is handed the same bytes; whoever is not reads the change order on its own,
-//! which is the truth (AD34). So a change costs one read, however many follow, and a follower costs a
-//! place in a queue that it shares with the others, and at most once a second a look at what its person
-//! may do. A follower that reads too slowly loses its place in the queue, never a change (AD31).
+//! Clients that are up to date receive the same bytes. Other clients read the change order by
+//! themselves, which is authoritative (AD34). So a change costs one read, however many clients follow.
+//! Each client costs a position in a shared queue, and at most one access check per second. A client
+//! that reads too slowly loses its position in the queue, never a change (AD31).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,28 +21,28 @@ use tokio::time::{Instant, sleep};
 /// Events that are read and sent at once.
 pub(crate) const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
 
-/// Batches that wait for the slowest of those who are up to date.
+/// Maximum number of batches that wait for the slowest up-to-date client.
 const WAITING: usize = 16;
 
-/// How often a reader looks whether anybody still listens.
+/// Interval at which a reader checks whether it still has listeners.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Consecutive changes as they are sent.
+/// Consecutive changes in the form in which they are sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Batch {
     pub(crate) epoch: Epoch,
-    /// The change that they follow.
+    /// The change before the first of them.
     pub(crate) after: Number,
-    /// The last of them; `after` itself where the reader only says how far it is.
+    /// The last of them; equal to `after` where the reader only reports its position.
     pub(crate) through: Number,
-    /// One event for each.
+    /// One event for each change.
     pub(crate) events: Bytes,
-    /// What the collection was set to when they were read, and when that was.
+    /// Settings of the collection when they were read, and the time of that.
     pub(crate) settings: Option<Arc<Settings>>,
     pub(crate) read: Instant,
 }
 
-/// The collections that are followed now, each with its reader.
+/// Followed collections, each with its reader.
 #[derive(Clone)]
 pub(crate) struct Live {
     readers: Arc<Mutex<HashMap<CollectionName, broadcast::Sender<Batch>>>>,
@@ -55,9 +55,9 @@ impl Live {
         Self { readers: Arc::default(), endpoint, stopping }
     }
 
-    /// Listens to a collection. Every change that is not there when the store is read after this
-    /// call is in a batch, or before a batch, that is still to come. Closed when the reader could
-    /// not go on: the store then tells why.
+    /// Subscribes to a collection. Every change that a later read of the store does not contain is in a
+    /// batch, or before a batch, that is still to come. The channel closes when the reader failed;
+    /// reading the store then gives the reason.
     pub(crate) fn listen(&self, name: &CollectionName) -> broadcast::Receiver<Batch> {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = readers.get(name) {
@@ -75,7 +75,7 @@ impl Live {
         receiver
     }
 
-    /// Forgets a reader, unless somebody has begun to listen and it could still go on.
+    /// Removes a reader, unless a new listener has subscribed and the reader can continue.
     fn leave(&self, reader: &Reader, can_go_on: bool) -> bool {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let leaves = !can_go_on || reader.sender.receiver_count() == 0;
@@ -106,12 +106,12 @@ impl Reader {
         self.live.leave(&self, false);
     }
 
-    /// Reads until nobody listens, the hub stops, or the store fails.
+    /// Reads until there is no listener, the hub stops, or the store fails.
     async fn read_on(&mut self) -> Result<(), StoreError> {
         let store = Arc::clone(self.live.endpoint.store());
         let Some(collection) = store.collection(&self.name).await? else { return Ok(()) };
         let (mut epoch, mut after) = (collection.epoch, collection.last);
-        // Who read the store before us learns where the batches begin.
+        // It reports the first position to listeners that read the store earlier.
         self.send(&collection, after, after, String::new());
         let mut stopping = self.live.stopping.clone();
         loop {
@@ -137,23 +137,23 @@ impl Reader {
 
     fn send(&self, collection: &Collection, after: Number, through: Number, events: String) {
         let (epoch, events) = (collection.epoch, Bytes::from(events));
-        // Settings that cannot be read are not believed: each follower asks, and is told.
+        // Settings that cannot be parsed are not cached: each client reads them, and gets the error.
         let settings = Settings::read(&collection.settings).ok().map(Arc::new);
         let batch = Batch { epoch, after, through, events, settings, read: Instant::now() };
-        // That nobody listens is found out in time.
+        // The absence of listeners is noticed elsewhere in time.
         let _ = self.sender.send(batch);
     }
 }
 
-/// Ready when the hub stops; never, if nobody can say so.
+/// Completes when the hub stops; never, if the sender is gone.
 pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
     if stopping.wait_for(|stopping| *stopping).await.is_err() {
         std::future::pending().await
     }
 }
 
-/// Ids are of the fixed alphabet of [`feedsync_store::Until`] and JSON has no line breaks: one line
-/// each (AD25, AD26).
+/// Appends the event of a change. Ids have the fixed alphabet of [`feedsync_store::Until`] and JSON
+/// contains no line breaks, so each takes one line (AD25, AD26).
 pub(crate) fn push_event(events: &mut String, collection: &Collection, stored: &StoredItem) {
     let until = collection.until(stored.number).to_string();
     let data = json!({

@@ -1,9 +1,11 @@
-//! Hubs of one user on this machine, which a gateway of the same user may ask as a program of that machine.
+//! Registry of the hubs of one user on this machine. A gateway of the same user may forward requests of local
+//! programs to them.
 //!
-//! A hub without users lets in whoever is on its machine, and nobody for whom a proxy asks. A gateway is a proxy; for
-//! programs of its own machine it may ask all the same, if it shows a [`LocalProof`]. A hub makes a new one each
-//! time it starts, and writes it into a file of [`LocalHubs`], which only its user can read. As long as the hub runs
-//! it holds a lock beside that file: a proof is never sent to whoever listens at the address of a hub that has ended.
+//! A hub without users admits any client on its machine, but none behind a proxy. A gateway is a proxy. It
+//! may forward requests of programs of its own machine if it shows a [`LocalProof`]. A hub creates a new
+//! proof on each start, and writes it into a file of [`LocalHubs`] that only its user can read. While the hub
+//! runs it holds a lock next to that file. So a proof is never sent to another program that listens at the
+//! address of a stopped hub.
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -19,7 +21,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 /// Header field that carries a proof to a hub.
 pub const LOCAL_PROOF: HeaderName = HeaderName::from_static("feedsync-local-proof");
 
-/// How often a hub tries to take its lock, which a gateway may hold for a moment while it looks.
+/// Maximum number of attempts of a hub to take its lock, which a gateway may hold briefly during its check.
 const TRIES: u32 = 50;
 
 const PAUSE: Duration = Duration::from_millis(20);
@@ -29,20 +31,21 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct LocalProof(String);
 
 impl LocalProof {
-    /// A new one.
+    /// Creates a random proof.
     pub fn random() -> Self {
         let environment = SystemEnvironment;
         Self((0..4).map(|_| format!("{:016x}", environment.random())).collect())
     }
 
-    /// The value of [`LOCAL_PROOF`] that shows it.
+    /// Value of the [`LOCAL_PROOF`] header.
     pub fn value(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&self.0).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
 
-    /// Whether a request shows it, once. Digests are compared: how long that takes tells nothing of the proof.
+    /// Whether a request shows it exactly once. Digests are compared, so that the time of the comparison
+    /// reveals nothing about the proof.
     pub(crate) fn is_shown(&self, headers: &HeaderMap) -> bool {
         let mut shown = headers.get_all(LOCAL_PROOF).iter();
         let (Some(value), None) = (shown.next(), shown.next()) else { return false };
@@ -51,30 +54,30 @@ impl LocalProof {
 }
 
 impl fmt::Debug for LocalProof {
-    /// Nothing of it.
+    /// Hides the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("LocalProof")
     }
 }
 
-/// Directory in which the hubs of a user say that they run.
+/// Directory in which the hubs of a user register.
 #[derive(Debug, Clone)]
 pub struct LocalHubs(PathBuf);
 
-/// Keeps what a hub has said true, until it is dropped.
+/// Registration of a running hub, until it is dropped.
 #[derive(Debug)]
 pub struct Announced {
     _locks: Vec<File>,
 }
 
 impl LocalHubs {
-    /// Hubs that say so in a directory, which is made when the first does.
+    /// Registry in a directory, which the first registration creates.
     pub fn within(directory: impl Into<PathBuf>) -> Self {
         Self(directory.into())
     }
 
-    /// Says that a hub runs at these addresses, and takes this proof there. Addresses that other machines can reach
-    /// are left out.
+    /// Registers a hub at these addresses, with the proof that it accepts there. Addresses that other
+    /// machines can reach are left out.
     pub fn announce(&self, addresses: &[SocketAddr], proof: &LocalProof) -> io::Result<Announced> {
         owned::make_directory(&self.0)?;
         let here = addresses.iter().filter(|address| address.ip().is_loopback());
@@ -82,7 +85,7 @@ impl LocalHubs {
             let lock = owned::make_file(&self.file(*address, "lock"))?;
             locked(&lock)?;
             let file = self.file(*address, "proof");
-            // What an earlier hub wrote has ended with it, and its file may have been readable for others.
+            // The proof of an earlier hub is no longer valid, and its file may have been readable for others.
             remove(&file)?;
             owned::make_file(&file)?.write_all(proof.0.as_bytes())?;
             Ok(lock)
@@ -90,19 +93,19 @@ impl LocalHubs {
         Ok(Announced { _locks: locks.collect::<io::Result<_>>()? })
     }
 
-    /// Proof that a hub takes at an address, as long as it runs there.
+    /// Proof that a hub accepts at an address while it runs there.
     pub fn proof(&self, address: SocketAddr) -> Option<LocalProof> {
         let address = canonical(address);
         let lock = File::open(self.file(address, "lock")).ok()?;
         match lock.try_lock_shared() {
             Err(TryLockError::WouldBlock) => {}
-            // Nobody runs there, or it cannot be known.
+            // No hub runs there, or the lock cannot be checked.
             Ok(()) | Err(TryLockError::Error(_)) => return None,
         }
         fs::read_to_string(self.file(address, "proof")).ok().map(LocalProof)
     }
 
-    /// Whether a hub runs at an address, or did once.
+    /// Whether a hub runs or ran at an address.
     pub fn knows(&self, address: SocketAddr) -> bool {
         self.file(canonical(address), "proof").exists()
     }
@@ -174,7 +177,7 @@ mod tests {
         let hubs = LocalHubs::within(directory.path().join("hubs"));
         let address = at("127.0.0.1:4287");
         fs::create_dir(&hubs.0).unwrap();
-        // Left behind by somebody careless.
+        // A file with wrong permissions.
         let file = hubs.file(address, "proof");
         fs::write(&file, "old").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();

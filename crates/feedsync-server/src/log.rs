@@ -1,17 +1,16 @@
 //! `/logs/{c}`: the append-only log of a collection (REST-logging LR1, LR3, LR4).
 //!
-//! A log is one resource that only grows: a client reads what was added since it last looked, by `Range`,
-//! and appends under the tag of what it has read, so that of several who read the same one appends and the
+//! A log is one resource that only grows. A client reads what was added since its last read, by `Range`, and
+//! appends under the tag of what it has read. Of several clients that read the same end, one appends and the
 //! others read on (LR35, LR36). The tag names the generation and its length. The hub looks for the ends of
-//! records and at nothing else. Who may do what with a log is what they may do with the collection of its
-//! name.
+//! records and interprets nothing else. Rights to a log are those to the collection of its name.
 //!
 //! - `GET` reads the current generation (LR20 to LR24), `POST` appends (LR35), `DELETE` removes the log.
-//! - `PUT` with a `Content-Range` appends too, at the end alone (LR34); without one its body becomes the next
-//!   generation, and the one before stays readable for a while (LR46).
+//! - `PUT` with a `Content-Range` appends too, at the end only (LR34). Without one its body becomes the next
+//!   generation, and the previous one stays readable for a while (LR46).
 //!
-//! A condition is looked at once the rest of a request is found to be right, and again by the store as it
-//! writes (RFC 9110 13.2.1, LR37).
+//! Conditions are checked after the rest of a request is found valid, and again by the store when it writes
+//! (RFC 9110 13.2.1, LR37).
 
 mod appending;
 mod conditions;
@@ -41,7 +40,7 @@ use conditions::{ContentRange, expected, required};
 use content::{check_records, media_type, same_type};
 use standing::{absent, refused, stand};
 
-/// Where the log of a collection is.
+/// Path of the log of a collection.
 pub(crate) fn path(collection: &CollectionName) -> String {
     format!("/logs/{collection}")
 }
@@ -61,13 +60,13 @@ pub(crate) async fn append(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    // A part has its place: only PUT looks at that.
+    // Only PUT supports `Content-Range`.
     partial_content::refuse(&Method::POST, &call.headers)?;
     let appending = Appending::of(&call, expected(&call.headers)?, None)?;
     appending.carry_out(&hub, &call, body).await
 }
 
-/// `PUT`: a part at the end, or the next generation.
+/// `PUT`: appends a part at the end, or begins the next generation.
 pub(crate) async fn write(
     State(hub): State<Hub>,
     call: Call,
@@ -95,8 +94,8 @@ async fn compact(
     let bounds = &hub.config.limits;
     let (_turn, bytes) = submissions::read(hub, call, body, bounds.log_generation_bytes).await?;
     check_records(&bytes, bounds.log_record_bytes)?;
-    // The generation before stays for a time. One of half its length is taken even without room, so that a log can be
-    // compacted where its owner may hold no more.
+    // The previous generation stays for a time. A new generation of at most half its length is accepted even
+    // over the quota, so that its owner can still compact the log.
     let is_short = match &expected {
         Expected::At(places) => places.iter().all(|it| bytes.len() as u64 <= it.length / 2),
         Expected::Present | Expected::Absent => false,
@@ -120,7 +119,7 @@ pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Respons
     }
 }
 
-/// Where the request says that the log stands, which must be somewhere.
+/// Position of an existing log that the request expects.
 fn of_one_that_is_there(call: &Call) -> Result<Expected, Problem> {
     match expected(&call.headers)? {
         Expected::Absent => Err(required()),
@@ -128,7 +127,7 @@ fn of_one_that_is_there(call: &Call) -> Result<Expected, Problem> {
     }
 }
 
-/// The log that the path names, which is there.
+/// The existing log that the path names.
 async fn found(hub: &Hub, call: &Call) -> Result<(CollectionName, Log), Problem> {
     let name = named(call)?;
     match known(hub, &name).await? {
@@ -137,7 +136,7 @@ async fn found(hub: &Hub, call: &Call) -> Result<(CollectionName, Log), Problem>
     }
 }
 
-/// What is known of a log; of a collection that is not there nothing is.
+/// State of a log; none if its collection does not exist.
 async fn known(hub: &Hub, name: &CollectionName) -> Result<Option<Log>, Problem> {
     match hub.endpoint.store().log(name).await {
         Err(StoreError::NoCollection(_)) => Ok(None),

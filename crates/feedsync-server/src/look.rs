@@ -1,5 +1,4 @@
-//! What pages for people are made of, for other ports that have such pages: they look and behave as the
-//! hub's do.
+//! Building blocks of HTML pages, for other listeners with pages: they look and behave like the hub's.
 
 pub use crate::pages::answer::markup;
 pub use crate::pages::differences::{Piece, Side, sides};
@@ -7,6 +6,6 @@ pub use crate::pages::differences::{Piece, Side, sides};
 /// The style sheet.
 pub const STYLE: &str = include_str!("../web/style.css");
 
-/// The script: where a page names events in `data-follow`, parts that are marked with `data-live` are
-/// shown as they are now whenever something is told there.
+/// The script. Where a page names an event stream in `data-follow`, parts with `data-live` are
+/// refreshed on each event.
 pub const SCRIPT: &str = include_str!("../web/script.js");

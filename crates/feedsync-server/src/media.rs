@@ -1,12 +1,12 @@
-//! Media (RFC 5023 9.6): `POST` of what is no entry, and `GET|PUT|DELETE` of
+//! Media (RFC 5023 9.6): `POST` of a body that is no entry, and `GET|PUT|DELETE` of
 //! `/collections/{c}/items/{id}/media/{name}`.
 //!
 //! A media resource and its media link entry are one item: an Atom entry that names one blob. So they
-//! have one fate and one history, and each edit of either is one update (C-A8). The media's tag is their
-//! digest, so that a new title leaves it as it is. The name in the address is for people.
+//! have one history, and each edit of either is one update (C-A8). The tag of the media is their digest,
+//! so that a new title does not change it. The name in the address is for people.
 //!
-//! What others uploaded is hostile: it is served as what it was sent as, never guessed, in a sandbox, and
-//! what a browser would run is offered for download only (AP57).
+//! Uploads are untrusted. They are served with the declared type, which is never guessed, and in a
+//! sandbox. Types that a browser would run are offered for download only (AP57).
 
 use axum::Extension;
 use axum::body::{Body, Bytes};
@@ -91,7 +91,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         Asked::Whole => (StatusCode::OK, bytes),
         Asked::Part(part) => {
             headers.insert(header::CONTENT_RANGE, range::place(&part, length));
-            // Within the bytes, so that it fits.
+            // The range is within the content, so that it fits.
             (StatusCode::PARTIAL_CONTENT, bytes[part.start as usize..part.end as usize].to_vec())
         }
         Asked::Nothing => return Err(not_there(length)),
@@ -146,14 +146,14 @@ pub(crate) async fn replace(
         headers.insert("preference-applied", HeaderValue::from_static("return=minimal"));
         return Ok((StatusCode::NO_CONTENT, headers, nothing()).into_response());
     }
-    // They are stored: that there is no room to show them now is no failure.
+    // The media are stored; a lack of memory to send them back is no failure.
     match held(&hub, &blob).await {
         Ok(bytes) => Ok((headers, Extension(AsSent), bytes).into_response()),
         Err(_) => Ok((StatusCode::NO_CONTENT, headers, nothing()).into_response()),
     }
 }
 
-/// The bytes of media, in their place among the answers.
+/// Bytes of the media, holding a slot of the response budget.
 async fn held(hub: &Hub, blob: &Blob) -> Result<Bytes, Problem> {
     let turn = hub.answers.turn().await?;
     let bytes = hub.endpoint.store().blob(Digest::from_bytes(blob.sha256)).await?;
@@ -161,7 +161,7 @@ async fn held(hub: &Hub, blob: &Blob) -> Result<Bytes, Problem> {
     Ok(turn.end(bytes.len() > SMALL)?.hold(bytes))
 }
 
-/// Removes the media with their entry: one tombstone (AP54).
+/// Removes the media with their entry, as one tombstone (AP54).
 pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
     let id = id(&call)?;
@@ -183,7 +183,7 @@ pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Respons
     }
 }
 
-/// The guard of an edit of media: their tag is about them alone, and tells no version of the entry.
+/// Guard of an edit of media: the tag covers the media only and names no version of the entry.
 fn guard(conditions: Conditions) -> Guard {
     let judge = move |stored: &StoredItem| {
         let digest = media(&stored.item.winner.payload);
@@ -233,7 +233,7 @@ fn headers(blob: &Blob, tag: &EntityTag, caching: Caching) -> HeaderMap {
     headers
 }
 
-/// Whether a browser only shows or plays it.
+/// Whether browsers only display or play the type.
 fn is_passive(media_type: &str) -> bool {
     let essence = essence(media_type).to_ascii_lowercase();
     match essence.split_once('/') {

@@ -1,8 +1,9 @@
 //! `GET|PUT|DELETE /collections/{c}/items/{id}`: a member (RFC 5023 9, 11.1).
 //!
-//! It is an Atom entry, whatever format the item has, with what this hub owns of it and the `sx:sync`
-//! that names its version. A PUT replaces it by the client's entry ([`crate::revision`]). The answer is
-//! the new entry with its tag: RFC 9110 9.3.4 would have no tag where content was stored changed, and clients that keep the old one fail at their next edit (C-A6).
+//! A member is an Atom entry, whatever format the item has, with the hub's elements and the `sx:sync` of its
+//! version. A PUT replaces it by the client's entry ([`crate::revision`]). The response is the new entry with
+//! its tag. RFC 9110 9.3.4 forbids a tag if the server changed the stored content, but clients that keep the
+//! old tag fail at their next edit (C-A6).
 
 use axum::body::Body;
 use axum::extract::State;
@@ -26,10 +27,10 @@ use crate::revision::Revision;
 use crate::submissions;
 use crate::validators::{Condition, failed, last_modified, tell_last_modified};
 
-/// The media type of a member, the text that AtomPub clients compare (AP6, AP26).
+/// Media type of a member, in the spelling that AtomPub clients compare (AP6, AP26).
 pub(crate) const ENTRY: HeaderValue = HeaderValue::from_static("application/atom+xml;type=entry");
 
-/// The relation of a link to an item's conflicts.
+/// Relation of a link to an item's conflicts.
 pub(crate) const CONFLICTS_RELATION: &str = "urn:feedsync:1:conflicts";
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
@@ -116,7 +117,7 @@ pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Respons
     }
 }
 
-/// `GET /collections/{c}/items/{id}/as/{name}`: a member under a name for people, which leads to it.
+/// `GET /collections/{c}/items/{id}/as/{name}`: a readable address that redirects to the member.
 pub(crate) async fn named(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
     let id = id(&call)?;
@@ -126,7 +127,7 @@ pub(crate) async fn named(State(hub): State<Hub>, call: Call) -> Result<Response
     Ok((StatusCode::SEE_OTHER, headers, nothing()).into_response())
 }
 
-/// The answer that holds a member whole, with its address and its tag (AP24 to AP27).
+/// Response with the complete member, its address and its tag (AP24 to AP27).
 pub(crate) fn whole(status: StatusCode, call: &Call, member: &Member) -> Response {
     let Member { collection, stored } = member;
     let mut headers = headers(call, &collection.name, stored);
@@ -145,7 +146,7 @@ pub(crate) fn id(call: &Call) -> Result<ItemId, Problem> {
         .map_err(|error| Problem::not_found(format!("no item can be at this address: {error}")))
 }
 
-/// A live item that who asks may see.
+/// A live item that the principal may see.
 pub(crate) async fn found(
     hub: &Hub,
     call: &Call,
@@ -158,7 +159,7 @@ pub(crate) async fn found(
     if stored.item.winner.deleted { Err(gone()) } else { Ok(stored) }
 }
 
-/// Who wrote an entry that does not say so: who sends it, else this hub.
+/// Author of an entry that names none: the sending user, else this hub.
 pub(crate) async fn author(hub: &Hub, call: &Call) -> Result<String, Problem> {
     match call.principal.user() {
         Some(user) => Ok(user.to_string()),
@@ -170,7 +171,7 @@ pub(crate) fn none(id: &ItemId) -> Problem {
     Problem::not_found(format!("there is no item {id} here"))
 }
 
-/// A tombstone is kept, and so it is known that there was something (C-A9).
+/// Problem 410: a stored tombstone shows that the item existed (C-A9).
 pub(crate) fn gone() -> Problem {
     Problem::new(StatusCode::GONE, "gone", "Deleted", "the item was deleted")
 }

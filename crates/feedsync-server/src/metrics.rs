@@ -1,7 +1,7 @@
-//! `GET /metrics`: numbers about the hub as Prometheus reads them (text format 0.0.4).
+//! `GET /metrics`: metrics of the hub for Prometheus (text format 0.0.4).
 //!
-//! Labels have values of ours only, never what a client sent: the templates of routes, known methods,
-//! classes of statuses, outcomes. So the number of series is bounded.
+//! Labels have fixed values only, never input of a client: route templates, known methods, status
+//! classes, outcomes. So the number of series is bounded.
 
 mod page;
 mod store;
@@ -27,7 +27,7 @@ use page::Histogram;
 pub(crate) use page::Page;
 pub(crate) use store::{TimedStore, Timings};
 
-/// What was counted since the process began.
+/// Counters since the process began.
 pub(crate) struct Metrics {
     began: Instant,
     /// Requests to databases, by status.
@@ -37,7 +37,7 @@ pub(crate) struct Metrics {
     merged: [AtomicU64; 5],
 }
 
-/// Requests to databases that were answered.
+/// Counters of responses to database requests.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DatabaseRequests {
     /// By method.
@@ -47,7 +47,7 @@ pub(crate) struct DatabaseRequests {
 }
 
 impl DatabaseRequests {
-    /// Number of all of them.
+    /// Total number of requests.
     pub(crate) fn count(&self) -> u64 {
         self.methods.values().sum()
     }
@@ -68,21 +68,21 @@ impl Default for Metrics {
 /// Requests of one route and method.
 #[derive(Default)]
 struct Requests {
-    /// By the first digit of the status.
+    /// Counts by the first digit of the status.
     statuses: [u64; 6],
     latency: Histogram,
 }
 
-/// How merges end, in the order of [`Metrics::merged`].
+/// Outcomes of merges, in the order of [`Metrics::merged`].
 const OUTCOMES: [&str; 5] = ["added", "unchanged", "updated", "conflict", "refused"];
 
 impl Metrics {
-    /// A request begins.
+    /// Counts the beginning of a request.
     pub(crate) fn begin(&self) {
         self.underway.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The head of an answer is there.
+    /// Counts a response when its head is ready.
     pub(crate) fn answered(
         &self,
         route: &str,
@@ -113,12 +113,12 @@ impl Metrics {
         self.began.elapsed()
     }
 
-    /// A request is over.
+    /// Counts the end of a request.
     pub(crate) fn end(&self) {
         self.underway.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A feed was incorporated; `unreadable` items of it were refused before.
+    /// Counts an incorporated feed, of which `unreadable` items were refused before.
     pub(crate) fn merged(&self, counts: &Counts, unreadable: usize) {
         let refused = counts.refused + unreadable as u64;
         let of = [counts.added, counts.unchanged, counts.updated, counts.conflict, refused];
@@ -145,7 +145,7 @@ impl Metrics {
     }
 }
 
-/// Methods are the client's words: what is none of ours is told as one.
+/// Label of a method. Methods come from clients, so unknown ones share one label.
 fn known(method: &Method) -> &'static str {
     let ours = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "COPY"];
     ours.into_iter().find(|ours| *ours == method.as_str()).unwrap_or("other")

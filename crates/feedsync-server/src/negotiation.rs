@@ -1,9 +1,9 @@
-//! Which format an answer has, and which one a body has (RFC 9110 12.5.1, AH13 to AH16).
+//! Content negotiation: formats of responses and of bodies (RFC 9110 12.5.1, AH13 to AH16).
 //!
-//! A suffix of the address decides; else `Accept`, by q and by the most specific range. Of formats
-//! that are named and wanted alike, the collection's own is taken; else Atom. Without `Accept`, with
-//! one that cannot be read, and for browsers, which name `text/html`, the answer is Atom. `.json` and
-//! `application/json` mean FeedSync's JSON and nothing else; JSON Feed has names of its own (C-T8).
+//! A suffix of the address decides; else `Accept`, by q and by the most specific range. Among named
+//! formats of equal quality, the collection's own is chosen, else Atom. Without `Accept`, with an
+//! invalid one, and for browsers, which name `text/html`, the response is Atom. `.json` and
+//! `application/json` mean FeedSync's JSON only; JSON Feed has names of its own (C-T8).
 
 use feedsync::Format;
 use feedsync_formats::{JSON_FEED_TYPE, MEDIA_TYPES, media_types, suffix};
@@ -13,12 +13,12 @@ use crate::address::View;
 use crate::problem::Problem;
 use crate::submissions::essence;
 
-/// How a feed is shown.
+/// Representation of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Representation {
-    /// In a format in which collections are kept in step.
+    /// A format for synchronization.
     Feed(Format),
-    /// As JSON Feed, which people's readers know; a listing alone is.
+    /// JSON Feed, which feed readers support; offered for listings only.
     JsonFeed,
 }
 
@@ -32,7 +32,7 @@ impl Representation {
         Self::JsonFeed,
     ];
 
-    /// All that a resource comes in.
+    /// All representations of a resource.
     pub(crate) fn of(view: View) -> &'static [Self] {
         match view {
             View::Listing => &Self::ALL,
@@ -40,12 +40,12 @@ impl Representation {
         }
     }
 
-    /// That of a suffix, without its dot.
+    /// Representation of a suffix, without its dot.
     pub(crate) fn of_suffix(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| &known.suffix()[1..] == text)
     }
 
-    /// The suffix of addresses.
+    /// Suffix of addresses.
     pub(crate) const fn suffix(self) -> &'static str {
         match self {
             Self::Feed(format) => suffix(format),
@@ -53,7 +53,7 @@ impl Representation {
         }
     }
 
-    /// A word that no other has.
+    /// Unique name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Feed(format) => format.name(),
@@ -61,13 +61,13 @@ impl Representation {
         }
     }
 
-    /// The media type under which it is sent.
+    /// Media type of the response.
     pub(crate) const fn media_type(self) -> &'static str {
         self.media_types()[0]
     }
 
-    /// The header that says what an answer is; XML declares its encoding itself, but a text type would
-    /// default to ASCII.
+    /// `Content-Type` of the response. XML declares its encoding itself, but a text type would default
+    /// to ASCII.
     pub(crate) const fn content_type(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Feed(Format::Opml) => "text/x-opml; charset=utf-8",
@@ -83,10 +83,10 @@ impl Representation {
     }
 }
 
-/// All media types that are taken, for `Accept-Post` and `Accept`.
+/// All accepted media types, for `Accept-Post` and `Accept`.
 pub(crate) const DOCUMENTS: HeaderValue = HeaderValue::from_static(MEDIA_TYPES);
 
-/// The format of a body, by its `Content-Type`; parameters do not matter.
+/// Format of a body, by its `Content-Type`; parameters are ignored.
 pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
     let refused = |detail: String| {
         Problem::new(
@@ -107,7 +107,7 @@ pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
         .ok_or_else(|| refused(format!("a feed cannot be of the type {essence:?}")))
 }
 
-/// Which of these an answer is, by `Accept`.
+/// Chooses a representation by `Accept`.
 pub(crate) fn negotiate(
     headers: &HeaderMap,
     offered: &[Representation],
@@ -119,7 +119,7 @@ pub(crate) fn negotiate(
         .iter()
         .filter_map(|&offered| {
             let wanted = quality(&ranges, offered)?;
-            // Of equal quality: first what is named and native, then Atom, then as listed.
+            // Among equal qualities: a named native format first, then Atom, then list order.
             Some((wanted.q, wanted.named && offered == native, offered == atom, offered))
         })
         .max_by_key(|&(q, native, atom, offered)| (q, native, atom, std::cmp::Reverse(offered)));
@@ -139,7 +139,7 @@ pub(crate) fn negotiate(
     })
 }
 
-/// All suffixes, as a sentence names them.
+/// All suffixes, for a sentence.
 pub(crate) fn suffixes(offered: &[Representation]) -> String {
     let suffixes: Vec<_> = offered.iter().map(|offered| offered.suffix()).collect();
     suffixes.join(", ")
@@ -149,7 +149,7 @@ pub(crate) fn suffixes(offered: &[Representation]) -> String {
 struct Range {
     main: String,
     sub: String,
-    /// Thousandths.
+    /// Quality in thousandths.
     q: u16,
 }
 
@@ -158,7 +158,7 @@ struct Wanted {
     named: bool,
 }
 
-/// How much it is wanted; `None` if not at all.
+/// Quality of a representation; `None` if it is not acceptable.
 fn quality(ranges: &[Range], offered: Representation) -> Option<Wanted> {
     let browser = ranges.iter().find(|range| range.specificity("text/html") == Some(2));
     let browser = browser.filter(|_| offered == Representation::Feed(Format::Atom));
@@ -178,7 +178,7 @@ fn quality(ranges: &[Range], offered: Representation) -> Option<Wanted> {
 }
 
 impl Range {
-    /// How exactly it covers a media type: 2 by name, 1 by its main type, 0 as anything.
+    /// Specificity of a match: 2 by name, 1 by main type, 0 for any type.
     fn specificity(&self, name: &str) -> Option<u8> {
         let (main, sub) = name.split_once('/')?;
         match (self.main == main, self.sub == sub) {
@@ -190,7 +190,7 @@ impl Range {
     }
 }
 
-/// What `Accept` says; `None` if it is absent or cannot be read.
+/// Elements of `Accept`; `None` if it is absent or invalid.
 fn ranges(headers: &HeaderMap) -> Option<Vec<Range>> {
     let mut ranges = Vec::new();
     for value in headers.get_all(header::ACCEPT) {

@@ -1,9 +1,9 @@
-//! `/reader/`: the programming interfaces of newsreaders, each a dialect over one reading.
+//! `/reader/`: the APIs of newsreader clients, each a dialect over the same reading state.
 //!
-//! What a newsreader asks is read by `feedsync_newsreader`, done to the reading of whoever asks
-//! (`feedsync_reading`), and answered in its dialect: errors too, since newsreaders show those as they are told. What
-//! somebody reads is in the log of a collection of theirs, and who may edit that may use these. The pages on which
-//! people read do the same to the same reading.
+//! `feedsync_newsreader` parses a request, `feedsync_reading` applies it to the reading state of the
+//! principal, and the response is in the client's dialect. Errors are too, since newsreaders display them. A
+//! user's reading state is in the log of one of their collections, and editors of that collection may use
+//! these APIs. The pages for reading work on the same state.
 
 pub(crate) mod articles;
 mod filing;
@@ -34,15 +34,15 @@ use crate::problem::Problem;
 use crate::routes::Right;
 use crate::{body, submissions};
 
-/// Whether newsreaders are answered at an address: they have names for parameters that come more than once.
+/// Whether an address belongs to newsreader APIs, whose parameters may be repeated.
 pub(crate) fn are_at(uri: &Uri) -> bool {
     uri.path().starts_with("/reader/")
 }
 
-/// Bytes of a request.
+/// Maximum size of a request, in bytes.
 const MOST_BODY: usize = 4 << 20;
 
-/// A request of a newsreader, read to its end.
+/// A completely received request of a newsreader.
 struct Sent {
     method: Method,
     path: String,
@@ -82,11 +82,11 @@ impl Sent {
     }
 }
 
-/// Why a request was not carried out.
+/// Reason for refusing a request.
 pub(crate) enum Refusal {
-    /// It says something that cannot be done.
+    /// The request is not valid.
     Fault(Fault),
-    /// It cannot be done here and now, or by whoever asks.
+    /// The request is valid, but is not possible now or not for this principal.
     Problem(Problem),
 }
 
@@ -107,7 +107,7 @@ impl From<ReadingError> for Refusal {
         Self::Problem(match error {
             ReadingError::Store(error) => error.into(),
             ReadingError::Endpoint(error) => error.into(),
-            // Such as words to be found that are a book.
+            // For example, a search text as long as a book.
             ReadingError::Library(error @ LibraryError::TooMuch { .. }) => {
                 Problem::bad_request(error.to_string())
             }
@@ -138,7 +138,7 @@ impl From<LibraryError> for Refusal {
     }
 }
 
-/// Somebody's reading, as one request sees it.
+/// A user's reading state, as one request sees it.
 pub(crate) struct Reading {
     pub(crate) newsreading: Newsreading,
     pub(crate) person: Arc<Person>,
@@ -149,11 +149,13 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// The reading of whoever asks. Who may not edit the collection of it may not read this way, either.
+    /// Reading state of the principal. A principal that may not edit its collection may not read through
+    /// these APIs either.
     pub(crate) async fn of(hub: &Hub, call: &Call, principal: &Principal) -> Result<Self, Refusal> {
         let newsreading = newsreading(hub)?.clone();
         let reader = principal.reader();
-        // A token with bounds needs a role in the collection. All others own it once it is made or taken over.
+        // A restricted token needs a role in the collection. All others own it once it is created or taken
+        // over.
         if !principal.may_create() {
             let collection = reading_collection(principal.user());
             require(hub, principal, Right::Append, Some(&collection)).await?;
@@ -166,7 +168,7 @@ impl Reading {
         Ok(Self { newsreading, person, shelf, folders, now, cleaning })
     }
 
-    /// Looks again, after something was done.
+    /// Reads the state again after a change.
     pub(crate) async fn refresh(&mut self) -> Result<(), Refusal> {
         self.shelf = self.person.shelf().await?;
         self.folders = folders(&self.person, &self.shelf);
@@ -177,7 +179,7 @@ impl Reading {
         self.shelf.feeds().iter().map(|feed| self.subscription(feed)).collect()
     }
 
-    /// The feeds of all articles that may be shown: also those whose subscriptions have ended.
+    /// Feeds of all articles that may be shown, including those of ended subscriptions.
     fn sources(&self) -> Vec<Subscription> {
         let feeds = self.shelf.feeds().iter().chain(self.shelf.former());
         feeds.map(|feed| self.subscription(feed)).collect()
@@ -207,7 +209,7 @@ impl Reading {
         }
     }
 
-    /// The picture of a feed's site.
+    /// Icon of a feed's site.
     async fn icon(&self, feed: FeedNumber) -> Result<Option<Icon>, Refusal> {
         let Some(feed) = self.shelf.feed(feed) else { return Ok(None) };
         let kept = self.newsreading.readers.library().icon(&feed.site()).await?;
@@ -228,16 +230,16 @@ impl Reading {
     }
 }
 
-/// The number of whoever asks, for dialects in which people have numbers: nobody sees another one.
+/// User number for dialects that have one. No user sees another user, so it is the same for all.
 const USER: i64 = 1;
 
-/// What the hub has of newsreading; 404 if it has nothing of it.
+/// Newsreading of the hub; 404 if it has none.
 fn newsreading(hub: &Hub) -> Result<&Newsreading, Problem> {
     let nothing = || Problem::not_found("this hub keeps no articles");
     hub.newsreading.as_ref().ok_or_else(nothing)
 }
 
-/// Somebody's reading, made if there is none yet. Then they own one collection more than they did just now.
+/// Reading state of a user, created if it does not exist. The user then owns one more collection.
 async fn person(hub: &Hub, call: &Call, reader: Option<&Reader>) -> Result<Arc<Person>, Refusal> {
     let user = reader.map(|reader| reader.name.clone());
     let (readers, endpoint) = (&newsreading(hub)?.readers, call.endpoint_of(hub, user));
@@ -253,7 +255,8 @@ fn folders(person: &Person, shelf: &Shelf) -> Folders {
     Folders::new(shelf.feeds().iter().map(|feed| &feed.subscription.folder).chain(&made))
 }
 
-/// What came of a request, in its dialect. What is wrong with the hub is told as everywhere.
+/// Converts the result of a request into its dialect. Problems of the hub itself are sent as for other
+/// routes.
 fn told(
     outcome: Result<Answer, Refusal>,
     refuse: fn(u16, &str) -> Answer,
@@ -265,7 +268,7 @@ fn told(
     }
 }
 
-/// An answer as it is sent: what somebody reads is nobody else's, and changes all the time.
+/// Response that must not be cached: reading state belongs to one user and changes all the time.
 fn answered(answer: Answer) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, Body::from(answer.body)).into_response();

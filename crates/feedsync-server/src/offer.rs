@@ -1,8 +1,9 @@
-//! `POST /collections/{c}/changes`: incorporates a feed that somebody offers (FeedSync 3.3).
+//! `POST /collections/{c}/changes`: incorporates a submitted feed (FeedSync 3.3).
 //!
-//! The document is read whole, then incorporated in one transaction: an ill-formed one stores
-//! nothing, a faulty item is refused alone. The answer says where the change order stood before and
-//! after this transaction, so that who knew the collection up to `since` now knows it up to `until`.
+//! The document is read completely, then incorporated in one transaction: an ill-formed one stores
+//! nothing, and a faulty item is refused alone. The response contains the positions in the change
+//! order before and after this transaction. A client that knew the collection up to `since` then
+//! knows it up to `until`.
 
 use std::collections::HashSet;
 
@@ -36,7 +37,7 @@ pub(crate) async fn incorporate(
     take(&hub, &call, &collection, format, bytes).await
 }
 
-/// Incorporates a feed that was read.
+/// Incorporates a parsed feed.
 pub(crate) async fn take(
     hub: &Hub,
     call: &Call,
@@ -50,7 +51,7 @@ pub(crate) async fn take(
         let mut options = ReadOptions::strict();
         options.limits.bytes = limits.body_bytes;
         let bytes = with_charset(bytes, named.as_deref(), options.mode);
-        // Every other format may come as plain XML too; its items are then of that format.
+        // Every other format may also arrive as plain XML; its items then have that format.
         let format = match format {
             Format::Pox => detect(&bytes).unwrap_or(Format::Pox),
             named => named,
@@ -132,7 +133,7 @@ fn answer(report: &Report, before: Number, refused: &[Refused], plain: usize) ->
     })
 }
 
-/// Losses of items of SSE, for the answer.
+/// Losses of SSE items, for the response.
 fn losses_of(losses: &[(ItemId, Vec<UpgradeLoss>)]) -> Value {
     let of = |(id, losses): &(ItemId, Vec<UpgradeLoss>)| {
         let lost: Vec<_> = losses.iter().map(ToString::to_string).collect();
@@ -141,7 +142,7 @@ fn losses_of(losses: &[(ItemId, Vec<UpgradeLoss>)]) -> Value {
     losses.iter().map(of).collect()
 }
 
-/// The last change before this transaction: what it put has the last numbers, one an item.
+/// The last change before this transaction: its changes have the last numbers, one for each item.
 fn before(report: &Report) -> Number {
     let put: HashSet<_> = report
         .items

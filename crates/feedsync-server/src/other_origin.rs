@@ -1,8 +1,8 @@
-//! Pages of other origins that may use the logs (LR39) and databases: those that `origins` names, and nothing but `/logs/`
-//! and `/couch/`.
+//! Pages of other origins that may use the logs (LR39) and databases: those in `origins`, and only for
+//! `/logs/` and `/couch/`.
 //!
-//! A page of an application signs in by itself, with a token of its own for logs. What the browser keeps for this hub, and that
-//! who asks is on this machine, count for nothing where such a page asks.
+//! A page of an application signs in by itself, for logs with a token of its own. For such a page, cookies of
+//! this hub do not count, nor does the fact that the client is on this machine.
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -11,13 +11,13 @@ use http::{HeaderValue, Method, header};
 use crate::config::Config;
 use crate::couch;
 
-/// What such a page may read of an answer besides what every page may.
+/// Response headers that such a page may read in addition to the default ones.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "ETag, Accept-Ranges, Content-Range, Link, Location, Log-Covers, Log-Generation, Log-Offset, \
      Retry-After",
 );
 
-/// What it may say in a request.
+/// Request headers that such a page may send.
 const TAKEN: HeaderValue = HeaderValue::from_static(
     "Authorization, Content-Range, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, \
      Last-Event-ID, Log-Covers, Range",
@@ -25,19 +25,19 @@ const TAKEN: HeaderValue = HeaderValue::from_static(
 
 const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, POST, PUT");
 
-/// What databases are asked with.
+/// Methods of databases.
 const METHODS_OF_DATABASES: HeaderValue =
     HeaderValue::from_static("COPY, DELETE, GET, HEAD, OPTIONS, POST, PUT");
 
-/// How many seconds a browser believes what it may ask.
+/// Lifetime of a preflight result, in seconds.
 const BELIEVED: HeaderValue = HeaderValue::from_static("600");
 
-/// The origin of such a page, of which a request comes.
+/// Admitted origin of the page that sends a request.
 #[derive(Debug, Clone)]
 pub(crate) struct OtherOrigin(HeaderValue);
 
 impl OtherOrigin {
-    /// That of a request for something that its pages may use.
+    /// Admits the origin of a request to a resource that its pages may use.
     pub(crate) fn admitted(config: &Config, path: &str, origin: &HeaderValue) -> Option<Self> {
         let text = origin.to_str().ok()?;
         let is_named = config.origins.iter().any(|known| known.as_str() == text);
@@ -46,20 +46,20 @@ impl OtherOrigin {
     }
 }
 
-/// Applications that bring their own browser, and synchronise through databases: their origins are no web sites'. Each of
-/// their requests signs in by itself.
+/// Origins of applications with a browser of their own that synchronize through databases; they belong to no
+/// web site. Each of their requests signs in by itself.
 pub(crate) const APPLICATIONS: [&str; 3] =
     ["app://obsidian.md", "capacitor://localhost", "http://localhost"];
 
-/// What such a page may say to databases, and in which ways.
+/// Request headers that such a page may send to databases.
 const TOLD_TO_DATABASES: &str = "accept, authorization, content-type, destination, origin, referer, if-match, if-none-match, range";
 
-/// What it may read of what databases answer.
+/// Response headers of databases that such a page may read.
 const EXPOSED_BY_DATABASES: HeaderValue = HeaderValue::from_static(
     "accept-ranges, cache-control, content-range, content-type, etag, retry-after",
 );
 
-/// What may be used from other origins.
+/// Whether a path may be used from other origins.
 fn is_theirs(path: &str) -> bool {
     path.starts_with("/logs/") || couch::is_below(path)
 }
@@ -68,18 +68,18 @@ fn is_application(path: &str, origin: &str) -> bool {
     couch::is_below(path) && APPLICATIONS.contains(&origin)
 }
 
-/// What an answer tells the browser in which a page asks.
+/// CORS headers of a response.
 pub(crate) struct Told {
     page: Option<OtherOrigin>,
     is_preflight: bool,
     varies: bool,
     is_for_databases: bool,
-    /// What the page asks to say.
+    /// Request headers that the page asks for.
     wanted: Option<HeaderValue>,
 }
 
 impl Told {
-    /// The page that asks, where nobody has looked yet whether it may.
+    /// The requesting page, before its access was checked.
     fn page(config: &Config, request: &Request) -> Option<OtherOrigin> {
         let origin = request.headers().get(header::ORIGIN)?;
         OtherOrigin::admitted(config, request.uri().path(), origin)
@@ -105,12 +105,13 @@ impl Told {
         let Some(OtherOrigin(origin)) = self.page else { return };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         if self.is_for_databases {
-            // Clients of databases ask so; what a browser keeps for this hub is not looked at all the same.
+            // Clients of databases send credentials with requests, but cookies of this hub are ignored all
+            // the same.
             headers
                 .insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
         if self.is_preflight && self.is_for_databases {
-            // People who go through a proxy of their own add headers for it (CL6, CL9).
+            // Users behind a proxy of their own add headers for it (CL6, CL9).
             let wanted = self.wanted.unwrap_or(HeaderValue::from_static(TOLD_TO_DATABASES));
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS_OF_DATABASES);
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);

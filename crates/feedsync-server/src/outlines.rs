@@ -1,9 +1,10 @@
-//! Outlines of a collection of any size. They nest, so that their order is known only once the places
-//! of all are: a first reading keeps of each item its id and place, a second one fetches the items in
-//! that order. Memory grows with the number of items, never with what they hold.
+//! Outlines of a collection of any size. They nest, so that their order is known only once all
+//! positions are. A first pass stores the id and position of each item, and a second pass fetches the
+//! items in that order. Memory grows with the number of items, never with their content.
 //!
-//! What changes between the two shows as it is now, where it was. What is gone by then is left out, and
-//! so is what has moved behind the end of its window; what was in it moves up in its stead.
+//! An item that changes between the passes appears in its new state at its old position. An item is
+//! left out if it was removed meanwhile, or moved past the end of its window; its children move up into
+//! its place.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -17,20 +18,20 @@ use tokio::task::JoinError;
 
 use crate::span::{PAGE, Rest, Span};
 
-/// The first reading.
+/// The first pass.
 pub(crate) struct Places {
     span: Span,
     places: Vec<OutlinePlace>,
     weights: Vec<usize>,
 }
 
-/// What the first reading comes to.
+/// Result of the first pass.
 pub(crate) enum Placed {
     More(Places),
     All(Outlines),
 }
 
-/// Why places could not be read.
+/// Reason why positions could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlacesError {
     #[error(transparent)]
@@ -44,7 +45,7 @@ impl Places {
         Self { span, places: Vec::new(), weights: Vec::new() }
     }
 
-    /// Reads more places; gives the collection when they were read too.
+    /// Reads more positions, and returns the collection at the time of the read.
     pub(crate) async fn read(
         self,
         endpoint: &Endpoint,
@@ -58,7 +59,7 @@ impl Places {
         let placed = match part.rest {
             Rest::More(span) => Placed::More(Self { span, places, weights }),
             Rest::Nothing(shown) => {
-                // Sorting many takes longer than a thread that serves others may be held.
+                // Sorting many positions would block a shared thread for too long.
                 let order = tokio::task::spawn_blocking(move || order(&places, &weights)).await?;
                 let order = order.into_iter().peekable();
                 Placed::All(Outlines { order, up_to, gone: Gone::default(), shown })
@@ -85,7 +86,7 @@ struct Outline {
     weight: usize,
 }
 
-/// The second reading.
+/// The second pass.
 pub(crate) struct Outlines {
     order: Peekable<vec::IntoIter<Outline>>,
     up_to: Option<Number>,
@@ -94,12 +95,12 @@ pub(crate) struct Outlines {
 }
 
 impl Outlines {
-    /// How far the collection has been shown once all outlines are sent.
+    /// Position that the outlines cover once all are sent.
     pub(crate) fn shown(&self) -> Option<Number> {
         self.shown
     }
 
-    /// The next items, each with its depth; none at the end.
+    /// Returns the next items, each with its depth; none at the end.
     pub(crate) async fn next(
         &mut self,
         endpoint: &Endpoint,
@@ -124,7 +125,7 @@ impl Outlines {
         Ok(Some(found))
     }
 
-    /// As many as make a page, by what they weighed.
+    /// Takes outlines for one page, by their weight.
     fn page(&mut self) -> Vec<Outline> {
         let mut page: Vec<Outline> = Vec::new();
         let mut bytes = 0;
@@ -138,18 +139,18 @@ impl Outlines {
     }
 }
 
-/// Depths at which outlines around the current one are gone, the outermost first.
+/// Depths of removed outlines around the current one, the outermost first.
 #[derive(Default)]
 struct Gone(Vec<usize>);
 
 impl Gone {
-    /// The depth of an outline once those that are gone do not count.
+    /// Depth of an outline without the removed ones around it.
     fn above(&mut self, depth: usize) -> usize {
         while self.0.pop_if(|gone| *gone >= depth).is_some() {}
         depth - self.0.len()
     }
 
-    /// The outline at this depth is gone.
+    /// Records that the outline at this depth was removed.
     fn add(&mut self, depth: usize) {
         self.above(depth);
         self.0.push(depth);
@@ -161,8 +162,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_in_an_outline_that_is_gone_moves_up_in_its_stead() {
-        // a(b(c(d) e) f) g, of which b and c are gone: a(d e f) g.
+    fn children_of_a_removed_outline_move_up() {
+        // In a(b(c(d) e) f) g, b and c were removed: a(d e f) g.
         let mut gone = Gone::default();
         assert_eq!(gone.above(0), 0);
         gone.add(1);

@@ -1,11 +1,11 @@
-//! Pages for people, made here and sent whole: collections, items, their histories and conflicts
-//! (FeedSync 3.4 asks for the means to resolve them), remotes, and articles to read.
+//! HTML pages, rendered on the server: collections, items, their histories and conflicts (FeedSync
+//! 3.4 requires a means to resolve them), remotes, and articles.
 //!
-//! The page of an address is at the same address below `/pages`. Every page works without its script,
-//! which only follows changes. Forms post to the page that they stand on and are answered with 303;
-//! what was typed is never lost: where it cannot be saved, the page comes back with it. Whatever came
-//! from outside is text, or HTML made safe anew for each page; the policy sent with each page lets
-//! nothing else run, load or send. A form is carried out for the browser that it was sent to alone.
+//! The page of an address has the same address below `/pages`. Every page works without its script,
+//! which only follows changes. Forms post to their own page and are answered with 303. Input is never
+//! lost: if it cannot be saved, the page shows it again. Untrusted content is shown as text, or as
+//! HTML that is cleaned for each page; the policy of each page lets nothing else run, load or send. A
+//! form is accepted only from the browser that it was sent to.
 
 pub(crate) mod account;
 pub(crate) mod answer;
@@ -33,7 +33,7 @@ mod versions;
 
 pub(crate) use form::collection_page;
 
-/// Whether a path is that of a page, or would be if there were one.
+/// Whether a path belongs to pages, existing or not.
 pub(crate) fn are_at(path: &str) -> bool {
     path == "/" || path == "/pages" || path.starts_with("/pages/")
 }

@@ -1,7 +1,7 @@
 //! Refusal of partial uploads: a request with `Content-Range` carries a part of a representation (RFC 9110 14.5).
 //!
-//! A resource that takes whole representations would store the part as the whole. Only an append to a log by `PUT`
-//! knows what a part is.
+//! A resource that accepts whole representations would store the part as the whole. Only an append to a log
+//! by `PUT` supports parts.
 
 use axum::extract::Request;
 use axum::middleware::Next;

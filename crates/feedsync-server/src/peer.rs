@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, and for whom a trusted proxy asks.
+//! Peers of connections, and the clients for which trusted proxies forward requests.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,13 +15,13 @@ use crate::connections::Connection;
 use crate::local_hubs::LocalProof;
 use crate::request_line::RequestLines;
 
-/// The other end of a connection.
+/// The peer of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     /// Whether the connection is encrypted.
     pub(crate) secure: bool,
-    /// Whether databases are at the root of the address that it was made to.
+    /// Whether the address that it connected to serves databases at its root.
     pub(crate) is_of_databases: bool,
 }
 
@@ -58,20 +58,20 @@ impl Service<Request<Incoming>> for WithPeer {
     }
 }
 
-/// For whom a request is made, as far as it is known.
+/// The client of a request, as far as it is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Client {
-    /// Where it comes from; none without a connection.
+    /// Its address; none without a connection.
     pub(crate) address: Option<IpAddr>,
-    /// Whether it came encrypted, to us or to a trusted proxy.
+    /// Whether the request arrived over TLS, here or at a trusted proxy.
     pub(crate) secure: bool,
-    /// Whether it comes from this machine without a trusted proxy between.
+    /// Whether it comes from this machine without a trusted proxy in between.
     pub(crate) local: bool,
-    /// Whether a trusted proxy hands it on.
+    /// Whether a trusted proxy forwards it.
     pub(crate) forwarded: bool,
-    /// Whether any proxy says that it hands it on.
+    /// Whether any proxy declares that it forwards the request.
     proxied: bool,
-    /// Whether that proxy shows that it asks for a program of this machine.
+    /// Whether that proxy proves that it forwards a request of a program on this machine.
     vouched: bool,
 }
 
@@ -103,7 +103,7 @@ const PROXIED: [&str; 24] = [
     "x-scheme",
 ];
 
-/// Beginnings of the names of such headers.
+/// Prefixes of the names of such headers.
 const PROXIED_FAMILIES: [&str; 16] = [
     "akamai-",
     "cf-",
@@ -123,18 +123,18 @@ const PROXIED_FAMILIES: [&str; 16] = [
     "x-vercel-",
 ];
 
-/// Ends of the names of such headers.
+/// Suffixes of the names of such headers.
 const PROXIED_ENDS: [&str; 5] =
     ["-client-ip", "-clientip", "-connecting-ip", "-forwarded-for", "-real-ip"];
 
-/// Whether a header of this name says that a proxy forwards the request.
+/// Whether a header of this name is one that proxies add.
 fn is_of_a_proxy(name: &str) -> bool {
     PROXIED.contains(&name)
         || PROXIED_FAMILIES.iter().any(|family| name.starts_with(family))
         || PROXIED_ENDS.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether any proxy says that it forwards a request.
+/// Whether any proxy declares that it forwards a request.
 pub fn is_forwarded(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| is_of_a_proxy(name.as_str()))
 }
@@ -154,7 +154,7 @@ impl Client {
         let hops = hops(headers, config.forwarded_by);
         let mut client = address;
         for hop in hops.iter().rev() {
-            // What an unknown hop says of those before it is worth nothing.
+            // Claims of an unknown hop about earlier hops are not trusted.
             let Some(named) = hop else { break };
             client = *named;
             if !is_trusted(client, &config.trusted_proxies) {
@@ -168,13 +168,14 @@ impl Client {
         Self { address: Some(client), secure, forwarded: true, proxied: true, ..Self::default() }
     }
 
-    /// The same with what the request shows: a proxy of this machine may prove that it asks for a program of it.
+    /// Adds the proof in the request: a proxy on this machine may prove that it forwards a request of a local
+    /// program.
     pub(crate) fn vouched_by(self, proof: Option<&LocalProof>, headers: &HeaderMap) -> Self {
         Self { vouched: proof.is_some_and(|proof| proof.is_shown(headers)), ..self }
     }
 
-    /// Whether it comes from this machine and, as far as can be told, no proxy on it asks for somebody
-    /// elsewhere.
+    /// Whether it comes from this machine and, as far as can be determined, no proxy forwards it for a remote
+    /// client.
     pub(crate) fn is_here(&self) -> bool {
         self.local && (!self.proxied || self.vouched)
     }
@@ -185,7 +186,7 @@ pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpNet]) -> bool {
     proxies.iter().any(|network| network.contains(&address))
 }
 
-/// The addresses that proxies say they asked for, the nearest last; none for what is no address.
+/// Addresses that proxies forward for, the nearest last; an element is none if it is not an address.
 fn hops(headers: &HeaderMap, by: ForwardedBy) -> Vec<Option<IpAddr>> {
     match by {
         ForwardedBy::XForwarded => values(headers, "x-forwarded-for").map(address).collect(),
@@ -195,7 +196,7 @@ fn hops(headers: &HeaderMap, by: ForwardedBy) -> Vec<Option<IpAddr>> {
     }
 }
 
-/// The scheme that the nearest proxy was asked by.
+/// Scheme of the request to the nearest proxy.
 fn scheme(headers: &HeaderMap, by: ForwardedBy) -> Option<&str> {
     match by {
         ForwardedBy::XForwarded => values(headers, "x-forwarded-proto").last(),
@@ -203,7 +204,7 @@ fn scheme(headers: &HeaderMap, by: ForwardedBy) -> Option<&str> {
     }
 }
 
-/// What stands between the commas of a header that may be repeated.
+/// Elements of a comma-separated header that may be repeated.
 fn values<'h>(headers: &'h HeaderMap, name: &'static str) -> impl Iterator<Item = &'h str> {
     let texts = headers.get_all(name).into_iter().map(|value| value.to_str().unwrap_or("unknown"));
     texts.flat_map(|text| text.split(',')).map(str::trim)
@@ -257,9 +258,9 @@ mod tests {
         assert_eq!((at(client).as_str(), client.secure), ("192.0.2.1", true));
         assert!(client.forwarded && !client.local);
         assert_eq!(at(asked("::ffff:10.0.0.1", by, &claims)), "192.0.2.1");
-        // A proxy that says nothing is the client.
+        // A proxy without the header is itself the client.
         assert_eq!(at(asked("10.0.0.1", by, &[])), "10.0.0.1");
-        // A client cannot hide behind what it claims itself: the nearest untrusted hop counts.
+        // A client cannot forge its address: the nearest untrusted hop counts.
         for chain in ["192.0.2.66, 192.0.2.1", "192.0.2.66, 192.0.2.1, 10.0.0.9"] {
             assert_eq!(at(asked("10.0.0.1", by, &[("x-forwarded-for", chain)])), "192.0.2.1");
         }
@@ -268,7 +269,7 @@ mod tests {
         for nonsense in ["", "x", "192.0.2.66, unknown", "192.0.2.66, _hidden"] {
             assert_eq!(at(asked("10.0.0.1", by, &[("x-forwarded-for", nonsense)])), "10.0.0.1");
         }
-        // Only the header that was agreed on counts.
+        // Only the configured header counts.
         let other = [("forwarded", "for=192.0.2.7;proto=https")];
         assert_eq!(at(asked("10.0.0.1", by, &other)), "10.0.0.1");
     }
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_on_this_machine_is_local_unless_a_proxy_asks() {
+    fn clients_on_this_machine_are_local_unless_a_proxy_forwards() {
         let config = Config::default();
         let local = |address: &str| {
             let peer =

@@ -1,9 +1,9 @@
-//! What an edit says of the version that it is based on (RFC 9110 13, RFC 6585 3, AH1 to AH12).
+//! Preconditions of an edit (RFC 9110 13, RFC 6585 3, AH1 to AH12).
 //!
-//! The tag of a member has two parts: one names its version by the topmost update, the other all else
-//! that its bytes depend on, such as when this hub took it. An edit is about the version, so `If-Match`
-//! and `If-None-Match` of an edit look at the first part: a conflict that came beside the winner, and
-//! the coding in which a client read the member (AH9), make no edit stale.
+//! The tag of a member has two parts. The first names its version by the topmost update; the second covers
+//! all else that its bytes depend on, such as the time when this hub received it. An edit concerns the
+//! version, so `If-Match` and `If-None-Match` of an edit compare the first part. A new conflict beside the
+//! winner, or the coding in which a client read the member (AH9), does not make an edit stale.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,29 +18,29 @@ use crate::face;
 use crate::problem::Problem;
 use crate::validators::{EntityTag, Listed, failed, listed, without_coding};
 
-/// Between the parts of a member's tag.
+/// Separator between the parts of a member's tag.
 const PARTS: char = '.';
 
-/// The tag of a member.
+/// Entity tag of a member.
 pub(crate) fn tag(base: &PublicBase, stored: &StoredItem) -> EntityTag {
     let face = EntityTag::of(&[&base.url(""), &face::edited(stored.edited)]);
     EntityTag::named(format!("{}{PARTS}{}", version(stored.item.winner.dot()), face.text()))
 }
 
-/// The part of a tag that names a version.
+/// Part of a tag that names a version.
 pub(crate) fn version(dot: &Update) -> String {
     let when = dot.when().map(|when| when.to_string()).unwrap_or_default();
     let by = dot.by().map(|by| by.as_str()).unwrap_or_default();
     EntityTag::of_state(&[&dot.sequence().to_string(), &when, by]).text().to_owned()
 }
 
-/// The tag of all versions of an item together, as those who resolve its conflicts name it.
+/// Tag of all versions of an item together, for requests that resolve its conflicts.
 pub(crate) fn tag_of_all(item: &Item<Payload>) -> EntityTag {
     let versions: Vec<_> = item.versions().map(|version_| version(version_.dot())).collect();
     EntityTag::of_state(&versions.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// What a collection is set to.
+/// Settings of a collection.
 pub(crate) fn settings(collection: &Collection) -> Result<Settings, Problem> {
     Ok(Settings::read(&collection.settings).map_err(EndpointError::from)?)
 }
@@ -54,9 +54,9 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// What the headers say. A date that cannot be read is no condition (RFC 9110 13.1.4), nor is one
-    /// beside `If-Match` (AP40). A date in the future is earlier than every change: the hub sent it while its clock was
-    /// ahead, and later changes have earlier dates.
+    /// Reads the conditions of the headers. An invalid date is no condition (RFC 9110 13.1.4), nor is a date
+    /// beside `If-Match` (AP40). A date in the future counts as earlier than every change: the hub sent it
+    /// while its clock was ahead, and later changes have earlier dates.
     pub(crate) fn of(headers: &HeaderMap, now: Moment) -> Self {
         let tags = |name| listed(headers, name).collect::<Vec<_>>().into();
         let if_match = headers.contains_key(header::IF_MATCH).then(|| tags(header::IF_MATCH));
@@ -66,7 +66,7 @@ impl Conditions {
         Self { if_match, if_none_match: tags(header::IF_NONE_MATCH), unmodified_since: date }
     }
 
-    /// Whether they name a version. A date does not: two edits can lie within its second (AH8).
+    /// Whether they name a version. A date does not: two edits can happen within one second (AH8).
     pub(crate) fn name_a_version(&self) -> bool {
         self.if_match.is_some()
     }
@@ -76,8 +76,8 @@ impl Conditions {
         self.if_match.is_none() && self.if_none_match.is_empty() && self.unmodified_since.is_none()
     }
 
-    /// How what the editor had seen stands to an item: by `If-Match`, else by what the entry itself
-    /// claims (C-A7), else it is the winner.
+    /// Compares the version that the editor saw with an item. It is given by `If-Match`, else by the entry's
+    /// own claim (C-A7), else it is the winner.
     pub(crate) fn judge(&self, stored: &StoredItem, claim: Option<&Update>) -> Standing {
         let winner = stored.item.winner.dot();
         let is = |tag: &Listed, dot: &Update| {
@@ -126,12 +126,12 @@ impl Conditions {
     }
 }
 
-/// The answer to an edit of another version than the current one: 412 with the current tag (AH12).
+/// Response to an edit of an outdated version: 412 with the current tag (AH12).
 pub(crate) fn stale(base: &PublicBase, stored: &StoredItem) -> Problem {
     failed(&tag(base, stored))
 }
 
-/// The answer to an edit that does not say what it is based on, where that is demanded (AH11).
+/// Response to an edit without a condition where one is required (AH11).
 pub(crate) fn required(tag: &EntityTag) -> Problem {
     Problem::new(
         StatusCode::PRECONDITION_REQUIRED,
@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// A date from the future is one that the hub sent while its clock was ahead: what changed since has an earlier date.
+    /// The hub sent a future date while its clock was ahead; later changes have earlier dates.
     #[test]
     fn a_date_in_the_future_is_earlier_than_every_change() {
         let now = Moment::from_micros(1_763_668_000_000_000);

@@ -1,9 +1,9 @@
-//! What a client would like, if it can be had (RFC 7240).
+//! Preferences of a client (RFC 7240).
 
 use http::HeaderMap;
 
-/// Whether it would rather be told that something was done than be shown it: `return=minimal`. Of what
-/// is said of a preference the first counts (RFC 7240 2).
+/// Whether it prefers a minimal response: `return=minimal`. The first occurrence of a preference
+/// counts (RFC 7240 2).
 pub(crate) fn prefers_minimal(headers: &HeaderMap) -> bool {
     let given = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let preferences = given.flat_map(|text| between(text, ',')).map(|preference| {
@@ -14,7 +14,7 @@ pub(crate) fn prefers_minimal(headers: &HeaderMap) -> bool {
     said.next().is_some_and(|(_, how)| how.trim().trim_matches('"').eq_ignore_ascii_case("minimal"))
 }
 
-/// What stands between the marks that are in no quoted text.
+/// Splits a text at a separator outside quoted text.
 fn between(text: &str, mark: char) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
     text.split(move |character| {

@@ -1,5 +1,5 @@
-//! Errors as `application/problem+json` (RFC 9457): they name the part at fault and show nothing of
-//! the inside (AH33, AH34).
+//! Errors as `application/problem+json` (RFC 9457): they name the part at fault and reveal no
+//! internals (AH33, AH34).
 
 use axum::response::{IntoResponse, Response};
 use feedsync_endpoint::{EndpointError, PeopleError};
@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use crate::{access, limits, request_log};
 
-/// What an answer says was wrong, beside it, for who shows it otherwise.
+/// Description of a problem, attached to the response for code that renders it differently.
 #[derive(Debug, Clone)]
 pub(crate) struct Described {
     pub(crate) title: &'static str,
     pub(crate) detail: String,
 }
 
-/// An answer that says what was wrong.
+/// A response that describes an error.
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
@@ -28,7 +28,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of a kind, which becomes the last part of its `type`.
+    /// Creates a problem of a kind, which becomes the last part of its `type`.
     pub fn new(
         status: StatusCode,
         kind: &'static str,
@@ -47,7 +47,7 @@ impl Problem {
         self
     }
 
-    /// Adds a place in the document that came.
+    /// Adds a position in the received document.
     #[must_use]
     pub fn at(self, position: Position) -> Self {
         self.with("line", position.line).with("column", position.column)
@@ -60,23 +60,23 @@ impl Problem {
         self
     }
 
-    /// Nothing is at this address.
+    /// No resource has this address.
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
     }
 
-    /// A parameter of the address is at fault.
+    /// A parameter of the address is not valid.
     pub fn parameter(name: &str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-parameter", "Bad parameter", detail)
             .with("parameter", name)
     }
 
-    /// The request cannot be read.
+    /// The request is not well-formed.
     pub fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
     }
 
-    /// The status that it is told with.
+    /// Its status.
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
@@ -86,13 +86,13 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
     }
 
-    /// Not now (AH27).
+    /// The request cannot be served now (AH27).
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not available now", detail)
             .header(header::RETRY_AFTER, HeaderValue::from_static("5"))
     }
 
-    /// The disk of the hub has no room for what the request writes.
+    /// The disk of the hub is too full for the request's data.
     pub(crate) fn disk_full() -> Self {
         Self::new(
             StatusCode::INSUFFICIENT_STORAGE,
@@ -103,7 +103,7 @@ impl Problem {
         )
     }
 
-    /// A fault of ours.
+    /// An internal error.
     pub fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,

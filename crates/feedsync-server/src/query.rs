@@ -1,11 +1,12 @@
-//! The query of an address and the fields of a form, read strictly: what is not UTF-8, or given twice, is refused by name.
+//! The query of an address and the fields of a form, parsed strictly: a name is refused if its value is not
+//! UTF-8 or is given twice.
 
 use crate::problem::Problem;
 
-/// The most bytes a parameter may have; texts of other publishers are shorter too.
+/// Maximum size of a parameter, in bytes; values of other publishers are shorter too.
 const MAX_VALUE: usize = 1_024;
 
-/// The most parameters there may be.
+/// Maximum number of parameters.
 const MAX_PARAMETERS: usize = 64;
 
 /// The parameters of an address.
@@ -13,12 +14,12 @@ const MAX_PARAMETERS: usize = 64;
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads `name=value&name=value`; unknown names are kept and mean nothing.
+    /// Parses `name=value&name=value`; unknown names are ignored.
     pub(crate) fn parse(text: Option<&str>) -> Result<Self, Problem> {
         Self::read(text.unwrap_or_default(), MAX_VALUE)
     }
 
-    /// Reads the fields of a form, which are as long as its body may be.
+    /// Parses the fields of a form, whose length only the body limits.
     pub(crate) fn form(text: &str) -> Result<Self, Problem> {
         Self::read(text, usize::MAX)
     }
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_encoded_is_decoded_again() {
+    fn encoded_values_decode_to_the_original() {
         for text in ["", "0a-1", "2005-05-21T11:43:33Z", "a b&c=d%é+"] {
             assert_eq!(decoded(&encoded(text)).as_deref(), Some(text));
         }

@@ -1,4 +1,5 @@
-//! Parts of a representation (RFC 9110 14, AH19): one range of bytes; of several, all is sent.
+//! Byte ranges of a representation (RFC 9110 14, AH19): a single range is served; a request for several gets
+//! everything.
 
 use std::ops::Range;
 use std::time::SystemTime;
@@ -7,14 +8,14 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::problem::Problem;
 
-/// What a request wants of a representation.
+/// Requested part of a representation.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// All of it.
+    /// The whole representation.
     Whole,
-    /// These bytes, at least one.
+    /// A range of bytes, at least one.
     Part(Range<u64>),
-    /// Bytes that are not there.
+    /// Bytes past the end.
     Nothing,
 }
 
@@ -27,8 +28,8 @@ pub struct Validators<'v> {
     pub modified: Option<SystemTime>,
 }
 
-/// The part of so many bytes that `Range` asks for. `If-Range` must name their strong tag, or the exact date of their
-/// last change; else the range does not count.
+/// Returns the part of so many bytes that `Range` requests. `If-Range` must name their strong tag, or the
+/// exact date of their last change; else the range is ignored.
 pub fn asked(headers: &HeaderMap, validators: Validators<'_>, length: u64) -> Asked {
     let mut ranges = headers.get_all(header::RANGE).iter();
     let (Some(range), None) = (ranges.next(), ranges.next()) else { return Asked::Whole };
@@ -44,7 +45,7 @@ impl Validators<'_> {
         Validators { tag: Some(tag), modified: None }
     }
 
-    /// Whether one of them is what `If-Range` names.
+    /// Whether `If-Range` names one of them.
     fn has(self, held: &HeaderValue) -> bool {
         if held.as_bytes().starts_with(b"\"") || is_weak(held) {
             return self.tag == Some(held) && !is_weak(held);
@@ -54,12 +55,12 @@ impl Validators<'_> {
     }
 }
 
-/// What `Content-Range` says of a part of so many bytes.
+/// Value of `Content-Range` for a part of so many bytes.
 pub(crate) fn place(part: &Range<u64>, length: u64) -> HeaderValue {
     told(format!("bytes {}-{}/{length}", part.start, part.end.saturating_sub(1)))
 }
 
-/// The answer to who asks for bytes that are not there: 416 with how many there are.
+/// Response to a request for bytes past the end: 416 with the length.
 pub(crate) fn not_there(length: u64) -> Problem {
     Problem::new(
         StatusCode::RANGE_NOT_SATISFIABLE,
@@ -78,7 +79,7 @@ fn is_weak(tag: &HeaderValue) -> bool {
     tag.as_bytes().starts_with(b"W/")
 }
 
-/// `None` for what is no single range of bytes.
+/// `None` unless it is a single range of bytes.
 fn parsed(value: &HeaderValue, length: u64) -> Option<Asked> {
     let (unit, set) = value.to_str().ok()?.split_once('=')?;
     let (first, last) = set.trim().split_once('-')?;
@@ -87,11 +88,11 @@ fn parsed(value: &HeaderValue, length: u64) -> Option<Asked> {
     }
     let number = |text: &str| -> Option<u64> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // More digits than fit are beyond any length.
+        // A number that does not fit exceeds any length.
         digits.then(|| text.parse().unwrap_or(u64::MAX))
     };
     let range = match (first, last) {
-        // The end of nothing is all of it.
+        // A suffix of an empty representation is all of it.
         ("", last) if length == 0 && number(last)? > 0 => return None,
         ("", last) => length.saturating_sub(number(last)?)..length,
         (first, "") => number(first)?..length,
@@ -167,7 +168,7 @@ mod tests {
         };
         let both = Validators { tag: Some(&tag), modified };
         assert!(ask("\"a\"", both) && ask(date, both));
-        // The same moment, in a form that is obsolete.
+        // The same moment in an obsolete format.
         assert!(ask("Saturday, 21-Nov-26 12:00:00 GMT", both));
         let others = ["\"b\"", "W/\"a\"", "a", "", "*", "Sat, 21 Nov 2026 12:00:01 GMT", "soon"];
         for other in others {

@@ -1,10 +1,10 @@
-//! Request targets with characters that a URI may not have, such as `"` and `<`, which CouchDB takes as they come.
+//! Request targets with characters that a URI must not contain, such as `"` and `<`, which CouchDB accepts.
 //!
-//! hyper refuses such a request with 400 and no body, before any handler sees it. This stream percent-encodes these
-//! characters before hyper reads them, in request lines alone. hyper alone decides where a request ends: a request line
-//! begins at the offset that follows from the `Content-Length` that hyper accepted. Where that is not known (a chunked
-//! body, an upgrade, a request that was sent before the one before it was read) the rest of the connection passes
-//! unchanged.
+//! hyper refuses such a request with 400 and no body, before any handler runs. This stream percent-encodes
+//! these characters in request lines, before hyper reads them. hyper alone decides where a request ends: a
+//! request line begins at the offset that follows from the `Content-Length` that hyper accepted. Where that
+//! is not known (a chunked body, an upgrade, a request that was sent before the one before it was read) the
+//! rest of the connection passes unchanged.
 
 use std::io;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ enum Position {
     Body,
 }
 
-/// Bytes that hyper was given, and what it said about them.
+/// State of the bytes that hyper was given.
 #[derive(Debug)]
 struct Progress {
     position: Position,
@@ -68,12 +68,12 @@ impl RequestLines {
         })))
     }
 
-    /// The stream that these lines are of.
+    /// Wraps the stream of the connection.
     pub(crate) fn of<S>(&self, stream: S) -> Encoded<S> {
         Encoded { stream, lines: self.clone(), ready: Vec::new() }
     }
 
-    /// Notes that hyper has read the head of a request: the next request line follows its body.
+    /// Records that hyper has read the head of a request: the next request line follows its body.
     pub(crate) fn head(&self, method: &Method, headers: &HeaderMap) {
         let mut progress = self.progress();
         let is_framed = headers.contains_key(header::TRANSFER_ENCODING)
@@ -95,7 +95,7 @@ impl RequestLines {
 }
 
 impl Progress {
-    /// Number of bytes that pass unchanged whatever they are, if it is known.
+    /// Number of bytes that pass unchanged, if it is known.
     fn unchanged(&self) -> Option<u64> {
         match (self.is_lost, self.position, self.next) {
             (true, ..) => Some(u64::MAX),
@@ -104,7 +104,7 @@ impl Progress {
         }
     }
 
-    /// Appends a byte as hyper is to read it.
+    /// Appends a byte in the form that hyper reads.
     fn push(&mut self, out: &mut Vec<u8>, byte: u8) {
         if self.position == Position::Body && self.next == Some(self.given + out.len() as u64) {
             self.next = None;
@@ -137,7 +137,7 @@ impl Progress {
     }
 }
 
-/// Whether a byte may not stand in a request target (RFC 3986), and yet is sent by clients.
+/// Whether clients send this byte in a request target although RFC 3986 forbids it.
 fn must_be_encoded(byte: u8) -> bool {
     matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}') || byte >= 0x80
 }
@@ -210,14 +210,15 @@ mod tests {
 
     use super::*;
 
-    /// Bytes as hyper reads them if they come in pieces of these lengths, and hyper reports each head once it has it.
+    /// Returns the bytes that hyper reads if they arrive in pieces of these lengths, and hyper reports each
+    /// head once it has it.
     fn read(requests: &[(String, String)], pieces: &[usize]) -> String {
         let lines = RequestLines::new();
         let all: Vec<u8> =
             requests.iter().flat_map(|(head, body)| format!("{head}{body}").into_bytes()).collect();
         let (mut out, mut rest, mut at) = (Vec::new(), &all[..], 0);
         let mut pieces = pieces.iter().cycle();
-        // Offsets in what was sent, of ends of heads and of requests.
+        // Offsets of the ends of heads and of requests in the sent bytes.
         let mut ends = requests.iter().scan(0, |end, (head, body)| {
             let head_end = *end + head.len();
             *end = head_end + body.len();
@@ -225,7 +226,7 @@ mod tests {
         });
         let mut next = ends.next();
         while !rest.is_empty() {
-            // A client waits for its answer before it sends the next request.
+            // A client waits for its response before it sends the next request.
             let end = next.map_or(all.len(), |(_, end, _)| end);
             let most = (*pieces.next().unwrap()).clamp(1, (end - at).max(1));
             let (piece, later) = rest.split_at(most.min(rest.len()));
@@ -251,7 +252,7 @@ mod tests {
     }
 
     proptest! {
-        /// Request lines are encoded, and nothing else is touched, however the bytes come.
+        /// Request lines are encoded, and nothing else is changed, however the bytes are split.
         #[test]
         fn request_lines_alone_are_encoded(
             bodies in prop::collection::vec("(\"|GET \"x\" HTTP/1.1\r\n|\r\n\r\n|<|[a-z]){0,6}", 1..4),
@@ -284,7 +285,7 @@ mod tests {
             ("transfer-encoding", "chunked", ""),
             ("upgrade", "websocket", ""),
             ("content-length", "x", ""),
-            // Sent before the first was read.
+            // The request was sent before the first one was read.
             ("accept", "*/*", line),
         ] {
             let lines = RequestLines::new();

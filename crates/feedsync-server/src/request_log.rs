@@ -1,9 +1,8 @@
-//! What surrounds every request: its id, for whom it is, whether that client may make it, one line in
-//! the log and its numbers in the metrics.
+//! Processing around every request: its id, its client, the rate limits, one log line and the metrics.
 //!
-//! The id stands in the answer (`X-Request-Id`), in every problem (`instance`, RFC 9457) and in every
-//! line of the log that the request causes. The log has the template of a route, not its path; never a
-//! query, a header or a token.
+//! The id appears in the response (`X-Request-Id`), in every problem (`instance`, RFC 9457) and in every log
+//! line that the request causes. The log contains the template of a route, not its path, and never a query, a
+//! header or a token.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,31 +26,31 @@ use crate::other_origin::Told;
 use crate::peer::{Client, Peer};
 use crate::problem::Problem;
 
-/// The header that tells a request's id.
+/// Header with a request's id.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
 
 tokio::task_local! {
     static CURRENT: Arc<Current>;
 }
 
-/// The request that the running task answers.
+/// The request that the running task handles.
 struct Current {
     id: String,
     client: Client,
-    /// Whether it is about a database, and signs in: replicators make many requests, many of them at once, and one that
-    /// is refused throws away what came with it (CL37).
+    /// Whether it concerns a database and has credentials. Replicators make many concurrent requests, and a
+    /// refused one loses the data that it carried (CL37).
     is_replicating: bool,
     person: OnceLock<(Arc<str>, Option<Underway>)>,
-    /// The request as one of its address, where it promised to sign in and did not.
+    /// Slot under the client's address, for a request whose credentials turned out not to sign in.
     unsigned: OnceLock<Underway>,
 }
 
-/// The id of the request that is being answered.
+/// Id of the current request.
 pub(crate) fn id() -> Option<String> {
     CURRENT.try_with(|current| current.id.clone()).ok()
 }
 
-/// Whose use the request that is being answered counts as; nobody's on this machine.
+/// Client whose limits the current request counts for; none for programs on this machine.
 pub(crate) fn key() -> Option<Key> {
     let of = |current: &Arc<Current>| match current.person.get() {
         _ if current.client.local || current.is_replicating => None,
@@ -61,8 +60,8 @@ pub(crate) fn key() -> Option<Key> {
     CURRENT.try_with(of).ok().flatten()
 }
 
-/// Client whose event streams the request that is being answered adds to: the person who signed in, from wherever and
-/// for whatever, else the address. Nobody for a program on this machine.
+/// Client whose event streams the current request counts for: the signed-in user, from any address and for
+/// any resource, else the address. None for a program on this machine.
 pub(crate) fn stream_key() -> Option<Key> {
     let of = |current: &Arc<Current>| match current.person.get() {
         Some((name, _)) => Some(Key::Person(Arc::clone(name))),
@@ -72,7 +71,7 @@ pub(crate) fn stream_key() -> Option<Key> {
     CURRENT.try_with(of).ok().flatten()
 }
 
-/// Counts a request that was not counted because it promised to sign in, and did not.
+/// Counts a request that was not counted because it had credentials, but did not sign in.
 pub(crate) fn not_signed_in(hub: &Hub) -> Result<(), Problem> {
     let Ok(current) = CURRENT.try_with(Arc::clone) else { return Ok(()) };
     if let Some(address) = current.client.address
@@ -81,13 +80,13 @@ pub(crate) fn not_signed_in(hub: &Hub) -> Result<(), Problem> {
         && current.unsigned.get().is_none()
     {
         let underway = hub.clients.admit(Key::address(address))?;
-        // Nobody else answers this request.
+        // Only this task handles the request.
         let _ = current.unsigned.set(underway);
     }
     Ok(())
 }
 
-/// Remembers who signed in to make this request; refused if that person makes too many.
+/// Records the user of this request; refused if that user makes too many requests.
 pub(crate) fn signed_in(hub: &Hub, name: &str) -> Result<(), Problem> {
     let current = CURRENT.try_with(Arc::clone).ok();
     let Some(current) = current else { return Ok(()) };
@@ -96,12 +95,12 @@ pub(crate) fn signed_in(hub: &Hub, name: &str) -> Result<(), Problem> {
         true => None,
         false => Some(hub.clients.admit(Key::Person(Arc::clone(&name)))?),
     };
-    // Who signed in first is who asks; a second time would be the same person again.
+    // The first user to be recorded is the principal; a second call has the same user.
     let _ = current.person.set((name, underway));
     Ok(())
 }
 
-/// Answers a request and tells about it.
+/// Handles a request and records it.
 pub(crate) async fn watch(
     hub: &Hub,
     mut request: Request,
@@ -171,21 +170,21 @@ pub(crate) async fn watch(
     response.map(|body| Body::new(Watched { body, record }))
 }
 
-/// What a request is answered that never came to its resource: a page that asks may read that, too.
+/// Response to a request that was refused before routing, readable for a page of another origin too.
 pub(crate) fn turned_away(hub: &Hub, request: &Request, problem: Problem) -> Response {
     let mut response = couch::failure::turned_away(request.uri(), problem.into_response());
     Told::of(&hub.config, request).tell(&mut response);
     response
 }
 
-/// The id that a trusted proxy gave the request, if it is harmless.
+/// The id that a trusted proxy gave the request, if its syntax is safe.
 fn given_id(client: Client, headers: &HeaderMap) -> Option<String> {
     let id = headers.get(ID).filter(|_| client.forwarded)?.to_str().ok()?;
     let harmless = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     ((1..=64).contains(&id.len()) && id.bytes().all(harmless)).then(|| id.to_owned())
 }
 
-/// An id that no other request has, of this process or another.
+/// An id that is unique among all requests of all processes.
 fn new_id() -> String {
     use std::hash::{BuildHasher as _, RandomState};
     static PROCESS: OnceLock<u64> = OnceLock::new();
@@ -194,7 +193,7 @@ fn new_id() -> String {
     format!("{process:016x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What is told about a request once it is over: its answer sent, or the connection lost.
+/// Record of a request, written when it is over: its response sent, or the connection lost.
 struct Record {
     metrics: Arc<Metrics>,
     method: Method,
@@ -232,7 +231,7 @@ impl Drop for Record {
     }
 }
 
-/// The body of an answer that is being sent.
+/// Body of a response while it is sent.
 struct Watched {
     body: Body,
     record: Record,

@@ -1,8 +1,8 @@
-//! What an entry that a client sends becomes as the next version of a member, whether it replaces the
-//! member (RFC 5023 9.3) or merges its conflicts.
+//! Conversion of a submitted entry into the next version of a member, for a replacement (RFC 5023 9.3) or
+//! the merge of its conflicts.
 //!
-//! What is server-owned in it is replaced (AP45) and what the client leaves out goes (AP36), but for the id,
-//! the slug and the media, which are for ever.
+//! Server-owned elements in it are replaced (AP45) and elements that it omits are removed (AP36), except the
+//! id, the slug and the media, which never change.
 
 use feedsync::{Format, ItemId, Payload, Update};
 use feedsync_endpoint::Settings;
@@ -19,17 +19,17 @@ use crate::members::{author, conflict};
 use crate::problem::Problem;
 use crate::submissions::{self, check_categories};
 
-/// An entry that was sent for a member.
+/// An entry that was submitted for a member.
 pub(crate) struct Revision {
     collection: CollectionName,
     id: ItemId,
     payload: Payload,
     author: String,
-    /// Which version of the member it says it is.
+    /// Version of the member that the entry claims to be.
     pub(crate) claim: Option<Update>,
 }
 
-/// An entry that would have another id than the member has: its id is for ever.
+/// Error for an entry with another id than the member's, which never changes.
 pub(crate) struct OtherId {
     is: String,
     says: String,
@@ -44,8 +44,7 @@ impl From<OtherId> for Problem {
 }
 
 impl Revision {
-    /// Reads what was sent: 400 where it cannot be read, 422 where it is no entry that can be stored
-    /// here.
+    /// Reads a submitted entry: 400 if it cannot be parsed, 422 if it cannot be stored here.
     pub(crate) async fn read(
         hub: &Hub,
         call: &Call,
@@ -64,7 +63,7 @@ impl Revision {
         Ok(Self { collection: collection.clone(), id: id.clone(), payload, author, claim })
     }
 
-    /// What becomes of the member, edited at this moment; nothing if it says what the member says.
+    /// Next payload of the member, edited at this moment; none if the entry changes nothing.
     pub(crate) fn of(&self, stored: &StoredItem, now: Moment) -> Result<Option<Payload>, OtherId> {
         let winner = &stored.item.winner;
         let blob = media(&winner.payload);
@@ -72,7 +71,7 @@ impl Revision {
         let clean = |payload: &Payload| without_served(payload, is_own_page, blob.is_some());
         let current = clean(&project(&self.id, winner, Format::Atom));
         let given = clean(&self.payload);
-        // What was deleted says the same and is not there.
+        // A deleted member with equal text is still a change.
         if given.text == current.text && !winner.deleted {
             return Ok(None);
         }
@@ -106,7 +105,7 @@ impl Revision {
     }
 }
 
-/// The version that an entry claims to be of this item.
+/// Version of this item that an entry claims to be.
 fn claimed(claim: &Claim, id: &ItemId) -> Result<Update, Problem> {
     if claim.id != id.as_str() {
         let detail = format!("the sx:sync of the entry is of the item {:?}", claim.id);

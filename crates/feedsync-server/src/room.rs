@@ -1,4 +1,4 @@
-//! Room for what is scarce: who finds none waits a little or is told to come back (AH27).
+//! Waiting for scarce permits: a request waits briefly, or is told when to retry (AH27).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use tokio::time::timeout;
 
 use crate::problem::Problem;
 
-/// How long a request waits for room.
+/// Maximum time that a request waits for a permit.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long one waits that would be sent again with all that it brings, or takes a refusal for the end.
+/// Maximum wait for requests that are expensive to repeat, or whose client treats a refusal as the end.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Room that others soon leave; kept until it is dropped.
+/// Waits for a permit that is usually held briefly. It is held until it is dropped.
 pub(crate) async fn soon(
     room: &Arc<Semaphore>,
     full: &str,
@@ -22,7 +22,7 @@ pub(crate) async fn soon(
     within(PATIENCE, room, 1, full).await
 }
 
-/// The same for who waits so long, of so many places.
+/// The same with a maximum wait, for so many permits.
 pub(crate) async fn within(
     patience: Duration,
     room: &Arc<Semaphore>,
@@ -35,7 +35,7 @@ pub(crate) async fn within(
     }
 }
 
-/// Room that others may keep for long.
+/// Takes a permit that may be held for long, without waiting.
 pub(crate) fn now(room: &Arc<Semaphore>, full: &str) -> Result<OwnedSemaphorePermit, Problem> {
     Arc::clone(room).try_acquire_owned().map_err(|_| Problem::unavailable(full))
 }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn who_finds_no_room_waits_a_little_and_not_for_ever() {
+    async fn waiting_for_a_permit_times_out() {
         let room = Arc::new(Semaphore::new(1));
         let held = soon(&room, "full").await.unwrap();
         assert!(now(&room, "full").is_err());

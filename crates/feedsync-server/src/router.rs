@@ -1,4 +1,4 @@
-//! The application, made of its routes, and what holds for each of them (AH37).
+//! The application: its routes, and the rules for all of them (AH37).
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -30,7 +30,7 @@ pub fn router(served: impl Into<Served>, config: Config) -> Router {
     application(Hub::new(served.into(), config, watch::channel(false).1))
 }
 
-/// What surrounds every resource is few layers, since a request pays for each of them.
+/// Builds the application. Few layers surround the resources, since every request pays for each of them.
 pub(crate) fn application(hub: Hub) -> Router {
     let nowhere = || async { Problem::not_found("there is nothing at this address") };
     let application = table()
@@ -46,8 +46,8 @@ pub(crate) fn application(hub: Hub) -> Router {
     couch::root::served(application, &hub)
 }
 
-/// Answers a request, or says why not, and records it. Every response gets its browser policy here, whichever part of
-/// the hub made it.
+/// Handles or refuses a request, and records it. Every response gets its browser policy here, whichever part
+/// of the hub made it.
 async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Response {
     let mut response = request_log::watch(&hub, request, async |mut request| {
         let mut response = match host_origin::check(&hub.config, &mut request) {
@@ -55,7 +55,7 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
                 let told = Told::of(&hub.config, &request);
                 let is_of_databases = couch::are_at(request.uri());
                 let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-                // Whatever became of it, a page that asks may read that.
+                // A page of an admitted origin may read any outcome.
                 let mut response = answer.unwrap_or_else(|panic| panicked(panic, is_of_databases));
                 told.tell(&mut response);
                 response
@@ -70,22 +70,22 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
     response
 }
 
-/// What surrounds pages besides.
+/// Additional layers of pages.
 fn for_people(methods: MethodRouter<Hub>, hub: &Hub) -> MethodRouter<Hub> {
     methods
         .layer(from_fn_with_state(hub.clone(), pages::failure::shown))
         .layer(from_fn_with_state(hub.clone(), pages::proof::carried))
 }
 
-/// Adds to a resource what its methods mean to who asks for them, and to who asks for others.
+/// Adds guards to the methods of a resource, and a response to other methods.
 fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let gate = Gate { hub: hub.clone(), rights: route.rights };
     let allow = route.allow();
-    // A log takes the media type that it began with, and parts of itself.
+    // A log accepts its own media type, and parts.
     let is_log = route.rights.iter().any(|(_, right)| *right == Right::Append);
     let posts = !is_log && route.rights.iter().any(|(method, _)| *method == Method::POST);
     let is_of_databases = couch::is_below(&route.path);
-    // What databases take are no feeds.
+    // Bodies for databases are not feeds.
     let takes_documents = posts && !route.is_for_people() && !is_of_databases;
     // Paths and methods are ASCII.
     let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static(""));
@@ -108,7 +108,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
         );
         problem.header(header::ALLOW, value)
     };
-    // `COPY` is no method that a route can name.
+    // A route cannot name the method `COPY`.
     let other = move |State(hub): State<Hub>, request: Request| async move {
         match is_of_databases && *request.method() == *couch::COPY {
             true => couch::answer.call(request, hub).await,
@@ -129,7 +129,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     if pages { for_people(methods, hub) } else { methods }
 }
 
-/// A panic is a fault of ours: the client learns no more than that, the log all of it.
+/// Response to a panic: the client gets no details, the log gets all of them.
 fn panicked(panic: Box<dyn Any + Send + 'static>, is_of_databases: bool) -> Response {
     let text = panic
         .downcast_ref::<String>()

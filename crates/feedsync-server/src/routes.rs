@@ -1,8 +1,8 @@
-//! Every address of the hub, as data: its methods, and what each demands of who asks.
+//! All addresses of the hub, as data: their methods, and the right that each requires.
 //!
-//! A route without a right for each of its methods cannot be written down: what the table does not
-//! have is refused before a handler sees it (`access`). `HEAD` is `GET` without a
-//! body (AH20), `OPTIONS` is for everybody; what the table does not name is refused with `Allow` (AH21).
+//! A route needs a right for each of its methods: a request that the table does not contain is refused
+//! before a handler runs (`access`). `HEAD` is `GET` without a body (AH20), and `OPTIONS` needs no
+//! right. Other methods are refused with `Allow` (AH21).
 
 use std::sync::LazyLock;
 
@@ -17,49 +17,49 @@ use crate::{blobs, changes, complete, events, health, index, limits, listing, me
 use crate::{collection, service};
 use crate::{conflicts, couch, create, log, media, members, newsreaders, sse};
 
-/// What a method of a route demands of who asks.
+/// Right that a method of a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Right {
-    /// Nothing.
+    /// No right.
     Public,
-    /// To have signed in, or that there is no user.
+    /// A sign-in, or a hub without users.
     SignedIn,
-    /// To have signed in with all that the user may do: not with a token that is bound to less.
+    /// A sign-in with all rights of the user, so not with a restricted token.
     Account,
-    /// To read the collection of the path.
+    /// Reading the collection of the path.
     Read,
-    /// To read it with what its drafts hide from readers.
+    /// Reading it with the details that its drafts hide from readers.
     Follow,
-    /// To edit the collection of the path.
+    /// Editing the collection of the path.
     Edit,
-    /// To own it.
+    /// Owning it.
     Own,
-    /// To own the collection of the path, or to make it where there is none.
+    /// Owning the collection of the path, or creating it if it does not exist.
     Create,
-    /// To edit the collection of the path, or to make it where there is none.
+    /// Editing the collection of the path, or creating it if it does not exist.
     Append,
-    /// To administer the hub.
+    /// Administering the hub.
     Administer,
-    /// What the resource decides once it knows what is asked for: a blob by the collections that name
-    /// it, a list by what of it may be seen.
+    /// A decision of the resource: for a blob by the collections that name it, for a list by its visible
+    /// entries.
     Resource,
 }
 
-/// The methods of a route with what each demands.
+/// Methods of a route with the right that each requires.
 pub(crate) type Rights = &'static [(Method, Right)];
 
 /// One address.
 pub(crate) struct Route {
     /// Its path, as axum matches it.
     pub(crate) path: String,
-    /// Who answers.
+    /// Its handlers.
     pub(crate) methods: MethodRouter<Hub>,
-    /// What each method demands.
+    /// Right that each method requires.
     pub(crate) rights: Rights,
 }
 
 impl Route {
-    /// Whether it answers with pages.
+    /// Whether its responses are pages.
     pub(crate) fn is_for_people(&self) -> bool {
         pages::are_at(&self.path)
     }
@@ -69,7 +69,7 @@ fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) ->
     Route { path: path.into(), methods, rights }
 }
 
-/// Databases decide themselves, once it is known which is asked for.
+/// Database routes check rights themselves, once the database is known.
 fn couch(path: &str) -> Route {
     static RIGHTS: LazyLock<Vec<(Method, Right)>> = LazyLock::new(|| {
         let known = [Method::GET, Method::POST, Method::PUT, Method::DELETE, couch::COPY.clone()];
@@ -292,7 +292,7 @@ pub(crate) fn table() -> Vec<Route> {
     routes
 }
 
-/// Every path of the hub with the methods that it takes and what each demands.
+/// Every path of the hub with its methods, and the right that each requires.
 pub fn rights() -> Vec<(String, Method, Right)> {
     let of = |route: Route| {
         let Route { path, rights, .. } = route;
@@ -302,7 +302,7 @@ pub fn rights() -> Vec<(String, Method, Right)> {
 }
 
 impl Route {
-    /// The value of `Allow`: methods in the order of the alphabet.
+    /// Value of `Allow`: methods in alphabetical order.
     pub(crate) fn allow(&self) -> String {
         let mut methods = vec!["OPTIONS"];
         for (method, _) in self.rights {

@@ -1,4 +1,4 @@
-//! Listening: without a user on loopback addresses only and for nobody else, within bounds, until told to stop.
+//! Listening: without a user on loopback addresses and for local clients only, within limits, until shutdown.
 
 use std::future::poll_fn;
 use std::io::{self, Write as _};
@@ -27,42 +27,42 @@ use crate::stall::Impatient;
 use crate::tls::{Certificate, CertificateError};
 use crate::{doors, sweep};
 
-/// Why a hub does not listen.
+/// Reason why a hub does not listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Asked to listen where other machines could reach it, without a user.
+    /// A listening address can be reached from other machines, and there is no user.
     #[error(
         "{0} can be reached from other machines, and nobody would have to sign in: add a user first, \
          or listen on a loopback address, such as 127.0.0.1:4287 or [::1]:4287"
     )]
     NotLoopback(SocketAddr),
-    /// Told that it is reached from elsewhere, without a user.
+    /// A setting says that other machines can reach the hub, and there is no user.
     #[error(
         "{0} says that the hub is reached from other machines, and nobody would have to sign in: add \
          a user first, or leave it out"
     )]
     SeenFromElsewhere(&'static str),
-    /// The system refused.
+    /// The system refused to listen.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// Address that was refused.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The store cannot tell who the users are.
+    /// The store cannot return the users.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The task that served is gone.
+    /// The serving task has ended unexpectedly.
     #[error("the hub stopped of itself")]
     Stopped,
 }
 
 impl ServeError {
-    /// Why a hub without a user does not listen so, if it does not.
+    /// Reason why a hub with this configuration must not listen without a user, if there is one.
     pub fn without_user(config: &Config) -> Option<Self> {
         Some(match config.seen_from_elsewhere()? {
             Elsewhere::Listens(wide) => Self::NotLoopback(wide),
@@ -80,12 +80,12 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// The first address that it listens on; the port is the real one.
+    /// First address that it listens on, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.addresses[0]
     }
 
-    /// Where it listens; one address at least.
+    /// Addresses that it listens on; at least one.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -101,8 +101,8 @@ impl Serving {
     }
 }
 
-/// Begins to listen; ready once requests are answered. When `shutdown` is ready, `/healthz` says so
-/// for [`Limits::drain_notice`]; then no more connections are taken, and open answers have
+/// Starts to listen; it is ready once requests are served. When `shutdown` completes, `/healthz` reports it
+/// for [`Limits::drain_notice`]; then no more connections are accepted, and open responses have
 /// [`Limits::drain_time`] to end.
 pub async fn serve(
     served: impl Into<Served>,
@@ -136,10 +136,10 @@ pub async fn serve(
     Ok(Serving { addresses, couch_addresses, task })
 }
 
-/// A socket that takes connections.
+/// A listening socket.
 struct Listener {
     listener: TcpListener,
-    /// Whether databases are at the root of its address.
+    /// Whether its address serves databases at the root.
     is_of_databases: bool,
 }
 
@@ -181,7 +181,7 @@ async fn run(
             Ok(connection) => connection,
             Err(full) => {
                 tracing::debug!(%address, %full, "closed a connection");
-                // It does not wait, and a client that does not read it is closed all the same.
+                // The write does not block, and a client that does not read it is closed all the same.
                 if certificate.is_none()
                     && let Ok(mut stream) = stream.into_std()
                 {
@@ -221,7 +221,7 @@ async fn run(
     connections.shutdown().await;
 }
 
-/// Answers the requests of one connection.
+/// Serves the requests of one connection.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     service: WithPeer,
@@ -237,7 +237,7 @@ async fn converse(
     }
 }
 
-/// The next connection, once there is room for it.
+/// Accepts the next connection, once there is a slot for it.
 async fn accept(
     listeners: &[Listener],
     room: &Arc<Semaphore>,
@@ -254,14 +254,14 @@ async fn accept(
     });
     match next.await {
         Ok((stream, address)) => {
-            // Events are small and must not wait for more.
+            // Events are small and must not be delayed.
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "a connection will be slower than it could be");
             }
             Some((stream, address, permit))
         }
         Err(error) => {
-            // Mostly too many open files: others must end first.
+            // The usual cause is too many open files; other connections must end first.
             tracing::warn!(%error, "a connection could not be taken");
             sleep(Duration::from_millis(100)).await;
             None
@@ -269,7 +269,7 @@ async fn accept(
     }
 }
 
-/// Reads the certificate again whenever the system asks for it.
+/// Reloads the certificate on the system's signal.
 async fn reloading(certificate: Option<Arc<Certificate>>) {
     #[cfg(unix)]
     {

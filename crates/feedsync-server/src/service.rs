@@ -1,8 +1,8 @@
-//! `GET /service` and `GET /collections/{c}/categories`: what AtomPub clients may create, and where
-//! (RFC 5023 7, 8).
+//! `GET /service` and `GET /collections/{c}/categories`: the collections in which AtomPub clients may
+//! create members (RFC 5023 7, 8).
 //!
-//! One workspace holds the collections that whoever asks may see (AP12). Categories stand in it and, for
-//! those who want them alone, in a document of their own (AP8 to AP11).
+//! One workspace contains the collections that the principal may see (AP12). It contains the categories,
+//! which are also available as a separate document (AP8 to AP11).
 
 use axum::extract::State;
 use axum::response::Response;
@@ -22,7 +22,7 @@ use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::whole::conditional;
 
-/// Where the service document is.
+/// Path of the service document.
 pub(crate) const PATH: &str = "/service";
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
@@ -45,7 +45,7 @@ pub(crate) async fn categories(State(hub): State<Hub>, call: Call) -> Result<Res
     conditional(&hub, &call, CATEGORIES_TYPE, caching, categories_document(&offered)).await
 }
 
-/// A collection as the service document and its own feed tell of it.
+/// Description of a collection in the service document and in its own feed.
 pub(crate) fn told(
     base: &PublicBase,
     collection: &Collection,

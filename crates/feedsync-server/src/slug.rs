@@ -1,21 +1,22 @@
-//! `Slug`: what whoever creates a member would like to see in its address (RFC 5023 9.7, C-A4).
+//! `Slug`: a name for the address of a new member, suggested by its creator (RFC 5023 9.7, C-A4).
 //!
-//! It is a hint. It never names the member: addresses that show it name the item beside it, so two
-//! members may have one slug, and a slug that changes breaks nothing.
+//! It is a hint and never identifies the member. Addresses that contain it also contain the item id, so
+//! two members may have one slug, and a changed slug breaks nothing.
 
 use http::HeaderMap;
 use icu_normalizer::ComposingNormalizer;
 
-/// The most characters of a slug.
+/// Maximum length of a slug, in characters.
 const MOST: usize = 80;
 
-/// The slug that a request asks for; nothing if it is not percent-encoded UTF-8 or nothing of it is left.
+/// Slug that a request suggests; none if it is not percent-encoded UTF-8 or nothing of it remains.
 pub(crate) fn asked(headers: &HeaderMap) -> Option<String> {
     cleaned(&decoded(headers.get("slug")?.as_bytes())?)
 }
 
-/// A text as a slug: without what would not stand in an address or ends a part of it; white space
-/// becomes `-`, letters stay, composed (NFC), so that one name has one address.
+/// Converts a text to a slug. Characters that are not valid in an address, or that separate its parts,
+/// are removed, and white space becomes `-`. Letters are composed (NFC), so that one name has one
+/// address.
 pub(crate) fn cleaned(text: &str) -> Option<String> {
     let mut slug = String::new();
     let composed = ComposingNormalizer::new_nfc().normalize(text.trim());
@@ -36,7 +37,7 @@ pub(crate) fn cleaned(text: &str) -> Option<String> {
     (!slug.is_empty()).then(|| slug.to_owned())
 }
 
-/// Percent-decodes; a `%` that escapes nothing stands for itself. `None` if the bytes are not UTF-8.
+/// Percent-decodes; a `%` without a valid escape stays. `None` if the bytes are not UTF-8.
 fn decoded(text: &[u8]) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut index = 0;
@@ -60,7 +61,7 @@ fn decoded(text: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// AP30, AP31: what was asked for is found again, as far as an address can show it.
+    /// AP30, AP31: the suggested name appears in the address, as far as an address can contain it.
     #[test]
     fn a_slug_is_decoded_and_cleaned() {
         let asked = |slug: &'static [u8]| {

@@ -1,26 +1,26 @@
-//! Items of a collection, read page by page in short reads, so that few are held at a time.
+//! Items of a collection, read page by page in short reads, so that few are in memory at a time.
 
 use feedsync::ItemId;
 use feedsync_endpoint::{Endpoint, EndpointError, Publication};
 use feedsync_store::{Collection, CollectionName, Number, PageLimit, StoredItem};
 
-/// One page: enough to be worth a read, little enough to be forgotten.
+/// Size of one page: large enough to be worth a read, small enough for memory.
 pub(crate) const PAGE: PageLimit = PageLimit { items: 500, bytes: 256 << 10 };
 
-/// What of a collection is still to be read.
+/// Items of a collection that were not read yet.
 pub(crate) enum Span {
     /// Changes of a publication.
     Changes {
-        /// What is published.
+        /// The publication.
         publication: Box<Publication>,
-        /// What was read already.
+        /// Number of the last change that was read.
         after: Number,
     },
     /// Items, by id.
     Complete {
-        /// What was read already.
+        /// Id of the last item that was read.
         after: Option<ItemId>,
-        /// All changes up to here have been shown once the last item is sent.
+        /// Change up to which the collection was covered once the last item is sent.
         shown: Option<Number>,
     },
 }
@@ -33,15 +33,15 @@ pub(crate) struct Part {
     pub(crate) rest: Rest,
 }
 
-/// What follows a page.
+/// Continuation after a page.
 pub(crate) enum Rest {
     More(Span),
-    /// Nothing; all changes up to here have been shown once it is sent.
+    /// No items; the collection was covered up to this change once the page is sent.
     Nothing(Option<Number>),
 }
 
 impl Span {
-    /// Its items changed at or before this, if they are bounded so.
+    /// Number of the last change that it covers, if it has such a bound.
     pub(crate) fn up_to(&self) -> Option<Number> {
         match self {
             Self::Changes { publication, .. } => Some(publication.up_to),
@@ -79,8 +79,8 @@ impl Span {
     }
 }
 
-/// How far a collection has been shown once the changes of a publication up to `through` are sent:
-/// nowhere, if they begin behind changes that nobody has seen.
+/// Change up to which a collection was covered once the changes of a publication up to `through`
+/// are sent; none if they begin after changes that the client has not seen.
 pub(crate) fn shown(publication: &Publication, through: Number) -> Option<Number> {
     let seen = publication.collection.sent.max(publication.collection.horizon);
     (publication.after <= seen).then_some(through)

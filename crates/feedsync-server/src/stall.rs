@@ -1,5 +1,5 @@
-//! A connection whose peer has stopped reading ends after a while, so that it holds no room for ever
-//! (AD31).
+//! Timeout of writes: a connection whose peer stopped reading is closed after a while, so that it
+//! does not hold resources forever (AD31).
 
 use std::future::Future as _;
 use std::io;
@@ -10,17 +10,17 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writes fail when one of them waits longer than a bound.
+/// A stream whose writes fail when one of them waits longer than a limit.
 #[derive(Debug)]
 pub struct Impatient<S> {
     stream: S,
     bound: Duration,
-    /// Runs while a write waits.
+    /// Timer that runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Impatient<S> {
-    /// The same stream, of which a write waits so long at most.
+    /// Wraps a stream with a maximum wait of a write.
     pub fn new(stream: S, bound: Duration) -> Self {
         Self { stream, bound, waiting: None }
     }

@@ -1,4 +1,4 @@
-//! Entries that clients submit: their media type, their reading, and what a collection takes.
+//! Submitted entries: their media type, their parsing, and the types that a collection accepts.
 
 use axum::body::Body;
 use feedsync::Payload;
@@ -15,18 +15,18 @@ use crate::hub::Hub;
 use crate::members::ENTRY;
 use crate::problem::Problem;
 
-/// What a media type says of an Atom document.
+/// Kind of Atom document in a media type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AtomType {
     /// `type=entry`.
     Entry,
     /// `type=feed`.
     Feed,
-    /// Nothing: the root element tells (C-A3).
+    /// Not given: the root element decides (C-A3).
     Either,
 }
 
-/// The media type of a request's body, as it is written.
+/// Media type of a request's body, as written.
 pub(crate) fn media_type(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
     let value = values.next().filter(|_| values.next().is_none())?;
@@ -38,13 +38,13 @@ pub(crate) fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// Whether a form of any page could send it (AP64).
+/// Whether a form of any page could send this type (AP64).
 pub(crate) fn is_form(media_type: &str) -> bool {
     let forms = ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"];
     forms.iter().any(|form| form.eq_ignore_ascii_case(essence(media_type)))
 }
 
-/// What a media type says, if it is Atom's.
+/// Kind of document of an Atom media type; none for other types.
 pub(crate) fn atom_type(media_type: &str) -> Option<AtomType> {
     let parts = media_type.split(';').map(str::trim).skip(1);
     if !essence(media_type).eq_ignore_ascii_case("application/atom+xml") {
@@ -61,7 +61,7 @@ pub(crate) fn atom_type(media_type: &str) -> Option<AtomType> {
     }
 }
 
-/// Refuses what is not sent as an entry.
+/// Refuses a body that is not declared as an entry.
 pub(crate) fn check_is_entry(headers: &HeaderMap) -> Result<(), Problem> {
     let found = media_type(headers).unwrap_or_default();
     match atom_type(found) {
@@ -70,7 +70,7 @@ pub(crate) fn check_is_entry(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// 415, with what is taken (AH22).
+/// 415 with the accepted types (AH22).
 pub(crate) fn not_taken(found: &str, accept: HeaderValue) -> Problem {
     Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -81,14 +81,14 @@ pub(crate) fn not_taken(found: &str, accept: HeaderValue) -> Problem {
     .header(header::ACCEPT, accept)
 }
 
-/// 415, with what a collection takes.
+/// 415 with the types that a collection accepts.
 pub(crate) fn not_accepted(settings: &Settings, found: &str) -> Problem {
     let accept: Vec<_> = settings.accept.iter().map(|range| range.as_str()).collect();
     not_taken(found, HeaderValue::from_str(&accept.join(", ")).unwrap_or(ENTRY))
 }
 
-/// Reads the body of a document of at most so many bytes, unpacked. Who may no longer do what they
-/// asked for when it has come is refused.
+/// Reads the body of a document of at most so many unpacked bytes. The request is refused if its
+/// principal lost the right meanwhile.
 pub(crate) async fn read(
     hub: &Hub,
     call: &Call,
@@ -108,7 +108,7 @@ pub(crate) async fn read(
     Ok((turn, bytes))
 }
 
-/// Reads a body of JSON of at most so many bytes; 400 with line and column where it is none.
+/// Reads a JSON body of at most so many bytes; 400 with line and column if it is not valid.
 pub(crate) async fn json(
     hub: &Hub,
     call: &Call,
@@ -128,8 +128,8 @@ pub(crate) async fn json(
     Ok((turn, value))
 }
 
-/// Parses what was submitted; 400 with line and column where it cannot be read, 422 where it is no
-/// entry that can be stored.
+/// Parses a submission; 400 with line and column if it cannot be parsed, 422 if it cannot be stored
+/// as an entry.
 pub(crate) async fn parse(hub: &Hub, call: &Call, bytes: Vec<u8>) -> Result<Submission, Problem> {
     let mut options = ReadOptions::strict();
     options.limits.bytes = hub.config.limits.body_bytes;

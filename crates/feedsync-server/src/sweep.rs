@@ -1,9 +1,9 @@
-//! Removes what is kept no longer, soon after the start and each hour.
+//! Removal of expired data, soon after the start and every hour.
 //!
-//! That is: items that a collection is set to keep no longer (FeedSync 4.2.4); blobs that no item has named for a day, so
-//! that an item has time to name them; generations of logs that ended long ago (LR46); tokens and sessions that expired a
-//! month ago, which until then are listed as expired; old entries of the record of acts; and what databases hold that is
-//! mostly superseded, or belonged to a dropped database.
+//! It removes: items past the retention limits of their collection (FeedSync 4.2.4); blobs that no item has
+//! named for a day, which gives a client time to send the item; generations of logs that ended long ago
+//! (LR46); tokens and sessions that expired a month ago, which until then are listed as expired; old entries
+//! of the audit record; and database content that is mostly superseded, or belonged to a dropped database.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,9 +18,9 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const SEEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// Sweeps each hour, for as long as it is polled.
+/// Sweeps every hour, for as long as it is polled.
 pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
-    // What goes by itself stands in the record as nobody's doing.
+    // The record attributes automatic removals to no user.
     let endpoint = endpoint.on_behalf_of(Actor::default());
     let mut retained = HashMap::new();
     let mut pause = interval(PAUSE);
@@ -58,14 +58,14 @@ pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
     }
 }
 
-/// Lets go of what databases held that were dropped when the hub stopped.
+/// Deletes content of databases whose deletion was interrupted when the hub stopped.
 async fn databases(endpoint: &Endpoint) -> Result<(), StoreError> {
     let databases = endpoint.databases();
     while databases.sweep_databases().await? {}
     Ok(())
 }
 
-/// Purges in every collection what it keeps no longer. One that fails does not stop the others.
+/// Purges items past the retention limits of each collection. A failure in one does not stop the others.
 async fn retain(
     endpoint: &Endpoint,
     retained: &mut HashMap<CollectionName, Retained>,
@@ -95,7 +95,7 @@ async fn tokens(endpoint: &Endpoint) -> Result<u64, StoreError> {
     endpoint.store().remove_expired_tokens(before(endpoint, SEEN)).await
 }
 
-/// Removes entries of the record of acts that are older than this; none if it is zero.
+/// Removes entries of the audit record that are older than this; none if it is zero.
 async fn acts(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreError> {
     match kept {
         Duration::ZERO => Ok(0),
@@ -103,7 +103,7 @@ async fn acts(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreError> {
     }
 }
 
-/// The moment so long ago.
+/// The moment that is this period ago.
 fn before(endpoint: &Endpoint, period: Duration) -> Moment {
     let period = u64::try_from(period.as_micros()).unwrap_or(u64::MAX);
     Moment::from_micros(endpoint.environment().now().micros().saturating_sub(period))
@@ -230,7 +230,7 @@ mod tests {
         };
         endpoint.store().append_to_log(&name, append).await.unwrap();
         let first = endpoint.store().log(&name).await.unwrap().unwrap().place.generation;
-        // It ends long after it began.
+        // Its end is long after its beginning.
         clock.hours(2_000);
         let new =
             NewGeneration { expected: Expected::Present, bytes: Vec::new(), most: 100, act: None };

@@ -1,4 +1,4 @@
-//! Encryption with a certificate that was given (TLS 1.2 and 1.3, HTTP/1.1).
+//! TLS with a configured certificate (TLS 1.2 and 1.3, HTTP/1.1).
 
 use std::fmt;
 use std::io;
@@ -14,49 +14,49 @@ use tokio_rustls::server::TlsStream;
 
 use crate::config::Tls;
 
-/// A certificate with its key, which may be replaced while the hub runs.
+/// A certificate with its key, which can be replaced while the hub runs.
 pub(crate) struct Certificate {
     certificate: PathBuf,
     key: PathBuf,
     current: RwLock<Arc<ServerConfig>>,
 }
 
-/// Why a certificate cannot be used.
+/// Reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// One of the two files is named without the other.
+    /// Only one of the two files is configured.
     #[error("tls.certificate and tls.key belong together, and only one of them is set")]
     Half,
     /// A file that cannot be read.
     #[error("{path}: {source}", path = path.display())]
     Read {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A file that is not PEM, or holds nothing of the kind.
+    /// A file that is not PEM, or does not contain the expected object.
     #[error("{path}: there is no {what} in it as PEM", path = path.display())]
     Nothing {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing object.
         what: &'static str,
     },
     /// A certificate and a key that cannot be used together.
     #[error("{certificate} with {key}: {reason}", certificate = certificate.display(), key = key.display())]
     Unusable {
-        /// The file of the certificate.
+        /// Path of the certificate file.
         certificate: PathBuf,
-        /// The file of the key.
+        /// Path of the key file.
         key: PathBuf,
-        /// What is wrong with them.
+        /// Error of the TLS library.
         reason: rustls::Error,
     },
 }
 
 impl Certificate {
-    /// The certificate of a configuration, if it has one.
+    /// The certificate of a configuration, if there is one.
     pub(crate) fn configured(tls: &Tls) -> Result<Option<Self>, CertificateError> {
         let (certificate, key) = match (&tls.certificate, &tls.key) {
             (None, None) => return Ok(None),
@@ -67,15 +67,14 @@ impl Certificate {
         Ok(Some(Self { certificate, key, current }))
     }
 
-    /// Reads both files again; connections made from now on use what they hold. On an error nothing
-    /// changes.
+    /// Reads both files again, for connections made from now on. On an error nothing changes.
     pub(crate) fn reload(&self) -> Result<(), CertificateError> {
         let config = Arc::new(read(&self.certificate, &self.key)?);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
         Ok(())
     }
 
-    /// Encrypts a connection.
+    /// Performs the TLS handshake on a connection.
     pub(crate) async fn encrypt<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
@@ -124,7 +123,7 @@ fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, CertificateError
     Ok(config)
 }
 
-/// Permissions of a file, if its group or everybody may read it.
+/// Permissions of a file if its group or everyone may read it.
 fn open_to_others(path: &Path) -> Option<u32> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! A file without a name, into which something is written as it comes and digested on the way.
+//! An unnamed temporary file, whose digest is computed while it is written.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -9,10 +9,11 @@ use feedsync_store::Digest;
 use sha2::{Digest as _, Sha256};
 use tokio::task::{JoinError, spawn_blocking};
 
-/// What is collected before it is written.
+/// Size of the write buffer, in bytes.
 const PART: usize = 256 << 10;
 
-/// What has come so far. Dropped, it leaves nothing, not even when the process is killed.
+/// The bytes received so far. When it is dropped, even by the death of the process, nothing
+/// remains.
 #[derive(Debug)]
 pub(crate) struct Unnamed {
     file: File,
@@ -22,20 +23,20 @@ pub(crate) struct Unnamed {
 }
 
 impl Unnamed {
-    /// An empty one in a directory.
+    /// Creates an empty file in a directory.
     pub(crate) async fn begin(directory: PathBuf) -> io::Result<Self> {
         let file = done(spawn_blocking(move || tempfile::tempfile_in(directory)).await)?;
         Ok(Self { file, digest: Sha256::new(), length: 0, part: Vec::new() })
     }
 
-    /// Appends bytes; they are written when there are enough of them.
+    /// Appends bytes; they are written when the buffer is full.
     pub(crate) async fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.length += bytes.len() as u64;
         self.part.extend_from_slice(bytes);
         if self.part.len() >= PART { self.write().await } else { Ok(()) }
     }
 
-    /// Writes the rest. Returns the file, what it holds and how much.
+    /// Writes the rest. Returns the file, the digest of its content and its length.
     pub(crate) async fn end(mut self) -> io::Result<(File, Digest, u64)> {
         self.write().await?;
         Ok((self.file, Digest::from_bytes(self.digest.finalize().into()), self.length))

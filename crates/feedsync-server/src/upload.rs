@@ -1,8 +1,8 @@
-//! Media and blobs on their way in (RFC 5023 9.6, AP56).
+//! Uploads of media and blobs (RFC 5023 9.6, AP56).
 //!
-//! An upload goes into a file without a name as it comes, and its digest is taken on the way: however
-//! slowly it is sent it takes no memory, and one that breaks off leaves nothing, not even when the
-//! process is killed. It is held in memory while it is stored, of which [`STORING`] are at once.
+//! An upload is written into an unnamed file as it arrives, and its digest is computed meanwhile.
+//! However slowly it arrives, it takes no memory, and an aborted one leaves nothing, even when the
+//! process is killed. It is in memory while it is stored, of which at most [`STORING`] run at once.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -22,10 +22,10 @@ use crate::problem::Problem;
 use crate::room;
 use crate::unnamed::Unnamed;
 
-/// Uploads that are held in memory at once.
+/// Maximum number of uploads in memory at once.
 pub(crate) const STORING: usize = 2;
 
-/// An upload that has come whole. Dropped, it leaves nothing.
+/// A complete upload. Dropping it leaves nothing.
 pub(crate) struct Upload {
     file: File,
     digest: Digest,
@@ -34,7 +34,7 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
-    /// Receives the body of a call, within the bounds of the hub and of who sends it.
+    /// Receives the body of a request, within the limits of the hub and of the client.
     pub(crate) async fn receive(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
         if body::coding(&call.headers)? != Coding::Identity {
             return Err(Problem::new(
@@ -51,7 +51,7 @@ impl Upload {
             hub.clients.may_upload(sender.clone(), body::declared(&call.headers).unwrap_or(1))?;
         }
         let turn = body::turn(hub, &hub.receiving).await?;
-        // Beside the store, if it is a directory: elsewhere temporary files may be kept in memory.
+        // The directory of the store, if there is one: other temporary files may be stored in memory.
         let beside = hub.endpoint.store().directory().map(Path::to_owned);
         let place = beside.unwrap_or_else(std::env::temp_dir);
         let mut written = done(Unnamed::begin(place).await)?;
@@ -78,7 +78,8 @@ impl Upload {
     pub(crate) async fn store(self, hub: &Hub) -> Result<(), Problem> {
         let _held = room::soon(&hub.storing, "too many uploads are being stored at once").await?;
         let Self { mut file, length, .. } = self;
-        // Allocated here: each of the many threads that may block would keep as much for itself.
+        // It is allocated on this thread: each of the many blocking threads would retain as much
+        // memory for itself.
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
         let read = spawn_blocking(move || {
             file.rewind()?;
@@ -91,7 +92,7 @@ impl Upload {
     }
 }
 
-/// What was done with a file; if it could not be, the log says why.
+/// Result of a file operation. The log contains the reason of a failure.
 fn done<T>(result: io::Result<T>) -> Result<T, Problem> {
     result.map_err(|error| {
         tracing::error!(%error, "an upload could not be kept in a file");

@@ -1,13 +1,12 @@
 //! Entity tags and conditional requests (RFC 9110 8.8.3 and 13, AH1 to AH9).
 //!
 //! A tag is a hash of everything that the bytes of a response depend on, so that no body is built for a 304.
-//! Compressed with gzip it is another representation and has the tag with `-gz` behind it; conditions
-//! accept either, since both are current. Proxies that compress mark the tag in their own ways, by a suffix
-//! or as a weak one: the hub never issues a tag that ends so, and never a weak one, so that both are
-//! known as its own.
+//! A gzip response is another representation and has the tag with the suffix `-gz`; conditions accept either,
+//! since both are current. Proxies that compress mark the tag in their own ways, by a suffix or as a weak
+//! one. The hub never issues such tags, so that it recognizes all of them.
 //!
-//! `Last-Modified` is sent once its second is over, since two changes can lie within one second. Therefore
-//! a condition on the date that was sent is exact.
+//! `Last-Modified` is sent once its second is over, since two changes can happen within one second. Therefore
+//! a condition on that date is exact.
 
 use feedsync::Timestamp;
 use feedsync_formats::http_date;
@@ -20,42 +19,42 @@ use crate::problem::Problem;
 /// Suffix of the tag of a response that the hub compressed.
 const PACKED: &str = "-gz";
 
-/// Suffixes of tags of compressed responses: the hub's own, those of Apache and lighttpd (`-gzip`, `-br`, `-deflate`),
-/// of Caddy and others (`-zstd`), and of Jetty (`--gzip`).
+/// Suffixes of tags of compressed responses: the hub's own, those of Apache and lighttpd (`-gzip`, `-br`,
+/// `-deflate`), of Caddy and others (`-zstd`), and of Jetty (`--gzip`).
 const CODING_SUFFIXES: [&str; 9] =
     [PACKED, "--gzip", "-gzip", "--br", "-br", "--deflate", "-deflate", "--zstd", "-zstd"];
 
-/// A strong entity tag of an answer that is not packed.
+/// A strong entity tag of an uncompressed response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct EntityTag(String);
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// What a condition makes of a request for a current answer.
+/// Result of evaluating the conditions of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// It is answered.
+    /// The request proceeds.
     Proceed,
-    /// The client has it, under this tag.
+    /// The client has the current response, under this tag.
     NotModified(HeaderValue),
-    /// The client wanted another one.
+    /// The client requires another response.
     Failed,
 }
 
 impl EntityTag {
-    /// The tag of an answer that depends on these parts and nothing else.
+    /// Tag of a response that depends on these parts and nothing else.
     pub(crate) fn of(parts: &[&str]) -> Self {
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
         Self(self::hash(hash, parts))
     }
 
-    /// The tag with this text, of letters, digits, dots and hyphens, which names the bytes.
+    /// Tag with this text, of letters, digits, dots and hyphens, which identifies the bytes.
     pub(crate) fn named(text: String) -> Self {
         Self(text)
     }
 
-    /// The tag of a state that stays the same whichever version of this program writes it.
+    /// Tag of a state, the same for all versions of this program.
     pub(crate) fn of_state(parts: &[&str]) -> Self {
         Self(hash(Sha256::new(), parts))
     }
@@ -65,7 +64,7 @@ impl EntityTag {
         &self.0
     }
 
-    /// As the header has it.
+    /// Value for the header.
     pub(crate) fn value(&self) -> HeaderValue {
         HeaderValue::from_str(&format!("\"{}\"", self.0))
             .unwrap_or_else(|_| unreachable!("letters and digits make a header value"))
@@ -105,7 +104,8 @@ impl EntityTag {
             };
         }
         match listed(headers, header::IF_NONE_MATCH).find(|tag| self.is(tag)) {
-            // The client keeps its response under the tag that it sent: it gets that coding's tag, not another one.
+            // The client's cached response has the tag that it sent, so the 304 repeats the tag with that
+            // coding.
             Some(tag) => Condition::NotModified(tag.strong().unwrap_or_else(|| self.value())),
             None => Condition::Proceed,
         }
@@ -116,13 +116,13 @@ impl EntityTag {
     }
 }
 
-/// A tag without what servers put behind it when they compress a response.
+/// Removes the suffix that servers append to a tag when they compress a response.
 pub(crate) fn without_coding(opaque: &str) -> &str {
     CODING_SUFFIXES.iter().find_map(|suffix| opaque.strip_suffix(suffix)).unwrap_or(opaque)
 }
 
-/// Date of a conditional header, in seconds since 1970; none if it cannot be read, which is no condition
-/// (RFC 9110 13.1.3 and 13.1.4).
+/// Date of a conditional header, in seconds since 1970; none if it is not valid, which is no condition (RFC
+/// 9110 13.1.3 and 13.1.4).
 fn date(headers: &HeaderMap, name: HeaderName) -> Option<i64> {
     let date = httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()?;
     let since = date.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -136,7 +136,7 @@ pub(crate) fn last_modified(edited: Moment, now: Moment) -> Option<Timestamp> {
     edited.timestamp().filter(|_| seconds(edited) < seconds(now))
 }
 
-/// Adds `Last-Modified`, where there is one.
+/// Adds `Last-Modified`, if there is one.
 pub(crate) fn tell_last_modified(headers: &mut HeaderMap, modified: Option<Timestamp>) {
     let value = modified.and_then(|date| HeaderValue::from_str(&http_date(date)).ok());
     if let Some(value) = value {
@@ -155,7 +155,7 @@ fn hash(mut hash: Sha256, parts: &[&str]) -> String {
         .collect()
 }
 
-/// The answer to a condition that failed: 412 with the current tag (AH12).
+/// Response to a failed condition: 412 with the current tag (AH12).
 pub(crate) fn failed(tag: &EntityTag) -> Problem {
     Problem::new(
         StatusCode::PRECONDITION_FAILED,
@@ -166,16 +166,16 @@ pub(crate) fn failed(tag: &EntityTag) -> Problem {
     .header(header::ETAG, tag.value())
 }
 
-/// The tag of the same answer packed with gzip.
+/// Tag of the same response compressed with gzip.
 pub(crate) fn packed(tag: &HeaderValue) -> Option<HeaderValue> {
     let opaque = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
     HeaderValue::from_str(&format!("\"{opaque}{PACKED}\"")).ok()
 }
 
-/// One element of a list of tags; without a text it is `*`.
+/// One element of a list of tags; `*` if it has no text.
 #[derive(Debug)]
 pub struct Listed {
-    /// Whether it is a weak one.
+    /// Whether the tag is weak.
     pub weak: bool,
     /// Its text, without quotes.
     pub opaque: Option<String>,
@@ -188,7 +188,7 @@ impl Listed {
     }
 }
 
-/// The tags of a header, up to the first that cannot be read.
+/// Tags of a header, up to the first that is not valid.
 pub fn listed(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Listed> {
     let mut tags = Vec::new();
     for value in headers.get_all(name) {

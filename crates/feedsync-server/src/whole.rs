@@ -1,4 +1,4 @@
-//! Small documents that are made whole: their tag is that of their bytes.
+//! Small documents that are built completely: their tag is that of their bytes.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -12,12 +12,12 @@ use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::validators::{Condition, EntityTag, failed};
 
-/// The tag of a document.
+/// Entity tag of a document.
 pub(crate) fn tag(text: &str) -> EntityTag {
     EntityTag::of(&[text])
 }
 
-/// The answer to a call that asks for a document, or that it has it already.
+/// Response to a request for a document, or a 304.
 pub(crate) async fn conditional(
     hub: &Hub,
     call: &Call,
@@ -28,7 +28,7 @@ pub(crate) async fn conditional(
     in_turn(hub.answers.turn().await?, call, kind, caching, text)
 }
 
-/// The same, of a document that was made in a turn.
+/// The same, for a document that was built under a permit.
 pub(crate) fn in_turn(
     turn: Turn,
     call: &Call,
@@ -44,7 +44,7 @@ pub(crate) fn in_turn(
     Ok((headers, Body::from(place.hold(text.into_bytes()))).into_response())
 }
 
-/// Headers of a document with a tag, or the answer that the client has it already.
+/// Headers of a document with a tag, or the 304 for a client that has it.
 pub(crate) fn headers(
     tag: &EntityTag,
     call: &Call,

@@ -1,4 +1,4 @@
-//! A feed that is being written, in parts of about a page, each from one short read.
+//! Writing of a feed in parts of about a page, each from one short read.
 
 use axum::body::Bytes;
 use feedsync::{Format, Item, Payload};
@@ -14,16 +14,16 @@ use crate::outlines::{Outlines, Placed, Places, PlacesError};
 use crate::problem::Problem;
 use crate::span::{PAGE, Rest, Span};
 
-/// Where the items of a feed come from.
+/// Source of the items of a feed.
 pub(crate) enum Items {
-    /// A page that was read.
+    /// A page that was read already.
     Page {
-        /// What it holds, in order; to a member that readers alone are shown belong links of ours.
+        /// Its items, in order; in listings for readers they carry the hub's links.
         items: Vec<Shown>,
-        /// All changes up to here have been shown once it is sent.
+        /// Change up to which the collection was covered once it is sent.
         shown: Option<Number>,
     },
-    /// All of these, read as they are written.
+    /// All items of a span, read while they are written.
     Span(Span),
 }
 
@@ -40,13 +40,13 @@ impl From<Item<Payload>> for Shown {
 }
 
 impl Shown {
-    /// An item with links that its payload does not have: what is about it here, and its media.
+    /// An item with additional links: to its page here, and to its media.
     pub(crate) fn with_links(item: Item<Payload>, links: Vec<Link>) -> Self {
         Self { item, links }
     }
 }
 
-/// What a feed is written with.
+/// Writer of a format.
 pub(crate) enum Writer {
     Feed(Box<FeedWriter>, Format),
     JsonFeed(JsonFeedWriter),
@@ -60,7 +60,7 @@ impl Writer {
         }
     }
 
-    /// The same, which tells the collection that takes what clients create, where there is a place for it.
+    /// Adds the collection in which clients create members, if the format can express it.
     pub(crate) fn of_collection(self, collection: &AppCollection) -> Self {
         match self {
             Self::Feed(writer, format) => {
@@ -84,7 +84,7 @@ impl Writer {
         }
     }
 
-    /// The next of nested outlines; elsewhere nothing nests.
+    /// Writes the next of nested outlines; other formats do not nest.
     fn outline(&mut self, out: &mut String, item: &Item<Payload>, depth: usize) {
         match self {
             Self::Feed(writer, _) => writer.outline(out, item, depth),
@@ -99,17 +99,17 @@ impl Writer {
         }
     }
 
-    /// Whether outlines nest in it.
+    /// Whether its outlines nest.
     fn nests(&self) -> bool {
         matches!(self, Self::Feed(_, Format::Opml))
     }
 }
 
-/// A feed, from the first item on.
+/// A feed while it is written.
 pub(crate) struct Writing {
     endpoint: Endpoint,
     collection: Collection,
-    /// Below which the media of items are served.
+    /// Base address of the media of items.
     base: PublicBase,
     writer: Writer,
     out: String,
@@ -117,7 +117,7 @@ pub(crate) struct Writing {
     place: Place,
 }
 
-/// What is to be done next.
+/// Next step.
 enum Stage {
     Page {
         items: std::vec::IntoIter<Shown>,
@@ -126,14 +126,14 @@ enum Stage {
     Span(Span),
     Places(Places),
     Outlines(Outlines),
-    /// All is written; so much has been shown once it is sent.
+    /// Everything is written; the covered change once it is sent.
     Written {
         shown: Option<Number>,
     },
     Sent,
 }
 
-/// Why a feed could not be finished; the client sees the connection break off.
+/// Reason why a feed could not be finished; the client sees a broken connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
     #[error(transparent)]
@@ -162,7 +162,7 @@ impl From<Broken> for Problem {
 }
 
 impl Writing {
-    /// Goes on with what a writer has begun.
+    /// Continues after the beginning that a writer has written.
     pub(crate) fn new(
         endpoint: Endpoint,
         collection: Collection,
@@ -178,7 +178,7 @@ impl Writing {
         Self { endpoint, collection, base, writer, out, stage, place: Place::default() }
     }
 
-    /// The first part: all of a small feed, if one page holds it.
+    /// Returns the first part: all of a feed that fits into one page.
     pub(crate) async fn first(&mut self) -> Result<Vec<u8>, Broken> {
         while self.step().await?
             && self.out.len() <= SMALL
@@ -187,17 +187,17 @@ impl Writing {
         Ok(std::mem::take(&mut self.out).into_bytes())
     }
 
-    /// Whether all is written.
+    /// Whether everything is written.
     pub(crate) fn is_written(&self) -> bool {
         matches!(self.stage, Stage::Written { .. } | Stage::Sent)
     }
 
-    /// What all parts from now on hold while they are in memory.
+    /// Attaches the memory slot of all further parts.
     pub(crate) fn hold(&mut self, place: Place) {
         self.place = place;
     }
 
-    /// The next part, at most about a page, never empty; none once everything was sent.
+    /// Returns the next part, at most about a page, never empty; none once everything was sent.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
         while self.step().await? {
             if !self.out.is_empty() {
@@ -208,7 +208,7 @@ impl Writing {
         Ok(None)
     }
 
-    /// Writes what is next; false if there is nothing more.
+    /// Performs the next step; false if there is none.
     async fn step(&mut self) -> Result<bool, Broken> {
         let (endpoint, name) = (&self.endpoint, &self.collection.name);
         self.stage = match std::mem::replace(&mut self.stage, Stage::Sent) {
@@ -216,7 +216,7 @@ impl Writing {
                 while self.out.len() < PAGE.bytes
                     && let Some(Shown { item, links }) = items.next()
                 {
-                    // An item that comes with links has those to its media.
+                    // The links of an item include those to its media.
                     let linked = match links.is_empty() {
                         true => face::with_media(&self.base, name, &item),
                         false => None,
@@ -252,7 +252,7 @@ impl Writing {
             }
             Stage::Outlines(mut outlines) => match outlines.next(endpoint, name).await? {
                 Some(items) => {
-                    // Epochs never come back: what was read before this is of the same one.
+                    // Epochs never repeat: everything that was read before is of the same one.
                     self.check(&endpoint.collection(name).await?)?;
                     for (depth, stored) in items {
                         self.writer.outline(&mut self.out, &stored.item, depth);
@@ -273,13 +273,13 @@ impl Writing {
         Ok(true)
     }
 
-    /// Checks that it is still the collection whose feed was begun.
+    /// Checks that the collection is still the one whose feed was begun.
     fn check(&self, now: &Collection) -> Result<(), Broken> {
         if now.epoch == self.collection.epoch { Ok(()) } else { Err(Broken::Anew) }
     }
 
-    /// Records what was shown. The answer is complete either way: losing the record costs a conflict
-    /// at worst.
+    /// Records the covered change. The response is complete either way: a lost record costs at most a
+    /// conflict.
     async fn sent(&self, shown: Option<Number>) {
         let name = &self.collection.name;
         if let Some(up_to) = shown

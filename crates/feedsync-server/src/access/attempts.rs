@@ -1,8 +1,7 @@
-//! How often somebody may try to sign in: guesses run dry, by address and by user (AH27).
+//! Limits on sign-in attempts, by address and by user (AH27).
 //!
-//! An attempt takes one of those that are left before anything is compared; one that succeeds gives
-//! it back. Credentials that succeeded lately are not attempts: who guesses does not shut out who is
-//! signed in.
+//! An attempt is counted before credentials are compared, and is given back on success. Credentials
+//! that succeeded recently do not count as attempts, so guessing does not lock out signed-in users.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +15,7 @@ use crate::bucket::Bucket;
 use crate::clients::Key;
 use crate::problem::Problem;
 
-/// How many attempts may be made at once, and how long it takes until one more may be.
+/// Burst size, and the time until one more attempt is allowed.
 #[derive(Clone, Copy)]
 struct Rate {
     most: f64,
@@ -26,11 +25,11 @@ struct Rate {
 const ADDRESS: Rate = Rate { most: 20.0, each: Duration::from_secs(3) };
 const USER: Rate = Rate { most: 10.0, each: Duration::from_secs(6) };
 
-/// Attempts that are left. Who is forgotten has all again, as it would by then; of more than 100,000,
-/// those that tried longest ago.
+/// Remaining attempts. At most 100,000 keys are stored; the keys idle longest are evicted. An evicted
+/// key has all its attempts again, as it would have by then.
 pub(super) struct Attempts {
     left: Recent<Option<Key>, Bucket>,
-    /// Reading and writing what is left is one step.
+    /// Makes reading and writing the remaining attempts one step.
     turn: Mutex<()>,
 }
 
@@ -41,7 +40,8 @@ fn rate(key: &Option<Key>) -> Rate {
     }
 }
 
-/// Who tries: from where, if that is known, and as which user, if a password is guessed.
+/// Keys that an attempt counts for: the address, if it is known, and the user, if a password is
+/// compared.
 fn keys(address: Option<IpAddr>, user: Option<&UserName>) -> impl Iterator<Item = Option<Key>> {
     let user = user.map(|user| Some(Key::Person(user.as_str().into())));
     [Some(address.map(Key::address)), user].into_iter().flatten()
@@ -52,7 +52,7 @@ impl Attempts {
         Self { left: Recent::new(100_000, Duration::from_secs(120)), turn: Mutex::new(()) }
     }
 
-    /// Takes an attempt, or says when there is one again (429).
+    /// Counts an attempt, or returns the time of the next one (429).
     pub(super) fn begin(
         &self,
         address: Option<IpAddr>,
@@ -69,7 +69,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// Gives an attempt back that was none.
+    /// Gives back a successful attempt.
     pub(super) fn succeeded(&self, address: Option<IpAddr>, user: Option<&UserName>) {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         keys(address, user).for_each(|key| self.add(key, 1.0));

@@ -1,7 +1,7 @@
-//! What a request says to sign in: `Authorization` of Basic or Bearer (RFC 7617, RFC 6750) or as newsreaders have it
-//! (`GoogleLogin`, or `X-Auth-Token`), else the cookie of a browser's session.
+//! Credentials of a request: `Authorization` with Basic or Bearer (RFC 7617, RFC 6750) or a newsreader's
+//! scheme (`GoogleLogin`, or `X-Auth-Token`), else a session cookie.
 //!
-//! Never the address: what stands there is logged, kept and handed on (AD33).
+//! Credentials are never read from the address, because addresses are logged, stored and forwarded (AD33).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,27 +12,28 @@ use http::{HeaderMap, HeaderName, header};
 
 use super::session::{self, OfDatabases};
 
-/// Where clients of Miniflux say it.
+/// Header in which Miniflux clients send their token.
 const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// What a request signs in with.
+/// Credentials of a request.
 pub(super) enum Credentials {
     /// Nothing.
     None,
-    /// A program's token, with the user that was named beside it.
+    /// An access token, with the user that the request names.
     Token(Secret, Option<UserName>),
     /// A user's password.
     Password(UserName, String),
-    /// A browser's session.
+    /// A browser session.
     Session(Secret),
-    /// What a client of databases keeps.
+    /// The cookie of a database client.
     OfDatabases(OfDatabases),
-    /// Something that signs in nobody, whatever is stored.
+    /// Credentials that sign in nobody, whatever is stored.
     Invalid,
 }
 
-/// Reads them, over http or https. What is unknown, such as WSSE, is not a bad request: the answer says
-/// what is taken, and the client asks again with that (AP62). What is about databases may be asked for with their cookie.
+/// Reads the credentials of a request over http or https. An unknown scheme such as WSSE is not a bad
+/// request: the response lists the accepted schemes, and the client retries with one (AP62). Requests to
+/// databases may use the cookie of database clients.
 pub(super) fn read(headers: &HeaderMap, secure: bool, is_of_databases: bool) -> Credentials {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     match (given.next(), given.next()) {

@@ -1,9 +1,9 @@
-//! Failed sign-ins in the record that administrators read, within bounds.
+//! Failed sign-ins in the audit record, within limits.
 //!
-//! The record says from where somebody tried and as which user. It never holds what was given as a password, nor a
-//! name that no user has: people type passwords into the wrong field. An address fills at most 20 entries at once and
-//! one more in ten minutes; all addresses together fill 1,000 at once and six more in a minute. An entry tells how
-//! many failures before it have none of their own.
+//! An entry names the address and the user of the attempt. It never contains a submitted password or an
+//! unknown user name, because people type passwords into the wrong field. One address fills at most 20
+//! entries at once and one more in ten minutes. All addresses together fill 1,000 at once and six more in a
+//! minute. An entry counts the preceding failures that have no entry of their own.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -16,17 +16,17 @@ use super::recent::Recent;
 use crate::bucket::Bucket;
 use crate::clients::Key;
 
-/// Name of the act in the record.
+/// Name of the action in the record.
 const ACTION: &str = "failed sign-in";
 
-/// Entries at once, and how long it takes until one more may be written.
+/// Number of entries at once, and the time until one more may be written.
 const ADDRESS: (f64, Duration) = (20.0, Duration::from_secs(600));
 const ALL: (f64, Duration) = (1_000.0, Duration::from_secs(10));
 
-/// Addresses that are remembered.
+/// Maximum number of addresses in memory.
 const ADDRESSES: usize = 20_000;
 
-/// Entries that may still be written, and failures that have no entry.
+/// Remaining entries, and the number of failures without an entry.
 #[derive(Debug, Clone, Copy)]
 struct Left {
     bucket: Bucket,
@@ -45,7 +45,7 @@ impl Failures {
         Self { addresses: Recent::new(ADDRESSES, life), all: Mutex::new(Bucket::full(ALL.0)) }
     }
 
-    /// Writes a failure to the record if there is room for it. A store that fails changes nothing about the refusal.
+    /// Records a failure if the limits allow an entry. A failing store does not change the refusal.
     pub(super) async fn record(&self, endpoint: &Endpoint, address: Option<IpAddr>, why: &str) {
         let Some(untold) = self.admit(address) else { return };
         let detail = match untold {
@@ -59,7 +59,7 @@ impl Failures {
         }
     }
 
-    /// Number of failures that had no entry since the last one, if there may be an entry now.
+    /// Returns the number of failures without an entry since the last one, if an entry may be written now.
     fn admit(&self, address: Option<IpAddr>) -> Option<u64> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let key = address.map(Key::address);

@@ -1,23 +1,23 @@
-//! Who asks.
+//! Principals.
 
 use std::sync::Arc;
 
 use feedsync_endpoint::{Person, Reader};
 use feedsync_store::{CollectionName, Role, UserName};
 
-/// Who asks, with the rights of at most a second ago.
+/// The principal of a request, with rights that are at most a second old.
 #[derive(Debug, Clone)]
 pub(crate) enum Principal {
-    /// Whoever is on this machine, as long as there is no user: everything is allowed.
+    /// A client on this machine while no user exists: everything is allowed.
     Local,
-    /// Nobody who signed in: what is public may be read.
+    /// A client that did not sign in: it may read what is public.
     Anonymous,
-    /// Somebody who signed in.
+    /// A signed-in user.
     Person(Arc<Person>),
 }
 
 impl Principal {
-    /// The user who signed in.
+    /// The signed-in user.
     pub(crate) fn user(&self) -> Option<&UserName> {
         match self {
             Self::Person(person) => Some(person.user()),
@@ -25,7 +25,7 @@ impl Principal {
         }
     }
 
-    /// The user as the owner of a reading collection.
+    /// The signed-in user as the owner of a reading collection.
     pub(crate) fn reader(&self) -> Option<Reader> {
         match self {
             Self::Person(person) => Some(person.reader()),
@@ -33,7 +33,7 @@ impl Principal {
         }
     }
 
-    /// The role in a collection; reading what is public needs none.
+    /// The role in a collection. Reading what is public needs none.
     pub(crate) fn role(&self, collection: &CollectionName) -> Option<Role> {
         match self {
             Self::Local => Some(Role::Owner),
@@ -51,7 +51,7 @@ impl Principal {
         }
     }
 
-    /// Whether all is allowed that the user may do: not by a token with bounds.
+    /// Whether the principal has all rights of its user, unlike a restricted token.
     pub(crate) fn is_unbounded(&self) -> bool {
         match self {
             Self::Local => true,
@@ -60,7 +60,7 @@ impl Principal {
         }
     }
 
-    /// Whether collections may be made.
+    /// Whether the principal may create collections.
     pub(crate) fn may_create(&self) -> bool {
         match self {
             Self::Local => true,

@@ -1,4 +1,4 @@
-//! What is remembered for a while, in bounded memory.
+//! A cache of recent values, in bounded memory.
 
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub(super) struct Recent<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Recent<K, V> {
-    /// Remembers at most so many values, each for so long.
+    /// Creates a cache with a maximum number of values and a lifetime for each.
     pub(super) fn new(most: usize, life: Duration) -> Self {
         Self { life, values: Mutex::new(Generations::new(most)) }
     }

@@ -1,8 +1,8 @@
-//! What each right of the route table demands, and how a refusal is told (AH29).
+//! The permission check of each right in the route table, and the response to a refusal (AH29).
 //!
-//! Who has not signed in is asked to (401), also where nothing is, so that the answer tells nothing.
-//! Who signed in and may not read a collection learns no more than of one that does not exist (404);
-//! who may read it learns that the rest is not allowed (403).
+//! A client that has not signed in gets 401, even where no resource exists, so that the response reveals
+//! nothing. A signed-in client that may not read a collection gets 404, as for one that does not exist. One
+//! that may read it gets 403 for other rights.
 
 use feedsync_endpoint::{Settings, may_be_named};
 use feedsync_store::{Collection, CollectionName, Role, StoreError};
@@ -14,8 +14,8 @@ use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::routes::Right;
 
-/// Refuses what a right does not allow in a collection, if the path names one. Gives the collection,
-/// where it was read for that.
+/// Refuses a request without the right in the collection that the path names, if it names one. Returns the
+/// collection if it was read for the check.
 pub(crate) async fn require(
     hub: &Hub,
     principal: &Principal,
@@ -47,7 +47,7 @@ pub(crate) async fn require(
             true
         }
         (Right::Create, None) => principal.may_create(),
-        // A path without a name that a collection may have: there is nothing to own or read.
+        // The path has no valid collection name, so nothing can be owned or read.
         (Right::Read | Right::Follow | Right::Edit | Right::Append | Right::Own, None) => {
             return if signed_in { Ok(None) } else { Err(sign_in()) };
         }
@@ -59,8 +59,8 @@ pub(crate) async fn require(
     }
 }
 
-/// Whether somebody may make a collection of this name. The refusal is the same for a name that is reserved and one
-/// that a private collection has.
+/// Whether the principal may create a collection of this name. The refusal is the same for a reserved name
+/// and for the name of a private collection.
 async fn may_make(
     hub: &Hub,
     principal: &Principal,
@@ -71,12 +71,12 @@ async fn may_make(
         && hub.endpoint.store().collection(name).await?.is_none())
 }
 
-/// Whether somebody may read a collection.
+/// Whether the principal may read a collection.
 pub(crate) fn may_read(principal: &Principal, collection: &Collection) -> Result<bool, Problem> {
     Ok(principal.role(&collection.name).is_some() || settings(collection)?.public)
 }
 
-/// Not signed in, or by nothing that counts.
+/// Refusal for missing or invalid credentials (401).
 pub(crate) fn sign_in() -> Problem {
     let detail = "sign in with the name and password of a user, or with a token";
     Problem::new(StatusCode::UNAUTHORIZED, "sign-in", "Not signed in", detail)
@@ -87,7 +87,7 @@ pub(crate) fn sign_in() -> Problem {
         .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"feedsync\""))
 }
 
-/// Signed in, and still not allowed.
+/// Refusal for a signed-in client without the right (403).
 pub(crate) fn forbidden() -> Problem {
     let detail = "who signed in may not do this here";
     Problem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
@@ -116,8 +116,8 @@ async fn in_collection(
     }
 }
 
-/// Whether somebody may follow a collection of these settings: its FeedSync feed holds drafts too, which
-/// are for editors (RFC 5023 13.1.1).
+/// Whether the principal may follow a collection with these settings. Its FeedSync feed contains drafts,
+/// which only editors may read (RFC 5023 13.1.1).
 pub(crate) fn may_follow(
     principal: &Principal,
     name: &CollectionName,
@@ -147,7 +147,7 @@ async fn follow(
     }
 }
 
-/// A collection, and what it is set to.
+/// Returns a collection and its settings.
 async fn found(
     hub: &Hub,
     name: &CollectionName,

@@ -9,17 +9,18 @@ use crate::problem::Problem;
 
 const SESSION: Cookie = Cookie::new("feedsync-session", "__Host-feedsync-session");
 
-/// Cookie of clients of databases: over http under the name that CouchDB gives it.
+/// Cookie of database clients: over http it has CouchDB's name.
 const OF_DATABASES: Cookie = Cookie::new("AuthSession", "__Host-AuthSession");
 
-/// The same cookie over https for programs, such as CouchDB's replicator, which look for it under CouchDB's name. The
-/// prefix protects browsers, in which a neighbouring host may set cookies, so no page is signed in by this one.
+/// The same cookie over https for programs such as CouchDB's replicator, which expect CouchDB's name. The
+/// prefix protects browsers, in which a neighbouring host may set cookies, so this name signs in no page.
 const OF_PROGRAMS: Cookie = Cookie::new("AuthSession", "AuthSession");
 
-/// Header in which a browser says where the page is from that asks.
+/// Header in which a browser states how the site of the requesting page relates to this one.
 const SITE: &str = "sec-fetch-site";
 
-/// What stands before a token that was signed in with: it is what the client keeps, and no session is begun.
+/// Prefix of a cookie value that holds the access token itself. The client stores the token, and no session
+/// begins.
 const TOKEN: &str = "token.";
 
 /// A cookie that scripts cannot read and other sites cannot send, by its name over http and over https.
@@ -29,22 +30,22 @@ pub struct Cookie {
     secure: &'static str,
 }
 
-/// The value of `Set-Cookie` that begins a session of so many seconds.
+/// `Set-Cookie` value that begins a session of so many seconds.
 pub(crate) fn begin(secret: &Secret, seconds: u64, secure: bool) -> HeaderValue {
     SESSION.set(secret.as_str(), seconds, secure)
 }
 
-/// The value of `Set-Cookie` that ends a session.
+/// `Set-Cookie` value that ends a session.
 pub(crate) fn end(secure: bool) -> HeaderValue {
     SESSION.set("", 0, secure)
 }
 
-/// The token of a session, over http or https.
+/// Session token of a request, over http or https.
 pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<Secret> {
     Secret::parse(&SESSION.read(headers, secure)?)
 }
 
-/// What a client of databases signs in with: a session, or a token.
+/// Credentials of a database client: a session or an access token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OfDatabases {
     Session(Secret),
@@ -52,7 +53,7 @@ pub(crate) enum OfDatabases {
 }
 
 impl OfDatabases {
-    /// Whether a request sends such a cookie under any of its names. It may sign in nobody.
+    /// Whether a request sends this cookie under any of its names. The cookie need not be valid.
     pub(crate) fn is_sent(headers: &HeaderMap) -> bool {
         [false, true].into_iter().any(|secure| OF_DATABASES.read(headers, secure).is_some())
     }
@@ -68,7 +69,7 @@ impl OfDatabases {
         }
     }
 
-    /// Value of the cookie by which a client keeps it.
+    /// Cookie value that represents these credentials.
     pub(crate) fn value(&self) -> String {
         match self {
             Self::Session(secret) => secret.as_str().to_owned(),
@@ -77,7 +78,7 @@ impl OfDatabases {
     }
 }
 
-/// Values of `Set-Cookie` by which a client of databases keeps a value for so many seconds. Over https a program gets
+/// `Set-Cookie` values that store a value in a database client for so many seconds. Over https a program gets
 /// the cookie under both names.
 pub(crate) fn cookies_of_databases(
     value: &str,
@@ -93,12 +94,12 @@ pub(crate) fn cookies_of_databases(
 }
 
 impl Cookie {
-    /// A cookie of these names.
+    /// Creates a cookie with these names.
     pub const fn new(plain: &'static str, secure: &'static str) -> Self {
         Self { plain, secure }
     }
 
-    /// The value of `Set-Cookie` for so many seconds; the value is ASCII without marks.
+    /// `Set-Cookie` value for so many seconds. The value is ASCII without separators.
     pub fn set(&self, value: &str, seconds: u64, secure: bool) -> HeaderValue {
         let (name, more) = (self.name(secure), if secure { "; Secure" } else { "" });
         let text =
@@ -109,8 +110,8 @@ impl Cookie {
         value
     }
 
-    /// Its value. Over https that without the prefix is not ours: whoever can write into a connection
-    /// that is not encrypted, or owns a neighbouring host, could have set it.
+    /// Value of the cookie in a request. Over https a cookie without the prefix is ignored: an attacker on an
+    /// unencrypted connection, or the owner of a neighbouring host, could have set it.
     pub fn read(&self, headers: &HeaderMap, secure: bool) -> Option<String> {
         let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs =
@@ -124,21 +125,21 @@ impl Cookie {
     }
 }
 
-/// Refuses to change anything for a cookie unless the browser says that a page of ours asks (AP64).
-/// That an `Origin` is ours was checked before.
+/// Refuses an unsafe request with a cookie unless the browser states that a page of this hub sends it (AP64).
+/// The `Origin` header was checked before.
 pub(super) fn check_origin(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     if method.is_safe() || is_of_ours(headers) { Ok(()) } else { Err(foreign()) }
 }
 
-/// The same of clients of databases, which are programs as well: those say nothing of pages, and no page can say
-/// nothing that asks from elsewhere to change something.
+/// The same check for database clients, which may be programs. Programs send no such headers, whereas a
+/// browser always sends one with an unsafe request from another site.
 pub(super) fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     let is_program = !headers.contains_key(SITE);
     if method.is_safe() || is_program || is_of_ours(headers) { Ok(()) } else { Err(foreign()) }
 }
 
-/// Whether a browser makes a request. Each browser that knows the prefix of cookies says one of these over https,
-/// wherever it could change something.
+/// Whether a browser sends the request. Over https, each browser that supports cookie prefixes sends one of
+/// these headers with every unsafe request.
 fn is_of_a_page(headers: &HeaderMap) -> bool {
     headers.contains_key(SITE) || headers.contains_key(header::ORIGIN)
 }
@@ -245,7 +246,7 @@ mod tests {
             (Some("same-origin"), false, true, true),
             (Some("cross-site"), false, false, false),
             (Some("none"), false, false, false),
-            // That it is ours was checked.
+            // The origin was checked before.
             (Some("same-origin"), true, true, true),
         ] {
             let mut headers = HeaderMap::new();

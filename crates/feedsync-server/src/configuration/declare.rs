@@ -1,4 +1,4 @@
-//! How settings are declared: a struct, its defaults and its rows of the reference at once.
+//! Declaration of settings: a struct, its defaults and its rows of the reference in one macro.
 
 /// Declares a part of the configuration; each field is `name: type as kind = default;`.
 macro_rules! settings {

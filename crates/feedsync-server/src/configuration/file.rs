@@ -1,4 +1,4 @@
-//! The configuration file: TOML, each setting with the line that it stands on.
+//! The configuration file: TOML, each setting with its line.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -1,4 +1,4 @@
-//! What values of settings look like, and how they are read and written.
+//! Syntax of values of settings, with their parsers and formatters.
 
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
@@ -10,40 +10,41 @@ use ipnet::IpNet;
 
 use super::Given;
 
-/// A way to write values of a type down.
+/// Conversion between values of a type and their written form.
 pub(crate) trait Kind<T> {
-    /// What it looks like, after "is".
+    /// Description of the syntax, to follow "is".
     const FORM: &'static str;
 
-    /// From what was written; else why not.
+    /// Parses a written value, or returns the reason why it is not valid.
     fn read(given: &Given) -> Result<T, String>;
 
-    /// As the file writes it.
+    /// Formats a value for the file.
     fn show(value: &T) -> String;
 }
 
-/// What a type itself reads and writes.
+/// Values that the type itself parses and formats.
 pub(crate) struct Text;
 /// A size.
 pub(crate) struct Bytes;
-/// A number, 1 at least.
+/// A number of at least 1.
 pub(crate) struct Count;
 /// A number, or 0.
 pub(crate) struct Whole;
-/// A time.
+/// A duration.
 pub(crate) struct Span;
 /// A path.
 pub(crate) struct File;
-/// An address, or a block of them.
+/// An IP address, or a network.
 pub(crate) struct Network;
-/// An address with a port.
+/// An IP address with a port.
 pub(crate) struct Socket;
-/// Something or an empty text.
+/// A value, or an empty text for none.
 pub(crate) struct Optional<K>(K);
-/// Several.
+/// A list of values.
 pub(crate) struct Listed<K>(K);
 
-/// No bound of this program is meant to be larger; semaphores could not hold much more either.
+/// Maximum of any count. No limit is meant to be larger, and semaphores could not hold many more
+/// permits.
 const MOST: usize = 1_000_000_000;
 
 fn text(given: &Given) -> Result<&str, String> {
@@ -53,7 +54,7 @@ fn text(given: &Given) -> Result<&str, String> {
     }
 }
 
-/// A text of TOML: JSON escapes are its own.
+/// Quotes a text for TOML, which has the same escapes as JSON.
 fn quoted(text: impl Display) -> String {
     serde_json::Value::String(text.to_string()).to_string()
 }
@@ -102,7 +103,7 @@ impl Kind<usize> for Count {
     }
 }
 
-/// The number that a text begins with, and the unit that follows it.
+/// Splits a text into its leading number and the unit after it.
 fn measured(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, text[end..].trim()))

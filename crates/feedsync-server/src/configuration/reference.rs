@@ -63,7 +63,7 @@ pub fn reference() -> String {
     text
 }
 
-/// A configuration as a file that says it; secrets are left out.
+/// Returns a configuration as a configuration file; secrets are left out.
 pub fn as_toml(config: &Config) -> String {
     let mut text = String::new();
     let mut section = "";
@@ -83,18 +83,18 @@ pub fn as_toml(config: &Config) -> String {
 }
 
 impl Setting {
-    /// Its value in a configuration, as the file writes it.
+    /// Its value in a configuration, formatted for the file.
     pub fn value(&self, config: &Config) -> String {
         (self.show)(config)
     }
 
-    /// The section of the file that it stands in.
+    /// Section of the file that contains it.
     fn section(&self) -> &'static str {
         self.name.split_once('.').map_or("", |(section, _)| section)
     }
 }
 
-/// A paragraph in lines of at most 100 characters, each after a beginning.
+/// Wraps a paragraph into lines of at most 100 characters, each with a prefix.
 fn wrapped(paragraph: &str, beginning: &str) -> String {
     let mut lines = vec![beginning.to_owned()];
     for word in paragraph.split(' ') {

@@ -54,11 +54,11 @@ client_requests = 0
     for line in text.lines() {
         assert!(shown.lines().any(|other| other == line), "{line} in {shown}");
     }
-    // What is shown can be read, and says the same again.
+    // The output can be parsed, and parses to the same settings.
     assert_eq!(as_toml(&file(&shown).unwrap()), shown);
     let defaults = as_toml(&Config::default());
     assert_eq!(as_toml(&file(&defaults).unwrap()), defaults);
-    // In the environment and as flags too.
+    // The same holds for the environment and for flags.
     let value = |setting: &Setting| {
         let shown = (setting.show)(&config);
         shown.trim_matches(['[', ']']).replace('"', "")
@@ -72,7 +72,7 @@ client_requests = 0
 }
 
 #[test]
-fn what_is_no_setting_is_refused_with_its_name_and_place() {
+fn unknown_settings_are_refused_with_name_and_position() {
     let refused = |text: &str| file(text).unwrap_err().to_string();
     assert_eq!(refused("\nlimit = 1"), "feedsync.toml:2: there is no setting \"limit\"");
     let unknown = refused("[limits]\n# one\nbody_items = 1\nbody_item = 2\n");
@@ -91,7 +91,7 @@ fn what_is_no_setting_is_refused_with_its_name_and_place() {
 }
 
 #[test]
-fn what_a_setting_cannot_be_is_refused_with_its_place_and_the_reason() {
+fn invalid_values_are_refused_with_position_and_reason() {
     for (text, said) in [
         ("listen = \"here\"", "such as 127.0.0.1:8080 or [::1]:8080"),
         ("couch_listen = \"8080\"", "\"8080\" is no address with a port"),
@@ -139,7 +139,7 @@ fn a_password_of_the_store_is_never_shown() {
     assert!(!format!("{config:?}").contains("s3cret"));
 }
 
-/// `UPDATE_DOCS=1 cargo test -p feedsync-server configuration` writes it anew.
+/// `UPDATE_DOCS=1 cargo test -p feedsync-server configuration` regenerates it.
 #[test]
 fn the_reference_is_what_the_code_says() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");

@@ -1,10 +1,10 @@
-//! Values of settings that have a rule of their own.
+//! Types of settings with rules of their own.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Declares an enum whose values are written by their names.
+/// Declares an enum whose values are written by name.
 macro_rules! named {
     (
         $(#[$doc:meta])* $kind:ident, $error:ident, $names:literal:
@@ -16,7 +16,7 @@ macro_rules! named {
             $( $(#[$value_doc])* $value, )*
         }
 
-        /// A text that is none of the names.
+        /// Error for a text that is none of the names.
         #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
         #[error("{text:?} is not one: {names}", text = .0, names = $names)]
         pub struct $error(String);
@@ -40,7 +40,7 @@ macro_rules! named {
 }
 
 named! {
-    /// How the log is written.
+    /// Format of the log.
     LogFormat, LogFormatError, "text or json":
     /// For people.
     Text = "text",
@@ -49,16 +49,16 @@ named! {
 }
 
 named! {
-    /// Who may read what tells about the hub and about nobody's items.
+    /// Readers of data about the hub that concerns nobody's items.
     Audience, AudienceError, "administrators or public":
-    /// Who may administer the hub.
+    /// Administrators of the hub.
     Administrators = "administrators",
-    /// Everybody.
+    /// Everyone.
     Public = "public",
 }
 
 named! {
-    /// How proxies say for whom they ask.
+    /// Header in which proxies name their client.
     ForwardedBy, ForwardedByError, "x-forwarded or forwarded":
     /// By `X-Forwarded-For` and `X-Forwarded-Proto`.
     XForwarded = "x-forwarded",
@@ -66,11 +66,11 @@ named! {
     Forwarded = "forwarded",
 }
 
-/// What the log tells: levels, of everything or of parts.
+/// Levels of the log, for all parts or some.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level(String);
 
-/// A text that says no levels.
+/// Error for a text that is not a list of levels.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no level: error, warn, info, debug, trace or off, or PART=LEVEL, between commas")]
 pub struct LevelError(String);
@@ -109,7 +109,7 @@ impl FromStr for Level {
     }
 }
 
-/// Where everything is kept.
+/// Address of the store.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreAddress {
     /// SQLite in a directory.
@@ -119,11 +119,11 @@ pub enum StoreAddress {
 }
 
 impl StoreAddress {
-    /// Whether it holds a password, or what may be one.
+    /// Whether it contains a password, or a text that may be one.
     pub fn has_password(&self) -> bool {
         let Self::Postgres(url) = self else { return false };
         let Some(parts) = Parts::of(url) else { return true };
-        // Whatever is escaped there may be its name.
+        // The name of the parameter may be percent-encoded.
         let named = |parameter: &str| {
             let name = parameter.split('=').next().unwrap_or_default();
             name.eq_ignore_ascii_case("password") || name.contains('%')
@@ -132,7 +132,7 @@ impl StoreAddress {
     }
 }
 
-/// What may be shown of the URL of a database, and what may not.
+/// Parts of a database URL, split by whether they may be shown.
 struct Parts<'u> {
     scheme: &'u str,
     user: Option<&'u str>,
@@ -143,8 +143,8 @@ struct Parts<'u> {
 }
 
 impl<'u> Parts<'u> {
-    /// Credentials come first and end at the first `@`, whatever stands in them: so it is dialled. None
-    /// if whoever wrote it may have meant another part to be the password: then nothing may be shown.
+    /// Credentials end at the first `@`, whatever they contain, as when connecting. Returns none if
+    /// another part may be meant as the password: then nothing may be shown.
     fn of(url: &'u str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let (credentials, rest) = match rest.split_once('@') {
@@ -173,13 +173,13 @@ impl<'u> Parts<'u> {
     }
 }
 
-/// A text that names no store.
+/// Error for a text that is not the address of a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it names no store: sqlite:DIRECTORY or postgres://USER@HOST/DATABASE")]
 pub struct StoreAddressError;
 
 impl fmt::Display for StoreAddress {
-    /// Without a password.
+    /// Formats the address without its password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(directory) => write!(f, "sqlite:{}", directory.display()),

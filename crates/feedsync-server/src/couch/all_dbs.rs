@@ -1,4 +1,4 @@
-//! `_all_dbs` and `_dbs_info`: the databases that whoever asks may use, by name.
+//! `_all_dbs` and `_dbs_info`: the databases that the principal may use, by name.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use super::pieces::{self, Pieces};
 use super::rights::Need;
 use super::{Asked, Failure};
 
-/// So many databases are looked at at once.
+/// Number of databases per read.
 const PAGE: usize = 1_000;
 
 /// Maximum number of databases that a `POST` of `_dbs_info` names, as in CouchDB.
@@ -25,7 +25,7 @@ pub(super) async fn answer(asked: &Asked) -> Result<Response, Failure> {
     listed(asked, false).await
 }
 
-/// `_dbs_info`: with what is known of each database as a whole.
+/// `_dbs_info`: the databases with information about each.
 pub(super) async fn answer_info(asked: &Asked, body: Body) -> Result<Response, Failure> {
     if *asked.method_of(&[Method::GET, Method::POST])? == Method::GET {
         return listed(asked, true).await;
@@ -44,7 +44,7 @@ pub(super) async fn answer_info(asked: &Asked, body: Body) -> Result<Response, F
             Ok(name) => asked.databases.database(&name).await?,
             Err(_) => None,
         };
-        // A database that somebody may not use is not told from one that does not exist.
+        // A database that the principal may not use looks like one that does not exist.
         let found = match found {
             Some(database) if asked.may(&database, Need::Use).await? => Some(database),
             _ => None,
@@ -84,7 +84,7 @@ async fn listed(asked: &Asked, with_info: bool) -> Result<Response, Failure> {
     pieces::answer(asked, names, String::from("[")).await
 }
 
-/// Names between which databases are listed.
+/// Range of names that are listed.
 struct Range {
     first: Option<String>,
     last: Option<(String, bool)>,
@@ -109,7 +109,7 @@ impl Range {
         let start = key(["startkey", "start_key"])?.or_else(|| only.clone());
         let end = key(["endkey", "end_key"])?.or(only);
         Ok(match parameters.flag("descending")? {
-            // The first is never left out.
+            // The first name is never left out.
             true => Self { first: end, last: start.map(|key| (key, true)) },
             false => Self { first: start, last: end.map(|key| (key, is_inclusive)) },
         })
@@ -123,19 +123,19 @@ impl Range {
         is_behind && is_before
     }
 
-    /// Whether all names from this one on are behind it.
+    /// Whether this name and all later ones are past the end of the range.
     fn is_behind(&self, name: &str) -> bool {
         self.last.as_ref().is_some_and(|(last, _)| name > last.as_str())
     }
 }
 
-/// Databases, as far as they were not told yet.
+/// Databases that were not sent yet.
 struct Names {
     asked: Asked,
     with_info: bool,
-    /// The last one that was looked at.
+    /// Last database that was read.
     after: Option<DatabaseName>,
-    /// Those that are left where the greatest comes first.
+    /// Remaining databases of a descending listing, the greatest name first.
     before_end: Option<VecDeque<DatabaseName>>,
     skip: u64,
     left: Option<u64>,

@@ -23,7 +23,7 @@ use super::rights::Need;
 use super::{Asked, Failure};
 use by_range::Range;
 
-/// So many documents are read at once, and so many bytes of what they say.
+/// Number of documents per read, and of bytes of their bodies.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 8 << 20;
 
@@ -33,10 +33,10 @@ const MAX_QUERIES: usize = 1_000;
 /// End of a listing.
 const END: &str = "\n]}\n";
 
-/// Documents that are listed.
+/// Kinds of documents in a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listed {
-    /// All but local documents.
+    /// All except local documents.
     All,
     /// Design documents.
     Design,
@@ -60,7 +60,7 @@ impl Listed {
     }
 }
 
-/// Answers one query, in the parameters and in the body of a `POST`.
+/// Answers one query, given in the parameters and in the body of a `POST`.
 pub(super) async fn answer(
     asked: &Asked,
     name: &DatabaseName,
@@ -75,7 +75,7 @@ pub(super) async fn answer(
         database = asked.still(&database, Need::Use).await?;
     }
     let query = Query::read(asked, listed, sent.as_ref().map(|(_, sent)| sent.root()))?;
-    // Who waits for a place keeps nobody from sending.
+    // Waiting for a slot must not hold the permit for bodies.
     drop(sent);
     let (begin, view) = query.open(asked, database).await?;
     pieces::answer(asked, view, begin).await
@@ -111,7 +111,7 @@ pub(super) async fn answer_queries(
     pieces::answer(asked, queries, String::from("{\"results\":[")).await
 }
 
-/// A query that was understood.
+/// A parsed query.
 struct Query {
     listed: Listed,
     rows: Rows,
@@ -119,7 +119,7 @@ struct Query {
     wanted: Wanted,
 }
 
-/// Rows that a query asks for.
+/// Requested rows.
 enum Wanted {
     Keys(Vec<by_key::Key>),
     Range(Range),
@@ -155,7 +155,7 @@ impl Query {
         Ok(Self { listed, rows, update_seq: parameters.flag("update_seq")?, wanted })
     }
 
-    /// The text before the rows, and the rows.
+    /// Returns the text before the rows, and the rows.
     async fn open(self, asked: &Asked, database: Database) -> Result<(String, View), Failure> {
         let Self { listed, rows, update_seq, wanted } = self;
         let total = match listed {
@@ -204,7 +204,7 @@ impl Query {
     }
 }
 
-/// Refuses what CouchDB refuses together with `keys`.
+/// Refuses parameters that CouchDB refuses together with `keys`.
 fn refuse_beside_keys(parameters: &Parameters) -> Result<(), Refusal> {
     let names = ["key", "startkey", "start_key", "endkey", "end_key"];
     match names.iter().any(|name| parameters.text(name).is_some()) {
@@ -216,7 +216,7 @@ fn refuse_beside_keys(parameters: &Parameters) -> Result<(), Refusal> {
     }
 }
 
-/// Rows of one query, as far as they were not sent yet.
+/// Rows of one query that were not sent yet.
 enum View {
     Range(by_range::Walk),
     Keys(by_key::Keys),
@@ -259,7 +259,7 @@ impl Pieces for View {
     }
 }
 
-/// Several queries, as far as they were not answered yet.
+/// Queries that were not answered yet.
 struct Queries {
     asked: Asked,
     database: Database,
@@ -306,7 +306,7 @@ impl Pieces for Queries {
     }
 }
 
-/// What a row has.
+/// Content of a row.
 #[derive(Clone, Copy)]
 struct Rows {
     include_docs: bool,

@@ -60,7 +60,7 @@ pub(super) async fn answer(
     }
 }
 
-/// A document gets an attachment, or loses one: an edit of what it says otherwise.
+/// Adds or removes an attachment by an edit of its document.
 async fn change(
     asked: &Asked,
     database: &Database,

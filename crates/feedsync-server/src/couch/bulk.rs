@@ -1,4 +1,4 @@
-//! Many documents at once: written, and asked what of them is missing (6.1, 6.2).
+//! Requests about many documents: writing them, and comparing their revisions (6.1, 6.2).
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ pub(super) async fn write(
                 rows.push(row);
                 continue;
             }
-            // What vouches for other documents is written behind them.
+            // Checkpoints refer to other documents and are written after them.
             Named::Local(sent) => {
                 let id = sent.id.clone();
                 let revision = sent.write(asked, &database).await?;
@@ -96,7 +96,7 @@ pub(super) async fn write(
             }
         };
         match (written.next(), edits) {
-            // Of what was made elsewhere only failures are told.
+            // For replicated documents only failures are reported.
             (Some(Ok(_)), Edits::Replicated) | (None, _) => {}
             (Some(Ok(revision)), Edits::New) => {
                 let revision = quoted(&revision.to_string());
@@ -117,29 +117,29 @@ pub(super) async fn write(
 
 /// One document of the response.
 enum Named {
-    /// With its id, and the revision that it is said to have.
+    /// A document with its id and, if it names one, its revision.
     Document(DocumentId, Option<Revision>),
     Local(local::Sent),
-    /// Refused before anything was written, with its row.
+    /// A document that was refused before anything was written, with its row.
     Refused(String),
 }
 
-/// What a body says.
+/// A parsed body.
 struct Read {
     edits: Edits,
     sent: Vec<One>,
 }
 
-/// One of the documents that were sent.
+/// One of the submitted documents.
 enum One {
     Document(Submission),
     Local(local::Sent),
-    /// One that cannot be understood, with its row.
+    /// A document that cannot be parsed, with its row.
     Refused(String),
 }
 
 impl Read {
-    /// Reads the documents. A faulty one that was made elsewhere is refused alone.
+    /// Reads the documents. An invalid replicated document is refused by itself.
     fn of(sent: &Json) -> Result<Self, Refusal> {
         let (nodes, new_edits) = bulk_documents(sent.root())?;
         let read = |node| {
@@ -166,7 +166,7 @@ impl Read {
     }
 }
 
-/// Row of a document that is refused; its id and its revision are JSON.
+/// Row of a refused document; its id and its revision are JSON.
 fn refused(id: &str, revision: Option<&str>, refusal: &Refusal) -> String {
     let revision = revision.map_or(String::new(), |it| format!(",\"rev\":{it}"));
     let why = failed(refusal.kind.error(), &refusal.reason);
@@ -174,7 +174,7 @@ fn refused(id: &str, revision: Option<&str>, refusal: &Refusal) -> String {
     format!("{{\"id\":{id}{revision},{why}")
 }
 
-/// What `_revs_diff` and `_missing_revs` ask, answered.
+/// Computes the result of `_revs_diff` and `_missing_revs`.
 async fn compared(
     asked: &Asked,
     name: &DatabaseName,

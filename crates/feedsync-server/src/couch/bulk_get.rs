@@ -1,4 +1,5 @@
-//! `_bulk_get`: many revisions at once, an answer for each that is asked for, in that order (6.3).
+//! `_bulk_get`: many revisions at once, a result for each requested one, in the order of the
+//! request (6.3).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,10 +17,10 @@ use super::pieces::{self, Pieces};
 use super::rights::Need;
 use super::{Asked, Failure, document, no_database};
 
-/// So many questions are answered at once,
+/// Number of requested documents that are read at once,
 const AT_ONCE: usize = 1_000;
 
-/// and with so many bytes, and one document more.
+/// and the total size of their bodies in bytes, exceeded by at most one document.
 const BYTES_AT_ONCE: u64 = 16 << 20;
 
 pub(super) async fn read(
@@ -45,19 +46,19 @@ pub(super) async fn read(
         Question { asked, meant }
     };
     let questions = asked_documents(sent.root())?.into_iter().map(of).collect();
-    // Who waits for a place keeps nobody from sending.
+    // Waiting for a slot must not hold the permit for bodies.
     drop((turn, sent));
     let answers = Answers { asked: asked.clone(), database, show, questions, next: 0 };
     pieces::answer(asked, answers, String::from("{\"results\":[")).await
 }
 
-/// What is asked about a document.
+/// One requested document.
 struct Question {
     asked: AskedDocument,
     meant: Result<(DocumentId, Leaves), Refusal>,
 }
 
-/// Answers to questions, as far as they were given.
+/// Results that were not sent yet.
 struct Answers {
     asked: Asked,
     database: Database,
@@ -89,7 +90,7 @@ impl Pieces for Answers {
             let found = match meant {
                 Err(_) => None,
                 Ok((id, leaves)) => match found.read(id) {
-                    // It is read next time, as the first.
+                    // The next read begins with it.
                     None => return Ok(()),
                     Some(Some(document))
                         if at > 0
@@ -121,23 +122,23 @@ impl Pieces for Answers {
     }
 }
 
-/// The documents that some questions are about, as far as they were read, each once.
+/// Documents that some requests name and that were read, each once.
 #[derive(Default)]
 struct Found {
     places: HashMap<DocumentId, usize>,
     documents: Vec<Option<ReadDocument>>,
-    /// Those that several questions are about: of them perhaps not all was read.
+    /// Documents that several requests name; perhaps not all of their revisions were read.
     asked_again: HashSet<DocumentId>,
 }
 
 impl Found {
-    /// A document, if it was looked for; nothing, if it is not there.
+    /// Returns a document if it was read; the inner option is empty if it does not exist.
     fn read(&self, id: &DocumentId) -> Option<Option<&ReadDocument>> {
         Some(self.documents.get(*self.places.get(id)?)?.as_ref())
     }
 }
 
-/// Whether all was read that is meant, or it is too much for one answer.
+/// Whether all requested revisions were read, or they are too large for one result.
 fn is_whole(found: &ReadDocument, leaves: &Leaves, most: u64) -> bool {
     let meant = leaves.of(&found.document.tree);
     meant.iter().flatten().all(|revision| found.bodies.contains_key(revision))
@@ -145,12 +146,12 @@ fn is_whole(found: &ReadDocument, leaves: &Leaves, most: u64) -> bool {
 }
 
 impl Answers {
-    /// So many bytes the revisions of one document have at most that are told at once.
+    /// Maximum total size, in bytes, of the revisions of one document that are sent at once.
     fn most_bytes(&self) -> u64 {
         self.asked.hub.config.limits.database_body_bytes as u64
     }
 
-    /// The documents of the next questions; not of all, if they are large.
+    /// Reads the documents of the next requests, fewer of them if they are large.
     async fn read(&self) -> Result<Found, Failure> {
         let mut wanted: HashMap<DocumentId, Vec<Leaves>> = HashMap::new();
         let (mut places, mut ids, mut asked_again) = (HashMap::new(), Vec::new(), HashSet::new());
@@ -174,7 +175,7 @@ impl Answers {
             let (mut chosen, mut left) = (BTreeSet::new(), most);
             for asks in wanted.get(&document.id).into_iter().flatten() {
                 let meant = asks.of(tree);
-                // What has no room beside others is read next time.
+                // A document that does not fit is read next time.
                 if check_fit(tree, &meant, left).is_err() {
                     break;
                 }

@@ -1,7 +1,8 @@
-//! `_changes`: what changed since a place, and what changes from now on (section 7).
+//! `_changes`: changes since a sequence number, and changes from now on (section 7).
 //!
-//! Pages are read one after the other, each while the rows of the one before it are written and sent: at most two are in
-//! memory. Rows are sent in pieces; what attachments hold is read when its row is written.
+//! Pages are read one after the other, each while the rows of the previous one are written and sent: at most
+//! two are in memory. Rows are sent in pieces. The contents of attachments are read when their row is
+//! written.
 
 mod page;
 mod row;
@@ -29,7 +30,7 @@ use crate::problem::Problem;
 use page::{Page, Untold};
 use row::Rows;
 
-/// So many bytes of rows are sent at once, and one row more.
+/// Size, in bytes, of a piece of rows, exceeded by at most one row.
 const PIECE: usize = 8 << 20;
 
 pub(super) async fn answer(
@@ -54,7 +55,7 @@ pub(super) async fn answer(
         return Err(design::refuse(&asked, &database, id.clone(), (*kind, function)).await);
     }
     let since = sequence::after(&database, &request.since)?;
-    // CouchDB goes from the newest change down to the first, whatever `since` says.
+    // A descending feed goes from the newest change to the first, whatever `since` says, as in CouchDB.
     let after = if request.is_descending { Number::ZERO } else { since };
     let is_live = request.feed != ChangesFeed::Normal && !request.is_descending;
     let follower = is_live.then(|| FollowerPlace::take(&asked.hub)).transpose()?;
@@ -80,54 +81,54 @@ pub(super) async fn answer(
     Ok(changes.answer())
 }
 
-/// Why a feed that was begun breaks off where there is no room for it.
+/// Error that ends a started feed when the memory budget is exhausted.
 fn busy(problem: Problem) -> std::io::Error {
     broken(format_args!("there is no room for what it says: {}", problem.status()))
 }
 
-/// What is told next.
+/// Next step of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// What stands before the rows.
+    /// Send the text before the rows.
     Begin,
-    /// Rows that there are.
+    /// Send rows.
     Rows,
-    /// Nothing, until something changes.
+    /// Wait for a change.
     Waiting,
-    /// What stands behind the rows.
+    /// Send the text after the rows.
     End,
-    /// Nothing any more.
+    /// Nothing is left.
     Over,
 }
 
-/// An answer while it is sent.
+/// A response while it is sent.
 struct Changes {
     asked: Asked,
     name: DatabaseName,
     request: Arc<ChangesRequest>,
     notices: Option<Notices>,
     after: Number,
-    /// Where the walk from the newest change down has come to.
+    /// Position of a descending walk.
     before: Option<Number>,
     left: Option<u64>,
     epoch: Epoch,
     until: Instant,
-    /// When something was sent last.
+    /// Time at which something was last sent.
     sent: Instant,
-    /// When it was looked last whether whoever asks may read it.
+    /// Time of the last access check.
     admitted: Instant,
     is_first: bool,
     state: State,
-    /// What was read and not told yet.
+    /// Changes that were read and not sent yet.
     untold: Option<Untold>,
-    /// The next page, while it is read. Only who has all of this alone may look at it.
+    /// The next page, while it is read. Only code with exclusive access to this value may poll it.
     ahead: Option<Page>,
-    /// A place among the large answers, while it is waited for.
+    /// A pending wait for a slot for a large response.
     waiting: Option<Waiting>,
     _follower: Option<FollowerPlace>,
 }
 
-/// Somebody waits for a place.
+/// A pending wait for a slot.
 type Waiting = BoxFuture<'static, Result<Place, Problem>>;
 
 impl Changes {
@@ -142,7 +143,7 @@ impl Changes {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         }
         if feed != ChangesFeed::Normal {
-            // A proxy that collects what is sent would hold heartbeats back (CG9).
+            // A proxy that buffers the response would delay heartbeats (CG9).
             headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
             response.extensions_mut().insert(crate::compression::AsSent);
@@ -154,7 +155,7 @@ impl Changes {
         matches!(self.request.feed, ChangesFeed::Continuous | ChangesFeed::EventSource)
     }
 
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, std::io::Error> {
         loop {
             match self.state {
@@ -171,7 +172,7 @@ impl Changes {
                         self.until = self.sent + self.request.timeout;
                         return Ok(Some(out));
                     }
-                    // What is passed over takes its time, too.
+                    // Reading skipped changes takes time, too.
                     let beat = self.request.heartbeat.filter(|beat| self.sent.elapsed() >= *beat);
                     if beat.is_some() && self.state == State::Rows {
                         return Ok(Some(self.beat()));
@@ -191,8 +192,8 @@ impl Changes {
         }
     }
 
-    /// A piece of rows, in a place among the large answers where they tell what documents say; none while it waits for
-    /// that and it is time for a heartbeat.
+    /// Returns a piece of rows, with a slot for a large response if the rows contain documents. Returns none
+    /// if a heartbeat is due while it waits for the slot.
     async fn piece(&mut self) -> Result<Option<Bytes>, std::io::Error> {
         if !self.request.include_docs {
             return Ok(Some(self.rows().await?.into()));
@@ -210,7 +211,7 @@ impl Changes {
         Ok(Some(place.hold(self.rows().await?.into_bytes())))
     }
 
-    /// A piece of rows, and what comes after it.
+    /// Returns a piece of rows, and sets the next step.
     async fn rows(&mut self) -> Result<String, std::io::Error> {
         if self.left == Some(0) {
             self.state = State::End;
@@ -234,7 +235,7 @@ impl Changes {
                 false => &none,
             };
             self.advance(read.document.number);
-            // A selector may look at all of it many times.
+            // A selector may traverse all of it many times.
             let bytes = read.bodies.values().map(|body| body.text.len()).sum();
             let is_first = self.is_first;
             if in_place(bytes, || rows.push(&mut out, (&read, told), is_first)) {
@@ -254,7 +255,7 @@ impl Changes {
         self.state = match request.feed {
             _ if !untold.is_end => State::Rows,
             ChangesFeed::Normal => State::End,
-            // What goes down to the oldest has an end.
+            // A descending walk ends at the oldest change.
             _ if request.is_descending => State::End,
             ChangesFeed::LongPoll if !self.is_first => State::End,
             _ => State::Waiting,
@@ -269,10 +270,10 @@ impl Changes {
         }
     }
 
-    /// Waits for a change, or for the time to send something.
+    /// Waits for a change, or for the time to send a heartbeat.
     async fn wait(&mut self) -> Option<Bytes> {
         let beat = self.request.heartbeat;
-        // A heartbeat keeps it open for ever. What is not told postpones neither.
+        // A heartbeat keeps the feed open without limit. Changes that are not sent postpone neither time.
         let until = match beat {
             Some(beat) => self.sent + beat,
             None => self.until,
@@ -297,7 +298,7 @@ impl Changes {
         None
     }
 
-    /// What is sent where there is nothing to be told.
+    /// Bytes that are sent when there is no row.
     fn beat(&mut self) -> Bytes {
         self.sent = Instant::now();
         Bytes::from_static(match self.request.feed {
@@ -306,7 +307,7 @@ impl Changes {
         })
     }
 
-    /// Whether whoever asks may still read the database, and it is still the same one.
+    /// Whether the principal may still read the database, and it is still the same database.
     async fn may_go_on(&mut self) -> bool {
         let principal = match self.asked.hub.access.now(&self.asked.principal).await {
             Ok(Some(principal)) => principal,
@@ -318,7 +319,7 @@ impl Changes {
         database.is_ok_and(|database| database.epoch == self.epoch)
     }
 
-    /// What stands behind the rows.
+    /// Returns the text after the rows.
     async fn end(&mut self) -> Result<Bytes, std::io::Error> {
         let database = match self.asked.databases.database(&self.name).await.map_err(broken)? {
             Some(database) if database.epoch == self.epoch => database,

@@ -1,4 +1,4 @@
-//! `_compact`: done while nobody waits for it, and told of meanwhile (section 4, CL22).
+//! `_compact`: runs in the background, and is reported while it runs (section 4, CL22).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,14 +12,14 @@ use tokio::time::timeout;
 use super::database::sweep;
 use super::{Asked, Failure, done};
 
-/// What is done sooner is done when it is answered.
+/// Time to wait for the end before the response is sent.
 const SOON: Duration = Duration::from_secs(2);
 
-/// The databases that are compacted here at the moment.
+/// Databases that this node is compacting.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Compacting(Arc<Mutex<HashSet<DatabaseName>>>);
 
-/// One of them, until it is dropped.
+/// A running compaction, until it is dropped.
 struct Underway(Compacting, DatabaseName);
 
 impl Compacting {
@@ -27,7 +27,7 @@ impl Compacting {
         self.names().contains(name)
     }
 
-    /// Begins with one, unless somebody is at it.
+    /// Starts a compaction unless one is running.
     fn begin(&self, name: &DatabaseName) -> Option<Underway> {
         self.names().insert(name.clone()).then(|| Underway(self.clone(), name.clone()))
     }
@@ -43,7 +43,7 @@ impl Drop for Underway {
     }
 }
 
-/// Begins, and goes on also when whoever asked has gone.
+/// Starts a compaction, which goes on even if the client disconnects.
 pub(super) async fn begin(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
     let Some(underway) = asked.hub.compacting.begin(name) else {
         return Ok(done(StatusCode::ACCEPTED));

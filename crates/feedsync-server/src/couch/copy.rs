@@ -1,4 +1,4 @@
-//! `COPY`: a document under another id.
+//! `COPY`: copies a document to another id.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use feedsync_store::Database;
 use super::document::{created, find, written};
 use super::{Asked, Failure};
 
-/// Writes what a document says, with its attachments, as an edit of the document that `Destination` names.
+/// Writes the body and the attachments of a document as an edit of the document that `Destination` names.
 pub(super) async fn answer(
     asked: &Asked,
     database: &Database,

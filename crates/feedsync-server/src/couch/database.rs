@@ -1,4 +1,4 @@
-//! A database: made, dropped, and what is known of it as a whole (section 4).
+//! A database as a whole: creation, deletion and information (section 4).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,9 +55,9 @@ pub(super) async fn answer(
 
 async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
-    // Within this node nobody makes another one between counting and making.
+    // Serializes counting and creating on this node.
     let _turn = asked.hub.collections.lock().await;
-    // The same answer as for a private database of that name.
+    // The response is the same as for a private database of that name.
     let is_free = is_free(asked, name).await?;
     if is_free && asked.databases.database(name).await?.is_none() {
         limits::databases(&asked.hub, &asked.principal).await?;
@@ -72,8 +72,8 @@ async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure>
     Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))
 }
 
-/// Whether whoever asks may give a database this name. A name that the hub reserves, or that a collection has, is for
-/// its owner: nobody else can keep a collection from being opened as a database.
+/// Whether the principal may create a database of this name. A name that the hub reserves, or that a
+/// collection has, is for its owner: other users cannot prevent a collection from being opened as a database.
 async fn is_free(asked: &Asked, name: &DatabaseName) -> Result<bool, Failure> {
     let Ok(name) = CollectionName::new(name.as_str()) else {
         return Ok(!is_reserved(name.as_str()));
@@ -95,7 +95,8 @@ async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure
     Ok(done(StatusCode::OK))
 }
 
-/// What dropped databases held goes piece by piece, and nobody waits for it; what is left when the hub stops goes later.
+/// Deletes the content of dropped databases in the background, in pieces. What remains when the hub stops is
+/// deleted later.
 pub(super) fn sweep(asked: &Asked) {
     let databases = Arc::clone(&asked.databases);
     tokio::spawn(async move { while let Ok(true) = databases.sweep_databases().await {} });
@@ -118,11 +119,11 @@ pub(super) fn info(asked: &Asked, database: &Database) -> String {
     )
 }
 
-/// In microseconds.
+/// One second in microseconds.
 const SECOND: u64 = 1_000_000;
 
-/// What never changes as long as the database is the same one (CG1), and does where it was put back: when it was made,
-/// and in the digits below a second which life it is.
+/// Start time of the database. It stays the same for one database (CG1) and changes when the database is
+/// restored. It is the creation time, with the incarnation in the digits below a second.
 fn start_time(database: &Database) -> u64 {
     let life = database
         .epoch
@@ -132,7 +133,7 @@ fn start_time(database: &Database) -> u64 {
     database.created.micros() / SECOND * SECOND + life % SECOND
 }
 
-/// What is known of a database, or done to it, as a whole.
+/// Handles requests about a database as a whole.
 pub(super) async fn part(
     asked: &Asked,
     name: &DatabaseName,
@@ -142,7 +143,7 @@ pub(super) async fn part(
 ) -> Result<Response, Failure> {
     let (get, put, post) = (Method::GET, Method::PUT, Method::POST);
     match (part, rest) {
-        // What was answered is durable already.
+        // Every acknowledged write is durable already.
         ("_ensure_full_commit", []) => {
             asked.method_of(&[post])?;
             let database = asked.database(name, Need::Use).await?;
@@ -189,7 +190,7 @@ pub(super) async fn part(
                     RefusalKind::BadRequest.because("`rev_limit` must be a positive integer")
                 })?;
                 if kept < REVISIONS_KEPT {
-                    // By what a revision came of, versions of an item are told from conflicts.
+                    // The ancestors of a revision distinguish versions of an item from conflicts.
                     asked.alone(name, &format!("keep at least {REVISIONS_KEPT} revisions")).await?;
                 }
                 let change =
@@ -238,7 +239,7 @@ pub(super) async fn part(
             let database = asked.alone(name, PURGE_THERE).await?;
             purge(asked, &database, body).await
         }
-        // Which revisions were purged is not recorded.
+        // Purged revisions are not recorded.
         ("_purged_infos", []) => {
             asked.method_of(&[get])?;
             asked.database(name, Need::Use).await?;
@@ -269,15 +270,15 @@ const PURGED_INFOS_LIMIT: u32 = 1_000;
 /// Range of the only shard.
 const SHARD: &str = "00000000-ffffffff";
 
-/// What is to be done with a database that is a collection.
+/// Advice for a database that mirrors a collection.
 const PURGE_THERE: &str = "purge its items there";
 
-/// Forgets leaves.
+/// Purges leaves.
 async fn purge(asked: &Asked, database: &Database, body: Body) -> Result<Response, Failure> {
     let (_turn, sent) = asked.json(body).await?;
     asked.still(database, Need::Administer).await?;
     asked.alone(&database.name, PURGE_THERE).await?;
-    // A document may be named more than once.
+    // A document may be named several times.
     let mut named: BTreeMap<DocumentId, Vec<Revision>> = BTreeMap::new();
     for (id, revisions) in asked_revisions(sent.root())? {
         named.entry(id.parse()?).or_default().extend(revisions);

@@ -64,7 +64,7 @@ pub(super) async fn answer(
     }
 }
 
-/// `new_edits`.
+/// Reads the parameter `new_edits`.
 fn edits(asked: &Asked) -> Result<Edits, Refusal> {
     Ok(match asked.parameters.text("new_edits") {
         Some(_) if !asked.parameters.flag("new_edits")? => Edits::Replicated,
@@ -72,7 +72,7 @@ fn edits(asked: &Asked) -> Result<Edits, Refusal> {
     })
 }
 
-/// The revision that a request names: in the body, in the query or as `If-Match`, the same wherever it stands.
+/// Revision that a request names in the body, in the query or as `If-Match`. All of them must agree.
 pub(super) fn named_revision(
     asked: &Asked,
     of_body: Option<Revision>,
@@ -89,12 +89,12 @@ pub(super) fn named_revision(
     }
 }
 
-/// What a tag says, also that of an answer that was packed.
+/// Revision in an entity tag, also in that of a compressed response.
 fn revision_of(tag: &str) -> &str {
     without_coding(tag.trim().trim_start_matches("W/").trim_matches('"'))
 }
 
-/// What cannot be deleted because it never was.
+/// Refuses to delete a document that never existed.
 async fn check_there(asked: &Asked, name: &DatabaseName, id: &DocumentId) -> Result<(), Failure> {
     let ids = std::slice::from_ref(id);
     let page = asked.databases.documents(name, ids, leaves::none(), u64::MAX).await?;
@@ -105,12 +105,13 @@ async fn check_there(asked: &Asked, name: &DatabaseName, id: &DocumentId) -> Res
     }
 }
 
-/// Whether it is a deletion that leaves nothing: one with members or attachments is stored like any revision.
+/// Whether it is a deletion without content. A deletion with members or attachments is stored like any
+/// revision.
 pub(super) fn is_plain_deletion(sent: &Submission) -> bool {
     sent.is_deleted && sent.attachments.is_empty() && sent.body.as_str() == "{}"
 }
 
-/// A document and its new revision.
+/// Writes a document, and returns its id and its new revision.
 pub(super) async fn written(
     asked: &Asked,
     database: &Database,
@@ -139,7 +140,7 @@ pub(super) async fn written(
     }
 }
 
-/// The answer to who wrote a document: what it is by now, and where.
+/// Response to a write of a document, with its revision and its location.
 pub(super) fn created(
     asked: &Asked,
     name: &DatabaseName,
@@ -150,14 +151,15 @@ pub(super) fn created(
     })
 }
 
-/// The answer to a write with `batch=ok`: 202 without a revision, as CouchDB answers. The document is stored already.
+/// Response to a write with `batch=ok`: 202 without a revision, as in CouchDB. The document is stored
+/// already.
 fn batched(asked: &Asked, (id, _): &(DocumentId, Revision)) -> Option<Response> {
     let is_batch = asked.parameters.text("batch") == Some("ok");
     let text = || format!("{{\"ok\":true,\"id\":{}}}\n", quoted(id.as_str()));
     is_batch.then(|| json(StatusCode::ACCEPTED, text()))
 }
 
-/// The answer to who changed a document.
+/// Response to a change of a document.
 pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) -> Response {
     let (id, revision) = (quoted(id.as_str()), quoted(&revision.to_string()));
     let text = format!("{{\"ok\":true,\"id\":{id},\"rev\":{revision}}}\n");
@@ -171,7 +173,7 @@ pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) 
 async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Response, Failure> {
     let mut show = Show::of(&asked.parameters)?;
     let since = asked.parameters.revisions("atts_since")?;
-    // Who says which revisions are known asks for what the others have attached.
+    // A client that lists known revisions requests the attachments of newer ones.
     show.attachments |= since.is_some();
     let since = since.unwrap_or_default();
     let place = match show.attachments {
@@ -202,9 +204,9 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
         tags.is_some_and(|tags| tags.split(',').any(|known| revision_of(known) == revision))
     };
     let show = show.since(&since, tree, &revision);
-    // What else there is of a document changes without it.
+    // The other properties of a document change without its revision.
     let is_plain = !(show.conflicts || show.deleted_conflicts || show.local_seq || show.revs_info);
-    // One tag is for one form.
+    // A tag belongs to one representation.
     let is_plain = is_plain && !show.attachments;
     let mut response = if is_plain && is_known(&asked.call.headers) {
         json(StatusCode::NOT_MODIFIED, "")
@@ -219,7 +221,7 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
     Ok(response)
 }
 
-/// A document with what is asked for of it.
+/// Reads a document with the requested properties.
 pub(super) async fn find(
     asked: &Asked,
     database: &Database,
@@ -293,7 +295,7 @@ async fn open_revisions(
     Ok(json(StatusCode::OK, place.hold(text.into_bytes())))
 }
 
-/// `true` in a body's member; not said is `false`.
+/// Whether a member of the body is `true`; an absent one counts as `false`.
 pub(super) fn says(body: Node<'_>, name: &str) -> bool {
     body.member(name).and_then(|member| boolean(member.value)) == Some(true)
 }

@@ -1,4 +1,4 @@
-//! What went wrong, as CouchDB tells it (section 11).
+//! Errors in CouchDB's form (section 11).
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -25,17 +25,17 @@ pub(super) fn told(failure: Failure) -> Response {
     }
 }
 
-/// Retells what the hub says of a request that never came here: that nobody has signed in, say.
+/// Converts responses of the hub to requests that did not reach a database resource, such as 401.
 pub(crate) async fn retelling(request: Request, next: Next) -> Response {
     retold(next.run(request).await)
 }
 
-/// The same of what was turned away before it came to any resource, if it is about a database.
+/// Converts a response to a request that was refused before routing, if it is about a database.
 pub(crate) fn turned_away(uri: &Uri, response: Response) -> Response {
     if super::are_at(uri) { retold(response) } else { response }
 }
 
-/// The answer keeps its status and its headers; what it says is said as CouchDB does.
+/// Replaces the body of an error response by CouchDB's form. Status and headers are unchanged.
 pub(crate) fn retold(response: Response) -> Response {
     let Some(Described { detail, .. }) = response.extensions().get().cloned() else {
         return response;
@@ -73,7 +73,7 @@ fn refused(refusal: &Refusal) -> Response {
     response
 }
 
-/// 405, with the methods that there are.
+/// 405 with the supported methods.
 pub(super) fn not_allowed(known: &[Method]) -> Failure {
     let mut names: Vec<String> = known.iter().map(|method| method.as_str().to_owned()).collect();
     if known.contains(&Method::GET) {

@@ -1,4 +1,5 @@
-//! `_find`: documents that a selector means. There are no indexes: what the selector says of ids bounds what is looked at.
+//! `_find`: documents that match a selector. There are no indexes: the selector's conditions on ids limit the
+//! documents that are read.
 
 use std::ops::Bound;
 
@@ -16,11 +17,11 @@ use super::pieces::{self, Pieces};
 use super::rights::Need;
 use super::{Asked, Failure, in_place, no_database};
 
-/// So many documents are read at once, and so many bytes of what they say.
+/// Number of documents per read, and of bytes of their bodies.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 8 << 20;
 
-/// Documents as far as they were not looked at yet.
+/// Documents that were not tested yet.
 struct Finding {
     asked: Asked,
     database: Database,
@@ -108,7 +109,7 @@ impl Finding {
         Ok(())
     }
 
-    /// A document, if it is meant.
+    /// Appends a document if it matches.
     fn push(&mut self, text: &mut String, read: &ReadDocument) -> Result<(), Failure> {
         let request = &mut self.request;
         let id = read.document.id.as_str();

@@ -1,12 +1,14 @@
-//! Revisions that are known to be here, so that the store is not asked about them (6.1).
+//! Cache of stored revisions, which saves reading the store to answer comparisons (6.1).
 //!
-//! Whoever has pulled an edit asks whether the hub has it, since that may not know where it came from: what one device
-//! has pushed, all others name soon after. Promises:
-//! - nothing is said to be here that was not when, or after, the database was read to whose row the answer belongs;
-//! - what was purged is not known any more, whoever purged it: a database counts its purges in its row;
-//! - a database that is made again, restored or moved knows nothing, since its epoch is another;
-//! - a path that has grown beyond what is kept of it may be known further back than the store remembers it. What came
-//!   of that is here, so that nothing is lost which is then not sent.
+//! A replicator that pulled an edit compares it with the hub, since it may not know the edit's origin: every
+//! device soon names the revisions that one device pushed. Guarantees:
+//! - A revision is reported as stored only if it was stored when the database row of the response was read,
+//!   or later.
+//! - Purged revisions are no longer reported, whichever node purged them: a database counts its purges in its
+//!   row.
+//! - A database that is created again, restored or moved has no cached revisions, since its epoch differs.
+//! - Where a revision path has outgrown what the store keeps of it, the cache may know older ancestors than
+//!   the store does. Their descendants are stored, so nothing is lost when a client does not send them.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, Hash as _, RandomState};
@@ -17,26 +19,26 @@ use feedsync_endpoint::documents::difference::{Difference, compare};
 use feedsync_store::{Database, Databases, StoreError};
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
-/// So many of the latest are known at least, and twice as many at most, of about 20 bytes each.
+/// Minimum number of recent facts in the cache. The maximum is twice as many, of about 20 bytes each.
 const LATEST: usize = 200_000;
 
-/// What is known.
+/// Cache of stored revisions.
 pub(crate) struct KnownRevisions {
     keys: [u64; 2],
     latest: Mutex<Latest>,
 }
 
-/// That a database has a revision: 128 bits of a hash whose keys nobody knows.
+/// The fact that a database has a revision: 128 bits of a hash with secret keys.
 type Fact = u128;
 
-/// The facts that were learned or asked for last.
+/// The facts that were added or used most recently.
 struct Latest {
     least: usize,
     new: HashSet<Fact>,
     old: HashSet<Fact>,
 }
 
-/// Facts about one database.
+/// Hasher for facts about one database.
 struct Facts(SipHasher13);
 
 impl KnownRevisions {
@@ -45,14 +47,14 @@ impl KnownRevisions {
     }
 
     fn of_at_least(least: usize) -> Self {
-        // What such a state makes of anything is random.
+        // The hash of any value under such a state is random.
         let keys = [RandomState::new(), RandomState::new()].map(|state| state.hash_one(0));
         let new = HashSet::with_capacity(least);
         let latest = Latest { least, new, old: HashSet::new() };
         Self { keys, latest: Mutex::new(latest) }
     }
 
-    /// Keeps in mind that revisions of documents are here, of a database as it was read before they were written.
+    /// Adds revisions that were written to a database, whose row was read before the write.
     pub(super) fn learn<'a>(
         &self,
         database: &Database,
@@ -63,7 +65,7 @@ impl KnownRevisions {
         written.for_each(|(id, revision)| latest.learn(facts.of(id, revision)));
     }
 
-    /// [`compare`], of a database as it was just read.
+    /// Runs [`compare`] for a database that was just read.
     pub(super) async fn compare(
         &self,
         databases: &dyn Databases,
@@ -153,14 +155,15 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
     }
 
-    /// A hub's database, and what the hub knows of it.
+    /// A database of a hub, and the hub's cache.
     struct Room {
         databases: Arc<dyn Databases>,
         name: DatabaseName,
         known: KnownRevisions,
     }
 
-    /// What happens to the documents `a` and `b`, whose revisions are `1-x`, `2-x` and so on, and `1-y` and so on.
+    /// An action on the documents `a` and `b`, whose revisions are `1-x`, `2-x` and so on, and `1-y` and so
+    /// on.
     #[derive(Debug, Clone)]
     enum Act {
         Write { document: bool, branch: bool, generation: usize },
@@ -242,9 +245,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
-        /// Whatever was written, purged or made again, what is told is what the store would tell.
+        /// After any writes, purges and recreations the cache gives the same result as the store.
         #[test]
-        fn what_is_known_is_what_is_here(acts in prop::collection::vec(act(), 1..12)) {
+        fn cached_revisions_match_the_store(acts in prop::collection::vec(act(), 1..12)) {
             let room = Room::new();
             for act in &acts {
                 room.act(act);
@@ -253,9 +256,9 @@ mod tests {
         }
     }
 
-    /// A store that is asked nothing cannot answer: what was just written is told without it.
+    /// Revisions that were just written are reported without reading the store, which fails here.
     #[test]
-    fn what_was_written_is_not_looked_up() {
+    fn written_revisions_are_answered_without_the_store() {
         let room = Room::new();
         let database = room.database();
         let revision: Revision = "1-x".parse().unwrap();

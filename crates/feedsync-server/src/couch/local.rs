@@ -1,4 +1,4 @@
-//! Documents that are not replicated: where replicators note how far they are (section 8).
+//! Local documents, which are not replicated: replicators store their checkpoints in them (section 8).
 
 use axum::body::Body;
 use axum::response::Response;
@@ -14,7 +14,7 @@ use super::rights::Need;
 use super::{Asked, Failure, json};
 use crate::limits;
 
-/// What their ids begin with.
+/// Prefix of their ids.
 pub(super) const LOCAL: &str = "_local/";
 
 pub(super) async fn answer(
@@ -59,26 +59,26 @@ pub(super) fn shown(id: &LocalId, LocalDocument { revision, body }: &LocalDocume
     format!("{{\"_id\":{full},\"_rev\":\"0-{revision}\"{comma}{members}}}")
 }
 
-/// What is told of one that was written.
+/// Response to the write of a local document.
 pub(super) fn done(id: &LocalId, revision: u64) -> String {
     format!("\"ok\":true,\"id\":{},\"rev\":\"0-{revision}\"", quoted(&format!("{LOCAL}{id}")))
 }
 
-/// One that is to be written; removed, where it has nothing to say.
+/// A local document to be written, or to be removed if it is deleted.
 pub(super) struct Sent {
     pub(super) id: LocalId,
     document: Option<LocalDocument>,
 }
 
 impl Sent {
-    /// The id of a local document, if that is what was sent among others.
+    /// The id of a local document, if a submitted document is one.
     pub(super) fn names(sent: Node<'_>) -> Result<Option<LocalId>, Refusal> {
         let id = sent.member("_id").and_then(|id| text(id.value));
         let id = id.as_deref().and_then(|id| id.strip_prefix(LOCAL));
         id.map(str::parse).transpose()
     }
 
-    /// Reads what is sent: whoever writes last wins, whatever revision they name.
+    /// Reads a submitted local document. The last write wins, whatever revision it names.
     pub(super) fn read(
         id: LocalId,
         sent: Node<'_>,
@@ -92,7 +92,7 @@ impl Sent {
             Some(given) => given,
             None => said().transpose()?.unwrap_or_default().into_owned(),
         };
-        // Attachments of local documents are ignored, as CouchDB ignores them.
+        // Attachments of local documents are ignored, as in CouchDB.
         let Submission { is_deleted, body, .. } =
             Submission::read_with(sent, SpecialMembers::Dropped)?;
         let document = match is_deleted {
@@ -102,12 +102,12 @@ impl Sent {
         Ok(Self { id, document })
     }
 
-    /// Number of bytes that it has.
+    /// Its size, in bytes.
     pub(super) fn length(&self) -> u64 {
         self.document.as_ref().map_or(0, |document| document.body.len() as u64)
     }
 
-    /// Number of bytes that it has more than the one that it replaces.
+    /// Number of bytes by which it is larger than the document that it replaces.
     pub(super) async fn growth(
         &self,
         asked: &Asked,
@@ -117,7 +117,7 @@ impl Sent {
         Ok(self.length().saturating_sub(replaced.map_or(0, |replaced| replaced.body.len() as u64)))
     }
 
-    /// Writes it as [`write`](Self::write) does, if there is room for what it adds to the one that it replaces.
+    /// Writes it as [`write`](Self::write) does, if the quota allows the bytes that it adds.
     pub(super) async fn write_where_room(
         self,
         asked: &Asked,
@@ -128,7 +128,7 @@ impl Sent {
         Ok(self.write(asked, database).await?)
     }
 
-    /// Writes it, if the database still is the same one; the number of its revision.
+    /// Writes it if the database is still the same one. Returns the number of its revision.
     pub(super) async fn write(self, asked: &Asked, database: &Database) -> Result<u64, StoreError> {
         let Database { name, epoch, .. } = database;
         let revision = self.document.as_ref().map_or(0, |document| document.revision);
@@ -141,7 +141,7 @@ fn no_ones() -> Refusal {
     RefusalKind::Forbidden.because("what the hub notes itself is nobody else's")
 }
 
-/// The revision after a given one; the first, where none is given.
+/// Returns the revision after a given one, or the first if none is given.
 fn next(given: &str) -> Result<u64, Refusal> {
     if given.is_empty() {
         return Ok(1);

@@ -1,7 +1,7 @@
-//! `_node/_local/_stats`, `_system` and `_prometheus`: figures of this process, for administrators.
+//! `_node/_local/_stats`, `_system` and `_prometheus`: metrics of this process, for administrators.
 //!
-//! Only figures that the hub measures are there, under CouchDB's names. What CouchDB tells of Erlang (memory by allocator,
-//! run queue, processes) and of its own parts has no counterpart here and is left out.
+//! It contains only metrics that the hub measures, under CouchDB's names. CouchDB's metrics of Erlang (memory
+//! by allocator, run queue, processes) and of its own components have no counterpart here and are left out.
 
 use axum::response::{IntoResponse as _, Response};
 use feedsync_couch::RefusalKind;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json as value};
 use super::{Asked, Failure, json};
 use crate::metrics::{DatabaseRequests, Page};
 
-/// Name of the node, as `_membership` has it.
+/// Name of the node, as in `_membership`.
 pub(super) const NAME: &str = "nonode@nohost";
 
 /// Refuses the name of another node.

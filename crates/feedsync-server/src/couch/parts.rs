@@ -1,4 +1,4 @@
-//! Documents of several parts, with their attachments behind them, both ways (sections 9.3 and 9.4).
+//! Multipart documents with attachments, in requests and responses (sections 9.3 and 9.4).
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::answers::Place;
 use crate::body::Turn;
 use crate::limits;
 
-/// Whether somebody takes several parts, or anything.
+/// Whether the client accepts multipart responses, or any type.
 fn are_taken(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     accepted.is_none_or(|accepted| {
@@ -33,8 +33,8 @@ fn are_taken(headers: &HeaderMap) -> bool {
     })
 }
 
-/// An answer of several parts, as it is put together: what attachments hold is read when its turn comes, so that no two
-/// of them are in memory.
+/// A multipart response. The content of each attachment is read when it is sent, so that at most one is in
+/// memory.
 #[derive(Default)]
 struct Parts {
     segments: Vec<Segment>,
@@ -52,7 +52,7 @@ impl Parts {
         self.segments.push(Segment::Attachment(digest.clone(), *length));
     }
 
-    /// The answer, in its place until it is sent.
+    /// Builds the response, which holds its slot until it is sent.
     fn answer(mut self, asked: &Asked, name: &DatabaseName, place: Place, kind: &str) -> Response {
         self.segments.push(Segment::Text(self.text));
         let (asked, name) = (asked.clone(), name.clone());
@@ -221,7 +221,7 @@ fn malformed(error: MultipartError) -> Refusal {
     RefusalKind::BadRequest.because(error)
 }
 
-/// A document that comes with its attachments behind it.
+/// Reads a multipart document with its attachments.
 pub(super) async fn read(
     asked: &Asked,
     name: &DatabaseName,
@@ -238,13 +238,14 @@ pub(super) async fn read(
     let mut wanted: Vec<&SentAttachment> =
         sent.attachments.iter().filter(|it| matches!(it.form, SentForm::Follows { .. })).collect();
     let mut followed = BTreeMap::new();
-    // What is packed comes to no more in all than what is not.
+    // Compressed parts share the size limit of uncompressed ones.
     let mut left = asked.hub.config.limits.database_body_bytes;
     for (headers, bytes) in all {
         if wanted.is_empty() {
             break;
         }
-        // By name; one without is the next that the document names.
+        // Parts are matched by name. A part without one belongs to the next attachment that the document
+        // names.
         let place = match headers.filename() {
             None => Some(0),
             Some(_) => wanted.iter().position(|it| headers.is_named(&it.name)),
@@ -278,7 +279,7 @@ pub(super) async fn read(
     Ok((turn, sent, followed))
 }
 
-/// The parts of a body.
+/// Splits a body into its parts.
 fn split(boundary: &Boundary, body: Vec<u8>) -> Result<Vec<(Headers, Vec<u8>)>, Refusal> {
     let mut parser = Parser::new(boundary, Limits::default());
     let mut all: Vec<(Headers, Vec<u8>)> = Vec::new();
@@ -286,7 +287,7 @@ fn split(boundary: &Boundary, body: Vec<u8>) -> Result<Vec<(Headers, Vec<u8>)>, 
     while let Some(event) = parser.next(&mut rest).map_err(malformed)? {
         match event {
             Event::Part(headers) => {
-                // The first is the document.
+                // The first part is the document.
                 SentAttachment::check_count(all.len())?;
                 all.push((headers, Vec::new()));
             }

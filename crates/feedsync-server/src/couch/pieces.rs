@@ -1,4 +1,5 @@
-//! Answers that are written piece by piece: however much is asked for, no more of it is in memory than is read at once.
+//! Responses that are written piece by piece. Memory use is bounded by the size of one read, however much is
+//! requested.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -10,26 +11,26 @@ use super::rights::Need;
 use super::{Asked, Failure, json};
 use crate::answers::Place;
 
-/// What an answer is about, as far as it was not told yet.
+/// The content of a response that was not sent yet.
 pub(super) trait Pieces: Send + 'static {
-    /// What stands behind the last piece.
+    /// Text after the last piece.
     const END: &'static str;
 
-    /// The database that it is about, if it is one: whoever may use it no longer is told no more.
+    /// The database of the response, if there is one. Sending stops once the client may no longer use it.
     fn database(&self) -> Option<&Database>;
 
-    /// Whether more may be told than ids and revisions.
+    /// Whether the response may contain more than ids and revisions.
     fn may_be_large(&self) -> bool;
 
-    /// Whether all was told.
+    /// Whether everything was sent.
     fn is_over(&self) -> bool;
 
-    /// Appends a piece more; nothing, if nothing of what was looked at is to be told.
+    /// Appends another piece; nothing if none of the items that were read is to be sent.
     fn push_some(&mut self, text: &mut String) -> impl Future<Output = Result<(), Failure>> + Send;
 }
 
-/// The answer that begins with a text. What fails in the first piece is told with a status; behind that, the answer
-/// breaks off. What may turn out large has a place, and keeps it until all is sent.
+/// Builds a response that begins with a text. An error in the first piece is sent with its status; a later
+/// error aborts the response. A response that may be large holds a slot until it is sent.
 pub(super) async fn answer<P: Pieces>(
     asked: &Asked,
     mut pieces: P,
@@ -70,7 +71,7 @@ pub(super) async fn answer<P: Pieces>(
     Ok(json(StatusCode::OK, Body::from_stream(rest)))
 }
 
-/// Appends the next piece that tells something, if there is one.
+/// Appends the next piece that is not empty, if there is one.
 async fn push<P: Pieces>(pieces: &mut P, text: &mut String) -> Result<(), Failure> {
     let begun = text.len();
     while text.len() == begun && !pieces.is_over() {
@@ -79,7 +80,7 @@ async fn push<P: Pieces>(pieces: &mut P, text: &mut String) -> Result<(), Failur
     Ok(())
 }
 
-/// What breaks a body off that was begun: nothing else can be told then.
+/// Error that aborts a response body. No other report is possible after its beginning.
 pub(super) fn broken(reason: impl std::fmt::Display) -> std::io::Error {
     tracing::warn!(%reason, "an answer about a database breaks off");
     std::io::Error::other("the answer breaks off")

@@ -1,9 +1,10 @@
-//! Who may do what with a database.
+//! Access rights to databases.
 //!
-//! Who administers the hub, and who is on this machine while there is no user, may do everything. Everybody else needs to
-//! be named in the `_security` of a database, which whoever made it is; where that names no member, whoever has signed in
-//! may read and write. Tokens that are bound to less than their user open no database. To a database that is a collection, too,
-//! the rights to that collection count, and nothing is said beside them: its editors read and write. One that was that is for who administers the hub.
+//! Administrators may do everything, and so may any client on this machine while no user exists. Other users
+//! must be named in the `_security` of a database, which its creator is. If it names no member, every
+//! signed-in user may read and write. Restricted tokens open no database. For a database that mirrors a
+//! collection, the rights to that collection apply and nothing else: its editors read and write. A database
+//! that no longer mirrors a collection is for administrators only.
 
 use feedsync_couch::{Json, Refusal, RefusalKind, quoted, texts};
 use feedsync_endpoint::doors::DoorOf;
@@ -13,21 +14,21 @@ use feedsync_store::{Database, Role, StoreError};
 use super::{Asked, Failure, no_database};
 use crate::access::{Principal, sign_in};
 
-/// What somebody wants to do.
+/// Access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     /// Read and write documents.
     Use,
-    /// Change who may do that, and what it is set to; drop it.
+    /// Change its security and its settings; drop it.
     Administer,
 }
 
-/// What is said of a database of which nothing was said.
+/// Default `_security` of a database.
 pub(super) const UNSAID: &str =
     "{\"members\":{\"roles\":[\"_admin\"]},\"admins\":{\"roles\":[\"_admin\"]}}";
 
 impl Asked {
-    /// The database, if whoever asks may do this with it.
+    /// Returns the database if the principal has this access.
     pub(super) async fn database(
         &self,
         name: &feedsync_couch::DatabaseName,
@@ -41,19 +42,19 @@ impl Asked {
         if self.may(&database, need).await? {
             return Ok(database);
         }
-        // Only who may use a database learns that it exists.
+        // Only users of a database learn that it exists.
         match need == Need::Administer && self.may(&database, Need::Use).await? {
             true => Err(not_allowed().into()),
             false => Err(no_database().into()),
         }
     }
 
-    /// Whether whoever asks may do this with a database.
+    /// Whether the principal has this access to a database.
     pub(super) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
         let is_administrator = self.principal.administers() && self.principal.is_unbounded();
         Ok(match self.hub.endpoint.door_of(database).await? {
             DoorOf::Nothing => may(&self.principal, database.security.as_deref(), need),
-            // What may be done with a collection may be done with its documents.
+            // Rights to a collection apply to its documents.
             DoorOf::Collection(collection) => {
                 let least = if need == Need::Use { Role::Editor } else { Role::Owner };
                 is_administrator || self.principal.role(&collection) >= Some(least)
@@ -62,8 +63,8 @@ impl Asked {
         })
     }
 
-    /// The same once a body has come, which takes its time: whoever asks may still do it, with the same database, as it
-    /// is now.
+    /// Checks again after a body was received, which takes time: the principal must still have access to the
+    /// same database. Returns its current row.
     pub(super) async fn still(&self, database: &Database, need: Need) -> Result<Database, Failure> {
         let now = self.hub.access.now(&self.principal).await?;
         let principal = now.ok_or_else(sign_in)?;
@@ -75,7 +76,7 @@ impl Asked {
         }
     }
 
-    /// The same, to do what only a database that stands alone bears.
+    /// The same, for actions that only a database without a collection supports.
     pub(super) async fn alone(
         &self,
         name: &feedsync_couch::DatabaseName,
@@ -93,7 +94,7 @@ impl Asked {
         }
     }
 
-    /// Refuses who may make no database.
+    /// Refuses a principal that may not create databases.
     pub(super) fn check_may_create(&self) -> Result<(), Failure> {
         match &self.principal {
             Principal::Anonymous => Err(sign_in().into()),
@@ -102,7 +103,7 @@ impl Asked {
         }
     }
 
-    /// What is said of a database that is made: who makes it, if that is somebody.
+    /// Initial `_security` of a new database: it names its creator, if the creator is a user.
     pub(super) fn own_security(&self) -> Option<String> {
         let user = self.principal.user()?;
         let names = quoted(user.as_str());
@@ -131,16 +132,16 @@ fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {
     is_in(&admins) || need == Need::Use && (is_in(&members) || is_open)
 }
 
-/// Whom `_security` names.
+/// Users that `_security` names.
 pub(super) struct Named {
     admins: Vec<String>,
     members: Vec<String>,
-    /// Whether members are told by roles, too: nobody has any here but who administers the hub.
+    /// Whether members are also given by roles. Only administrators have roles here.
     has_roles: bool,
 }
 
 impl Named {
-    /// Refuses what cannot be understood, since it would name nobody, or everybody.
+    /// Parses `_security`. An invalid value is refused, since it would name nobody or everybody.
     pub(super) fn read(security: Node<'_>) -> Result<Self, Refusal> {
         let refuse = |reason: String| RefusalKind::BadRequest.because(reason);
         let listed = |part: &str, list: &str| -> Result<Vec<String>, Refusal> {

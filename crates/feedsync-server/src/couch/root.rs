@@ -1,7 +1,7 @@
-//! Databases at the root of an address of their own, since several drivers of CouchDB cannot use a path.
+//! Databases at the root of an address of their own, for drivers of CouchDB that cannot use a path.
 //!
-//! Such a request is one below `/couch/` from here on, so that rights, limits, CORS and the response policy are the same
-//! there. Nothing else of the hub is served at such an address.
+//! Such a request is rewritten to one below `/couch/`, so that the same rights, limits, CORS and response
+//! policy apply. Nothing else of the hub is served at such an address.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -15,21 +15,21 @@ use crate::host_origin::{is_called, named_host};
 use crate::hub::Hub;
 use crate::peer::Peer;
 
-/// Mark of a request that came to an address of databases alone.
+/// Marks a request to an address that serves databases only.
 #[derive(Debug, Clone, Copy)]
 struct AtRoot;
 
-/// Whether a request came to an address of databases alone.
+/// Whether a request came to an address that serves databases only.
 pub(crate) fn is_asked(extensions: &Extensions) -> bool {
     extensions.get::<AtRoot>().is_some()
 }
 
-/// The application with the addresses of databases, if there are any.
+/// The application, extended by the database addresses if there are any.
 pub(crate) fn served(application: Router, hub: &Hub) -> Router {
     if hub.config.couch_hosts.is_empty() && hub.config.couch_listen.is_empty() {
         return application;
     }
-    // Routes are matched behind this layer.
+    // Routes are matched inside this layer.
     Router::new().fallback_service(application).layer(from_fn_with_state(hub.clone(), moved))
 }
 
@@ -43,14 +43,14 @@ async fn moved(State(hub): State<Hub>, mut request: Request, next: Next) -> Resp
     next.run(request).await
 }
 
-/// Whether a request comes to a listener or names a host of databases alone.
+/// Whether a request comes to a listener, or names a host, that serves databases only.
 fn is_for_databases(hub: &Hub, request: &Request) -> bool {
     let hosts = &hub.config.couch_hosts;
     request.extensions().get::<Peer>().is_some_and(|peer| peer.is_of_databases)
         || named_host(request).is_ok_and(|host| hosts.iter().any(|known| is_called(&host, known)))
 }
 
-/// The same address below `/couch`.
+/// The same address with the prefix `/couch`.
 fn below(uri: &Uri) -> Option<Uri> {
     let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
     let target = if target == "*" { "/" } else { target };

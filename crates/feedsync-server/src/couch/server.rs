@@ -1,4 +1,4 @@
-//! The server as a whole: what it is, which databases it has, and who asks.
+//! The server as a whole: its identity, its databases and the client's session.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -8,17 +8,18 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Asked, Failure, all_dbs, done, json, node, session};
 
-/// The version of CouchDB that this behaves like.
+/// The version of CouchDB whose behaviour this follows.
 const VERSION: &str = "3.5.0";
 
-/// So many ids are made at once.
+/// Maximum number of ids per request.
 const MOST: u64 = 10_000;
 
-/// `GET /`: clients derive from `uuid` what they call their checkpoints, so that it never changes.
+/// `GET /`. Clients derive the names of their checkpoints from `uuid`, so that it must never
+/// change.
 pub(super) async fn welcome(asked: &Asked) -> Result<Response, Failure> {
     asked.method_of(&[Method::GET])?;
     let identity = asked.hub.endpoint.identity().await?;
-    // The first line of edits is that of the endpoint for ever, also when it is put back.
+    // The first authoring line of the endpoint is permanent, even after a restore.
     let first = identity.retired.first().unwrap_or(&identity.by);
     let digest = Sha256::digest(format!("uuid {first}"));
     let uuid: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -64,7 +65,7 @@ pub(super) async fn special(
             Ok(json(StatusCode::OK, format!("{{\"name\":{}}}\n", quoted(node::NAME))))
         }
         ("_node", [node, part, rest @ ..]) => node::answer(asked, node, part, rest).await,
-        // It is a single node already, and listens where whoever runs it says.
+        // The hub is a single node already, and its operator decides on which addresses it listens.
         ("_cluster_setup", []) => {
             asked.method_of(&[Method::POST])?;
             Ok(done(StatusCode::CREATED))
@@ -73,7 +74,7 @@ pub(super) async fn special(
             let reason = format!("{name} is not carried out here");
             Err(RefusalKind::NotImplemented.because(reason).into())
         }
-        // A database cannot be called so.
+        // The name is not valid for a database.
         _ if asked.method == Method::PUT => {
             Err(name.parse::<DatabaseName>().map_or_else(Failure::from, |_| {
                 RefusalKind::NotFound.because("There is nothing at this address.").into()
@@ -97,13 +98,13 @@ fn uuids(asked: &Asked) -> Result<Response, Failure> {
     Ok(response)
 }
 
-/// An id that no document has: 32 hexadecimal digits.
+/// A new random id: 32 hexadecimal digits.
 pub(super) fn new_id(asked: &Asked) -> String {
     let environment = asked.hub.endpoint.environment();
     format!("{:016x}{:016x}", environment.random(), environment.random())
 }
 
-/// What a client that checks its server wants to see (CL12): what holds here, as CouchDB calls it.
+/// Settings that clients check on a server (CL12): the behaviour of the hub under CouchDB's names.
 async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Response, Failure> {
     let name = asked.principal.user().map_or("anybody", |user| user.as_str());
     let most = asked.hub.config.limits.database_body_bytes.to_string();
@@ -172,7 +173,7 @@ async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Res
     Ok(json(StatusCode::OK, format!("{text}\n")))
 }
 
-/// Whether what is wanted of a setting holds already.
+/// Whether a setting already has the requested effect.
 fn holds(key: &str, value: &str, wanted: &str) -> bool {
     match key {
         "max_http_request_size" | "max_document_size" => {

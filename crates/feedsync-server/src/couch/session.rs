@@ -1,6 +1,8 @@
-//! `_session`: who asks, and a session for clients that would rather send a cookie than a password each time (section 2).
+//! `_session`: the client's identity, and sessions for clients that prefer a cookie to a password in each
+//! request (section 2).
 //!
-//! Nobody needs one. Who signs in with a token keeps the token: a session must not outlive it, nor be for more.
+//! Sessions are optional. For a client that signs in with an access token, the cookie holds that token,
+//! because a session must not outlive it or have more rights.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,13 +19,13 @@ use crate::access::session::{OfDatabases, cookies_of_databases};
 use crate::problem::Problem;
 use crate::submissions;
 
-/// How long a session lasts.
+/// Lifetime of a session.
 const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What sessions of programs are called, by which a person knows them again.
+/// Label of sessions of programs, by which users recognize them.
 const LABEL: &str = "a client of databases";
 
-/// What a client keeps where nobody needs to sign in. It signs in nobody.
+/// Cookie value on a hub that needs no sign-in. It signs in nobody.
 const OPEN: &str = "open";
 
 pub(super) async fn answer(asked: &Asked, body: Body) -> Result<Response, Failure> {
@@ -34,7 +36,7 @@ pub(super) async fn answer(asked: &Asked, body: Body) -> Result<Response, Failur
     }
 }
 
-/// Who asks.
+/// Describes the client's identity.
 fn told(asked: &Asked) -> Response {
     let user = asked.principal.user();
     let name = user.map_or("null".to_owned(), |user| quoted(user.as_str()));
@@ -51,7 +53,7 @@ fn told(asked: &Asked) -> Response {
     json(StatusCode::OK, text)
 }
 
-/// Name of the handler that signed somebody in, as CouchDB has it: a cookie, or Basic and its like.
+/// Authentication handler in CouchDB's terms: a cookie, or Basic and other schemes.
 fn handler(asked: &Asked) -> &'static str {
     let headers = &asked.call.headers;
     let is_cookie = !headers.contains_key(header::AUTHORIZATION)
@@ -92,7 +94,7 @@ async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
     Ok(begun(person.user().as_str(), Principal::Person(person.clone()).administers(), cookies))
 }
 
-/// Who that is, and what they keep.
+/// Returns the user, and the credentials for the cookie.
 async fn sign_in(
     asked: &Asked,
     name: &str,
@@ -121,7 +123,7 @@ fn begun(name: &str, administers: bool, cookies: Vec<HeaderValue>) -> Response {
     with_cookies(json(StatusCode::OK, text), cookies)
 }
 
-/// Cookies by which this client keeps a value, with the time at which they end: drivers keep no cookie that has only
+/// Cookies that store a value in the client, with an expiry time: some drivers drop cookies that only have
 /// `Max-Age`.
 fn lasting(asked: &Asked, value: &str) -> Vec<HeaderValue> {
     let now = Duration::from_micros(asked.hub.endpoint.environment().now().micros());
@@ -151,14 +153,14 @@ fn with_cookies(mut response: Response, cookies: Vec<HeaderValue>) -> Response {
     response
 }
 
-/// Ends the session that the request is made in; a token stays what it is.
+/// Ends the session of the request. A token remains valid.
 async fn end(asked: &Asked) -> Result<Response, Failure> {
     if let (Principal::Person(person), Some(OfDatabases::Session(secret))) =
         (&asked.principal, OfDatabases::read(&asked.call.headers, asked.call.base.is_secure()))
     {
         asked.call.end_session(&asked.hub, person.user(), &secret).await?;
     }
-    // As CouchDB, the time of a cookie that is gone is a past one.
+    // A removed cookie expires in the past, as in CouchDB.
     let gone = cookies(asked, "", Duration::ZERO, SystemTime::UNIX_EPOCH);
     Ok(with_cookies(done(StatusCode::OK), gone))
 }

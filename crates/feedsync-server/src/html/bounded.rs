@@ -1,12 +1,12 @@
-//! HTML within bounds: what a tree builder can take in without more work than its size allows.
+//! HTML within limits that a tree builder can process with work in proportion to its size.
 //!
-//! A tokenizer splits the document, in time that grows with its length. Each token goes to a tree builder that keeps no
-//! tree, and is written down again. So depth, copies and work are known before a real tree is built:
+//! A tokenizer splits the document in linear time. Each token goes to a tree builder that keeps no tree, and
+//! is written out again. So depth, copies and work are known before a real tree is built:
 //!
 //! - An element that would be deeper than [`MAX_DEPTH`] loses its tags and keeps its text.
 //! - An element keeps [`MAX_ATTRIBUTES`] attributes.
-//! - A parser repeats open formatting elements in each block that follows, and moves what stands wrongly in tables. A
-//!   document that has this done too often is refused; it is shown as text.
+//! - A parser repeats open formatting elements in each following block, and moves misplaced content of
+//!   tables. A document that causes this too often is refused; it is shown as text.
 //!
 //! Nothing here makes HTML safe. It is cleaned afterwards.
 
@@ -28,7 +28,7 @@ pub(super) const MAX_DEPTH: usize = 256;
 /// Maximum number of attributes of an element.
 pub(super) const MAX_ATTRIBUTES: usize = 64;
 
-/// Elements that a parser may create: so many for each tag, and so many besides.
+/// Limit on elements that a parser creates: this number for each tag, plus a constant.
 const CREATED_PER_TAG: usize = 4;
 const CREATED_BESIDES: usize = 4_096;
 
@@ -38,10 +38,11 @@ const COPIED_BYTES: usize = 256 << 10;
 /// Steps of the tree builder for a whole document.
 pub(super) const MAX_STEPS: u64 = 64_000_000;
 
-/// Steps of searches among the children of an element. They grow with the square of a document.
+/// Maximum number of steps of searches among the children of an element. They grow with the square of a
+/// document's size.
 pub(super) const MAX_SEARCHED: u64 = 4_000_000;
 
-/// Bytes of the name of an element or attribute; longer ones are unknown.
+/// Maximum size of the name of an element or attribute, in bytes; longer names count as unknown.
 const MAX_NAME: usize = 64;
 
 /// Elements that have no content.
@@ -53,7 +54,8 @@ const VOID: [&str; 14] = [
 /// Elements whose content is not shown.
 const REMOVED: [&str; 2] = ["script", "style"];
 
-/// Elements that lose their tags: their content is text to a parser, or makes it copy or remember more than they are worth.
+/// Elements that lose their tags: a parser treats their content as text, or spends too many copies or too
+/// much memory on them.
 const UNWRAPPED: [&str; 12] = [
     "applet",
     "iframe",
@@ -69,7 +71,7 @@ const UNWRAPPED: [&str; 12] = [
     "xmp",
 ];
 
-/// Outcome for a document.
+/// Result for a document.
 #[derive(Debug)]
 pub(super) struct Bounded {
     /// The document within bounds; `None` if it takes too much work.
@@ -111,7 +113,7 @@ struct OpenTag {
     takes_value: bool,
 }
 
-/// Writer of what is within bounds.
+/// Writer of the document within limits.
 struct Writer {
     tree: TreeBuilder<Handle, Skeleton>,
     html: String,
@@ -258,7 +260,7 @@ impl Writer {
         }
     }
 
-    /// Has the tree builder take a token, and notices when it has worked too much.
+    /// Passes a token to the tree builder, and checks the limits on its work.
     fn build(&mut self, token: Token) {
         let _ = self.tree.process_token(token, 1);
         let tree = &self.tree.sink;
@@ -268,8 +270,8 @@ impl Writer {
             || tree.attribute_bytes.get() > self.attribute_bytes + COPIED_BYTES;
     }
 
-    /// Whether no more elements may be open. They are counted only when there may be so many by now: an element that
-    /// was created is held twice at most.
+    /// Whether no more elements may be open. They are counted only when the limit may have been reached: a
+    /// created element is held twice at most.
     fn is_full(&mut self) -> bool {
         let created = self.tree.sink.created.get();
         let (held, before) = self.counted;
@@ -298,7 +300,7 @@ fn escape(html: &mut String, text: &str, in_attribute: bool) {
             '"' if in_attribute => html.push_str("&quot;"),
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
-            // A tokenizer would make a line feed of it.
+            // A tokenizer would turn it into a line feed.
             '\r' => html.push_str("&#13;"),
             _ => html.push(character),
         }

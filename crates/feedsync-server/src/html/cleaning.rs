@@ -1,4 +1,5 @@
-//! Admission of work on HTML: a few at once, each paid for by the client that asks, and ended when that client is gone.
+//! Limits on cleaning HTML: few documents at once, each paid for by the requesting client, and cancelled when
+//! that client disconnects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,7 @@ pub(crate) struct Cleaning {
     clients: Clients,
 }
 
-/// Right to clean HTML, on behalf of the client whose request is being answered.
+/// Permit to clean HTML for the client of the current request.
 pub(crate) struct Ticket {
     work: Option<Work>,
     _permit: Option<OwnedSemaphorePermit>,
@@ -32,7 +33,7 @@ impl Cleaning {
         Self { room: Arc::new(Semaphore::new(AT_ONCE)), clients }
     }
 
-    /// Waits for a permit. A client that has had more cleaned than its budget allows is refused at once, with 429.
+    /// Waits for a permit. A client whose budget is exhausted is refused at once, with 429.
     pub(crate) async fn admit(&self) -> Result<Ticket, Problem> {
         let work = request_log::key().map(|key| self.clients.work(key)).transpose()?;
         let permit = room::soon(&self.room, FULL).await?;
@@ -41,13 +42,13 @@ impl Cleaning {
 }
 
 impl Ticket {
-    /// A ticket that nobody pays for, for tests.
+    /// A ticket without a budget, for tests.
     #[cfg(test)]
     pub(crate) fn free() -> Self {
         Self { work: None, _permit: None }
     }
 
-    /// A ticket that this budget pays for, for tests.
+    /// A ticket with this budget, for tests.
     #[cfg(test)]
     pub(crate) fn of(work: Work) -> Self {
         Self { work: Some(work), _permit: None }
@@ -61,12 +62,12 @@ impl Ticket {
     }
 }
 
-/// Tells work on another thread that the client is gone, once this is dropped.
+/// Cancels work on another thread when it is dropped.
 #[derive(Default)]
 pub(crate) struct Gone(Arc<AtomicBool>);
 
 impl Gone {
-    /// Flag for the other thread: true once the client is gone.
+    /// Flag for the other thread: true once the client has disconnected.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }

@@ -9,7 +9,8 @@ use ammonia::{Builder, Url, UrlRelative};
 
 use super::Purpose;
 
-/// Removes what could do harm from a document that is within bounds. Returns the safe HTML and its number of pictures.
+/// Removes unsafe content from a document that is within limits. Returns the safe HTML and its number of
+/// pictures.
 pub(super) fn apply(html: &str, purpose: &Purpose) -> (String, usize) {
     match purpose {
         Purpose::Item => (ITEMS.clean(html).to_string(), 0),
@@ -18,13 +19,13 @@ pub(super) fn apply(html: &str, purpose: &Purpose) -> (String, usize) {
     }
 }
 
-/// The HTML of an article without what could do harm, and how many pictures it has.
+/// Returns the safe HTML of an article, and its number of pictures.
 fn readable(html: &str, base: Option<Url>, with_pictures: bool) -> (String, usize) {
     let pictures = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&pictures);
     let mut builder = cleaner();
     builder
-        // What stands for a part of a page is one of this page alone.
+        // Elements that name a part of a page must belong to this page only.
         .rm_tags(["area", "map", "nav"])
         .add_tag_attributes("img", ["src", "width", "height"])
         .set_tag_attribute_value("img", "loading", "lazy")
@@ -42,7 +43,7 @@ fn readable(html: &str, base: Option<Url>, with_pictures: bool) -> (String, usiz
     (below_the_title(clean), pictures.load(Ordering::Relaxed))
 }
 
-/// Headings one level lower: the title of the article stands above them. What was cleaned has tags in one spelling.
+/// Lowers headings by one level, below the title of the article. Cleaned HTML has tags in one spelling.
 fn below_the_title(mut html: String) -> String {
     for level in (1..6).rev() {
         for tag in ["<h", "</h"] {
@@ -70,7 +71,7 @@ static NEWSREADERS: LazyLock<Builder<'static>> = LazyLock::new(|| {
 fn cleaner() -> Builder<'static> {
     let mut builder = Builder::default();
     builder
-        // A picture from elsewhere tells its server who reads; its description is shown instead.
+        // Loading a picture would reveal the reader to its server, so its description is shown instead.
         .tag_attributes(HashMap::from([
             ("a", HashSet::from(["href", "hreflang"])),
             ("img", HashSet::from(["alt"])),

@@ -1,4 +1,4 @@
-//! Tree of a document without its text: as much as a tree builder needs to go on, and a count of the work.
+//! Tree of a document without its text: enough for a tree builder to continue, with a count of the work.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -28,7 +28,7 @@ pub(super) struct Skeleton {
     pub(super) attribute_bytes: Cell<usize>,
     /// Steps: one for each element that is looked at.
     pub(super) steps: Cell<u64>,
-    /// Steps of a real tree that searches the children of an element: as many as there can be.
+    /// Maximum number of steps in which a real tree would search the children of an element.
     pub(super) searched: Cell<u64>,
 }
 

@@ -109,7 +109,7 @@ fn depth(html: &str) -> usize {
     deepest
 }
 
-/// The work for a document of twice the size is about twice the work. What is refused was bounded before.
+/// Doubling the size of a document about doubles the work. Refused documents were stopped at a limit.
 #[test]
 fn work_grows_with_the_size_of_hostile_documents() {
     for piece in FAMILIES {
@@ -119,7 +119,7 @@ fn work_grows_with_the_size_of_hostile_documents() {
         assert!(is_refused || is_linear, "{piece}: {} steps, then {}", one.steps, two.steps);
         let copies = two.created * 2 <= one.created * 5 + 1_000;
         assert!(is_refused || copies, "{piece}: {} elements, then {}", one.created, two.created);
-        // One token more may be taken than the bounds allow.
+        // The limit may be exceeded by one token.
         let all = bounded(&family(piece, MAX_BYTES));
         assert!(all.steps < MAX_STEPS + 1_000_000, "{piece}: {} steps", all.steps);
         assert!(all.searched < MAX_SEARCHED + 1_000_000, "{piece}: {} searched", all.searched);
@@ -249,7 +249,7 @@ fn pieces() -> impl Strategy<Value = String> {
         .prop_map(|chosen| chosen.into_iter().map(|place| PIECES[place]).collect())
 }
 
-/// Documents whose elements are well nested, with what cleaning removes among them.
+/// Documents with well nested elements, some of which cleaning removes.
 fn well_nested() -> impl Strategy<Value = String> {
     const INLINE: [&str; 9] = [
         "word &amp; <b>bold <i>both</i></b>",
@@ -289,7 +289,7 @@ fn purposes() -> [Purpose; 3] {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// A document within bounds reads as if there were none.
+    /// A document within limits renders as it does without limits.
     #[test]
     fn ordinary_documents_are_unchanged(html in pieces()) {
         let flat = bounded(&html).html.unwrap();
@@ -298,7 +298,7 @@ proptest! {
         }
     }
 
-    /// Documents whose elements are well nested stay as they are; others are put in order the first time.
+    /// Documents with well nested elements stay unchanged; others are normalized the first time.
     #[test]
     fn cleaning_again_changes_nothing(html in well_nested()) {
         for purpose in [Purpose::Item, Purpose::Newsreader] {
@@ -307,7 +307,8 @@ proptest! {
         }
     }
 
-    /// Cleaned HTML of any input holds nothing active: only known elements, no handlers, only web and mail addresses.
+    /// Cleaned HTML of any input contains no active content: only known elements, no handlers, only web and
+    /// mail addresses.
     #[test]
     fn cleaned_html_holds_nothing_active(
         html in "(<|>|/|\"|'|=|&|;|-|!|\\[| |\n|x|script|style|svg|math|mtext|img|a|p|table|select|template|title\

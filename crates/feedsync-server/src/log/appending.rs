@@ -1,4 +1,4 @@
-//! Appending to a log: all of what is sent, or nothing, at its end (LR34 to LR38).
+//! Appending to the end of a log, atomically (LR34 to LR38).
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
@@ -20,10 +20,11 @@ use crate::problem::Problem;
 use crate::routes::Right;
 use crate::submissions;
 
-/// Where what was appended stands: its first byte, and the length of the log behind its last.
+/// Position of the appended bytes: the offset of the first byte, and the length of the log after the
+/// last.
 const OFFSET: HeaderName = HeaderName::from_static("log-offset");
 
-/// An append, before its bytes have come.
+/// An append whose body was not received yet.
 pub(super) struct Appending {
     name: CollectionName,
     expected: Expected,
@@ -33,7 +34,7 @@ pub(super) struct Appending {
 }
 
 impl Appending {
-    /// What a request asks for; if it is about a part of the log, that part.
+    /// Reads an append from a request, for the part of the log that it names, if it names one.
     pub(super) fn of(
         call: &Call,
         expected: Expected,
@@ -42,14 +43,14 @@ impl Appending {
         if part.is_some() && !names_one_place(&call.headers, &expected) {
             return Err(required());
         }
-        // One key of two people is two keys.
+        // Equal keys of two users are different keys.
         let user = call.principal.user().map(|user| user.as_str()).unwrap_or_default();
         let key = key(&call.headers)?.map(|key| format!("{user} {key}"));
         let media_type = media_type(&call.headers)?;
         Ok(Self { name: named(call)?, expected, key, media_type, part })
     }
 
-    /// Appends the body.
+    /// Receives the body and appends it.
     pub(super) async fn carry_out(
         self,
         hub: &Hub,
@@ -93,7 +94,8 @@ impl Appending {
             bytes,
             media_type: self.media_type.clone(),
             key: self.key.clone(),
-            // What was appended before is confirmed, and a wrong place told, also where there is no room.
+            // An earlier append is confirmed, and a wrong position reported, even if the quota is
+            // exhausted.
             most: if no_room.is_none() { limits.log_bytes as u64 } else { 0 },
             act: None,
         };
@@ -109,7 +111,7 @@ impl Appending {
         }
     }
 
-    /// Whether a part does not begin where the log is said to end.
+    /// Whether a part does not begin at the expected end of the log.
     fn is_elsewhere(&self) -> bool {
         match (&self.part, &self.expected) {
             (Some(part), Expected::At(places)) => {
@@ -119,12 +121,12 @@ impl Appending {
         }
     }
 
-    /// Appends; a log that begins where no collection is makes it, for whoever may.
+    /// Appends. A new log without a collection creates it, if the principal may.
     async fn append(&self, hub: &Hub, call: &Call, append: Append) -> Result<LogOutcome, Problem> {
         let endpoint = call.endpoint(hub);
         loop {
             if self.expected == Expected::Absent {
-                // While the body came, the collection may have become somebody else's.
+                // The collection may have got another owner while the body was received.
                 hub.access.recheck(hub, &call.principal, Right::Append, Some(&self.name)).await?;
             }
             match endpoint.append_to_log(&self.name, append.clone()).await {
@@ -141,7 +143,7 @@ impl Appending {
         }
     }
 
-    /// The answer to what was done, and the same to what had been done before (LR38).
+    /// Response to an append, and the same response to its repetition (LR38).
     fn answer(&self, call: &Call, start: u64, end: LogPlace) -> Response {
         let mut headers = stand(end);
         insert(&mut headers, OFFSET, &format!("{start}-{}", end.length));
@@ -155,7 +157,7 @@ impl Appending {
     }
 }
 
-/// Whether a condition is one tag, be it one of ours or not.
+/// Whether a condition is exactly one tag, known or not.
 fn names_one_place(headers: &HeaderMap, expected: &Expected) -> bool {
     let tags = crate::validators::listed(headers, header::IF_MATCH).count();
     matches!(expected, Expected::At(_)) && tags == 1

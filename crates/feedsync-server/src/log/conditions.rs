@@ -1,9 +1,9 @@
-//! What a request says of where a log stands (LR22, LR32, LR34 to LR36, LR45).
+//! Expected position of a log in a request (LR22, LR32, LR34 to LR36, LR45).
 //!
-//! A tag that this hub never gave stands for no place: it never matches, and the response tells the
-//! place that there is (LR29). The hub gives no weak tags, and none with the name of a coding behind it: where
-//! one comes back so, a proxy compressed the response that the client read. It names the same place, and
-//! exactly one, so that it matches although it is weak; else nobody could append behind such a proxy.
+//! A tag that this hub never issued names no position: it never matches, and the response contains the
+//! current position (LR29). The hub issues no weak tags, and none with the name of a coding as suffix. If a
+//! client sends one, a proxy compressed the response that the client read. It names exactly one position, so
+//! it matches although it is weak; otherwise no client could append behind such a proxy.
 
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ use super::standing::COVERS;
 use crate::problem::Problem;
 use crate::validators::{Listed, listed, without_coding};
 
-/// Where whoever changes the log believes it to stand: `If-Match`, or `If-None-Match: *` if nowhere.
+/// Position of the log that a change expects: `If-Match`, or `If-None-Match: *` for no log.
 pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {
     let any = |tag: &Listed| tag.opaque.is_none();
     let absent = listed(headers, header::IF_NONE_MATCH).any(|tag| any(&tag));
@@ -33,12 +33,12 @@ pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {
     }
 }
 
-/// The place that a tag of a log names, whatever a proxy made of it.
+/// Position in a tag of a log, also if a proxy modified the tag.
 fn place(tag: &Listed) -> Option<LogPlace> {
     without_coding(tag.opaque.as_deref()?).parse().ok()
 }
 
-/// 428 (RFC 6585 3).
+/// Problem 428 for a missing condition (RFC 6585 3).
 pub(super) fn required() -> Problem {
     Problem::new(
         StatusCode::PRECONDITION_REQUIRED,
@@ -50,16 +50,16 @@ pub(super) fn required() -> Problem {
     .with("header", "If-Match")
 }
 
-/// `Content-Range: bytes START-LAST/*`, or with the length that there then is (RFC 9110 14.4, 14.5).
+/// `Content-Range: bytes START-LAST/*`, or with the resulting length (RFC 9110 14.4, 14.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ContentRange {
-    /// Its first byte.
+    /// Offset of its first byte.
     pub(super) start: u64,
-    /// How many there are.
+    /// Number of its bytes.
     pub(super) length: u64,
 }
 
-/// A text that is no part at the end of something.
+/// Error for a text that does not describe a part at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "Content-Range is not that of a part at the end: bytes START-LAST/*, or /LENGTH in place of /*"
@@ -89,7 +89,7 @@ fn number(text: &str) -> Option<u64> {
 }
 
 impl ContentRange {
-    /// That of a request, if it has one.
+    /// Reads the header of a request, if it has one.
     pub(super) fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
         let mut given = headers.get_all(header::CONTENT_RANGE).iter();
         let text = match (given.next(), given.next()) {
@@ -102,7 +102,7 @@ impl ContentRange {
     }
 }
 
-/// The part of a log that a snapshot says to stand for: `Log-Covers`, with a tag of the log (LR45).
+/// Part of a log that a snapshot covers: `Log-Covers`, with a tag of the log (LR45).
 pub(super) fn covered(headers: &HeaderMap) -> Result<LogPlace, Problem> {
     if !headers.contains_key(&COVERS) {
         return Err(Problem::new(
@@ -121,7 +121,7 @@ pub(super) fn covered(headers: &HeaderMap) -> Result<LogPlace, Problem> {
     })
 }
 
-/// By what an append is known if it is asked for again: `Idempotency-Key` (LR38).
+/// Key by which a repeated append is recognized: `Idempotency-Key` (LR38).
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut given = headers.get_all("idempotency-key").iter();
     let text = match (given.next(), given.next()) {
@@ -171,7 +171,7 @@ mod tests {
             .prop_map(|pieces| pieces.concat())
     }
 
-    /// Proxies that compress responses mark tags as weak (nginx) or put the coding behind them (Apache, lighttpd).
+    /// Proxies that compress responses mark tags as weak (nginx) or append the coding (Apache, lighttpd).
     #[test]
     fn tags_marked_by_proxies_name_the_same_place() {
         let at = "3.1a2b3c4d-4096";
@@ -190,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        /// LR34: whatever is written as the part at an end comes back, and its length fits.
+        /// LR34: every part at the end parses back to itself, and its length matches.
         #[test]
         fn a_part_comes_back(start in 0..u64::MAX / 2, length in 1..u64::MAX / 2, told: bool) {
             let end = start + length;
@@ -201,7 +201,8 @@ mod tests {
             prop_assert_eq!(beyond.parse::<ContentRange>(), Err(ContentRangeError));
         }
 
-        /// LR35, LR36, LR45: any text is a place, or a refusal that says what is wrong; none is taken for another one.
+        /// LR35, LR36, LR45: any text parses as a position or is refused with a reason; none is taken for
+        /// another position.
         #[test]
         fn any_text_is_understood_or_refused(text in text()) {
             if let Ok(ContentRange { start, length }) = text.parse() {

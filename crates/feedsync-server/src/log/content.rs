@@ -1,4 +1,4 @@
-//! What may be put into a log: whole records of one media type (LR4, LR36).
+//! Content of a log: complete records of one media type (LR4, LR36).
 
 use feedsync_endpoint::MediaRange;
 use feedsync_store::Log;
@@ -7,17 +7,17 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use crate::problem::Problem;
 use crate::submissions::{self, essence, is_form, not_taken};
 
-/// What most logs are.
+/// Default media type of a log.
 const RECORDS: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
-/// The media type of a body: any but those that a form of a foreign page could send (AP64).
+/// Media type of a body: any except those that a form on another site's page could send (AP64).
 pub(super) fn media_type(headers: &HeaderMap) -> Result<String, Problem> {
     let given = submissions::media_type(headers).unwrap_or_default();
     let is_one = given.parse::<MediaRange>().is_ok() && !given.contains('*');
     if is_one && !is_form(given) { Ok(given.to_owned()) } else { Err(not_taken(given, RECORDS)) }
 }
 
-/// Refuses bytes of another type than the log is of.
+/// Refuses bytes of another type than that of the log.
 pub(super) fn same_type(log: &Log, given: &str) -> Result<(), Problem> {
     if essence(given).eq_ignore_ascii_case(essence(&log.media_type)) {
         return Ok(());
@@ -26,8 +26,8 @@ pub(super) fn same_type(log: &Log, given: &str) -> Result<(), Problem> {
     Err(not_taken(given, accept).with("log", log.media_type.as_str()))
 }
 
-/// Refuses what is not one whole record after another, each of at most so many bytes with the line feed
-/// that ends it.
+/// Refuses a body that is not a sequence of complete records, each of at most so many bytes including
+/// its line feed.
 pub(super) fn check_records(bytes: &[u8], most: usize) -> Result<(), Problem> {
     let mut offset = 0;
     for record in bytes.split_inclusive(|byte| *byte == b'\n') {

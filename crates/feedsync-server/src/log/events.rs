@@ -1,9 +1,10 @@
-//! `GET /logs/{c}/events`: where a log stands, as Server-Sent Events (LR33).
+//! `GET /logs/{c}/events`: the position of a log, as Server-Sent Events (LR33).
 //!
-//! Each event is the newest place, which is its `id` too; places between are not told, since who reads the
-//! log from where they were reads them all. Who comes back with the `Last-Event-ID` at which the log still
-//! stands is told nothing; everybody else is told at once. An event is a hint, the log the truth. Each
-//! follower looks at the log by itself: a log is followed by the devices of its owner, which are few.
+//! Each event is the newest position, which is also its `id`. Intermediate positions are skipped, since a
+//! client reads everything from its own position on. A client that reconnects with the current position as
+//! `Last-Event-ID` gets no event; all others get one at once. Events are hints, and the log is
+//! authoritative. Each client's stream reads the log by itself: only the few devices of its owner follow a
+//! log.
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -24,7 +25,7 @@ use crate::routes::Right;
 
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let held = FollowerPlace::take(&hub)?;
-    // Before the log is read, so that no change falls between.
+    // It subscribes before the log is read, so that no change is missed in between.
     let notices = hub.endpoint.store().subscribe(&crate::collection::named(&call)?);
     let (name, _) = super::found(&hub, &call).await?;
     let last_event = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
@@ -50,9 +51,9 @@ struct Following {
     principal: Principal,
     notices: Notices,
     name: CollectionName,
-    /// What this follower knows.
+    /// Last position that was sent to this client.
     told: Option<LogPlace>,
-    /// Whether the log may stand elsewhere.
+    /// Whether the log may have changed.
     is_behind: bool,
     first: Option<Bytes>,
     stopping: watch::Receiver<bool>,
@@ -60,8 +61,8 @@ struct Following {
 }
 
 impl Following {
-    /// The next lines; none when the stream ends: the hub stops, the log is gone, the right to read it has
-    /// ended, or the store fails. The client comes back with the last id.
+    /// Returns the next lines; none when the stream ends: the hub stops, the log is removed, the right to
+    /// read it has ended, or the store fails. The client reconnects with the last id.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
             return Some(first);
@@ -87,7 +88,7 @@ impl Following {
         }
     }
 
-    /// Where the log stands, if it is there.
+    /// Position of the log, if it exists.
     async fn place(&self) -> Option<LogPlace> {
         match super::known(&self.hub, &self.name).await {
             Ok(log) => log.filter(|log| !log.removed).map(|log| log.place),
@@ -110,7 +111,7 @@ impl Following {
     }
 }
 
-/// A place has no line break, and JSON is written without any.
+/// Neither a position nor the JSON contains a line break.
 fn event(place: LogPlace) -> Bytes {
     let data = json!({
         "etag": format!("\"{place}\""),

@@ -1,5 +1,5 @@
-//! `/logs/{c}/{generation}`: one generation of a log, the current one or an earlier one while it is kept
-//! (LR46).
+//! `/logs/{c}/{generation}`: one generation of a log, the current one or an earlier one while it is
+//! stored (LR46).
 
 use axum::extract::State;
 use axum::response::Response;

@@ -1,7 +1,8 @@
-//! Reading a generation of a log, whole or from where one has read to (LR20 to LR31).
+//! Reading a generation of a log, whole or from an offset on (LR20 to LR31).
 //!
-//! Conditions are weighed before `Range` (RFC 9110 13.2.2): what has not grown is a 304, and what was
-//! appended a 206. It is sent as it is, in pieces, so that a log takes no more memory than a record.
+//! Conditions are evaluated before `Range` (RFC 9110 13.2.2): an unchanged log is a 304, and appended bytes
+//! are a 206. The log is sent without transformation and in pieces, so that it needs no more memory than a
+//! record.
 
 use std::sync::Arc;
 
@@ -23,11 +24,11 @@ use crate::problem::Problem;
 use crate::range;
 use crate::validators::Condition;
 
-/// A generation of a log that is asked for.
+/// A requested generation of a log.
 pub(super) struct Asked<'a> {
     pub(super) name: &'a CollectionName,
     pub(super) log: &'a Log,
-    /// The generation, and where it ends.
+    /// The generation, and its end.
     pub(super) place: LogPlace,
 }
 
@@ -43,7 +44,8 @@ impl Asked<'_> {
         match tag.weigh(&call.headers) {
             Condition::Proceed => {}
             Condition::Failed => return Err(elsewhere(place)),
-            // Who has it has what else is told of it (RFC 9110 15.4.5): this is what most devices get most often.
+            // A client with a cached copy also has its other headers (RFC 9110 15.4.5). This is the most
+            // frequent response to devices.
             Condition::NotModified(held) => {
                 let mut headers = self.cached();
                 headers.insert(header::ETAG, held);
@@ -80,17 +82,17 @@ impl Asked<'_> {
                 };
                 pieces.send().await.map_err(|broken| match broken {
                     Broken::Store(error) => error.into(),
-                    // It went between being found and being read.
+                    // It was removed between the lookup and the read.
                     Broken::Gone => swept(&call.base, self.name, self.log),
                 })?
             }
         };
-        // No more than a piece is held at a time, however long the whole is.
+        // At most one piece is in memory at a time, whatever the length.
         turn.end(false)?;
         Ok((status, headers, Extension(AsSent), body).into_response())
     }
 
-    /// What is told of it each time, whether it is sent or not.
+    /// Headers of every response, with or without content.
     fn cached(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, tag(self.place).value());
@@ -111,7 +113,7 @@ impl Asked<'_> {
     }
 }
 
-/// What of a generation is still to be sent.
+/// Bytes of a generation that were not sent yet.
 struct Pieces {
     store: Arc<dyn Store>,
     name: CollectionName,
@@ -120,19 +122,19 @@ struct Pieces {
     end: u64,
 }
 
-/// Why a generation cannot be sent to its end.
+/// Reason why a generation cannot be sent to its end.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It was swept, or the log removed.
+    /// The generation was swept, or the log removed.
     #[error("the log is no longer here")]
     Gone,
 }
 
 impl Pieces {
-    /// The first piece is read before the status is sent, so that a failing store has its own. What goes
-    /// away later is cut off: the length was promised, so that everybody sees it.
+    /// Reads the first piece before the status is sent, so that a store failure has its own status. If the
+    /// log is removed later, the response is truncated, which every client detects by the promised length.
     async fn send(mut self) -> Result<Body, Broken> {
         let first = self.next().await?.unwrap_or_default();
         if self.at == self.end {

@@ -1,8 +1,8 @@
-//! `/logs/{c}/snapshot`: what somebody made of a log up to a place, so that whoever begins reads that and
-//! the log from there (LR44, LR45).
+//! `/logs/{c}/snapshot`: the state that a client computed from a log up to a position. A new reader starts
+//! with it and continues with the log from there (LR44, LR45).
 //!
-//! The hub does not look into it. One that covers no more than the one that is there is refused: of
-//! several who make one the furthest stays.
+//! The hub does not interpret it. A snapshot that covers no more than the stored one is refused: of several,
+//! the one that covers most stays.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -74,8 +74,8 @@ pub(crate) async fn write(
     }
 }
 
-/// Whether the snapshot that is there, if any, is the one that a request believes it to be (RFC 9110 13.1). The store
-/// itself sees to it that none gives way to one that covers less.
+/// Whether the stored snapshot, if any, is the one that the request expects (RFC 9110 13.1). The store itself
+/// ensures that none is replaced by one that covers less.
 fn may_replace(headers: &HeaderMap, known: Option<&LogSnapshot>) -> Result<(), Problem> {
     match known.map(tag) {
         Some(tag) if tag.weigh(headers) != Condition::Proceed => Err(failed(&tag)),

@@ -1,4 +1,4 @@
-//! How it is told where a log stands: in headers, and in the problems of who believed it elsewhere (LR36).
+//! Reports of the position of a log: in headers, and in the problems for a wrong expectation (LR36).
 
 use feedsync_store::{CollectionName, Log, LogOutcome, LogPlace};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -10,21 +10,21 @@ use crate::members::{self, insert};
 use crate::problem::Problem;
 use crate::validators::EntityTag;
 
-/// The generation of what is told: its number and what tells it from any other of that number.
+/// Generation of the response: its number, and a value that distinguishes it from others of that number.
 const GENERATION: HeaderName = HeaderName::from_static("log-generation");
 
-/// The part of a log that a snapshot stands for.
+/// Part of a log that a snapshot covers.
 pub(super) const COVERS: HeaderName = HeaderName::from_static("log-covers");
 
-/// Where events of a log are.
+/// Link relation of the events of a log.
 pub(super) const EVENTS_RELATION: &str = "urn:feedsync:1:events";
 
-/// The tag of a log that stands somewhere.
+/// Entity tag of a log at a position.
 pub(super) fn tag(place: LogPlace) -> EntityTag {
     EntityTag::named(place.to_string())
 }
 
-/// The headers that say where a log stands.
+/// Headers with the position of a log.
 pub(super) fn stand(place: LogPlace) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag(place).value());
@@ -32,7 +32,7 @@ pub(super) fn stand(place: LogPlace) -> HeaderMap {
     headers
 }
 
-/// A problem that says where the log stands, so that nobody needs to ask.
+/// Adds the position of the log to a problem, so that the client needs no further request.
 pub(super) fn told(problem: Problem, place: LogPlace) -> Problem {
     of_generation(problem, place)
         .header(header::ETAG, tag(place).value())
@@ -41,7 +41,8 @@ pub(super) fn told(problem: Problem, place: LogPlace) -> Problem {
         .with("length", place.length)
 }
 
-/// A problem of a log that is there: whoever tells generations apart knows from it that this is a hub.
+/// A problem of an existing log. From it a client that distinguishes generations knows that the server is
+/// a hub.
 pub(super) fn of_generation(problem: Problem, place: LogPlace) -> Problem {
     match HeaderValue::from_str(&place.generation.to_string()) {
         Ok(value) => problem.header(GENERATION, value),
@@ -49,7 +50,7 @@ pub(super) fn of_generation(problem: Problem, place: LogPlace) -> Problem {
     }
 }
 
-/// 412 with where the log stands.
+/// Problem 412 with the position of the log.
 pub(super) fn elsewhere(place: LogPlace) -> Problem {
     let problem = Problem::new(
         StatusCode::PRECONDITION_FAILED,
@@ -60,7 +61,7 @@ pub(super) fn elsewhere(place: LogPlace) -> Problem {
     told(problem, place)
 }
 
-/// Links that lead from a log, or from what stood there: to what changes in it, and to its snapshot.
+/// Adds the links of a log or a former log: to its events and to its snapshot.
 pub(super) fn links(headers: &mut HeaderMap, base: &PublicBase, name: &CollectionName, log: &Log) {
     let address = base.url(&super::path(name));
     if log.snapshot.is_some() {
@@ -69,7 +70,7 @@ pub(super) fn links(headers: &mut HeaderMap, base: &PublicBase, name: &Collectio
     append_link(headers, &format!("{address}/events"), EVENTS_RELATION);
 }
 
-/// A log that was never begun, or was removed.
+/// Problem for a log that never existed, or was removed.
 pub(super) fn absent(name: &CollectionName, log: Option<&Log>) -> Problem {
     match log {
         Some(_) => gone("the log was removed; If-None-Match: * begins another one"),
@@ -79,7 +80,7 @@ pub(super) fn absent(name: &CollectionName, log: Option<&Log>) -> Problem {
     }
 }
 
-/// A generation that is kept no longer, with what followed.
+/// Problem for a generation that is no longer stored, with links to its successors.
 pub(super) fn swept(base: &PublicBase, name: &CollectionName, log: &Log) -> Problem {
     let mut headers = HeaderMap::new();
     append_link(&mut headers, &base.url(&super::path(name)), "successor-version");
@@ -89,17 +90,17 @@ pub(super) fn swept(base: &PublicBase, name: &CollectionName, log: &Log) -> Prob
     links.fold(problem, |problem, link| problem.header(header::LINK, link))
 }
 
-/// Something that there was.
+/// Problem 410 for a former resource.
 fn gone(detail: &str) -> Problem {
     Problem::new(StatusCode::GONE, "gone", "No longer here", detail)
 }
 
-/// 409 with where the log stands.
+/// Problem 409 with the position of the log.
 pub(super) fn conflict(detail: &str, place: LogPlace) -> Problem {
     told(members::conflict(detail), place)
 }
 
-/// Why a log was not changed.
+/// Reason why a log was not changed.
 pub(super) fn refused(name: &CollectionName, outcome: LogOutcome) -> Problem {
     match outcome {
         LogOutcome::Elsewhere(log) => elsewhere(log.place),

@@ -1,12 +1,12 @@
-//! A page of numbers as Prometheus reads it, and how times are counted.
+//! A page of metrics in Prometheus format, and histograms.
 
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
-/// Upper bounds of times, in seconds.
+/// Upper bounds of the buckets, in seconds.
 const BOUNDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-/// A page that is being written.
+/// A page while it is written.
 #[derive(Default)]
 pub(crate) struct Page(pub(super) String);
 
@@ -34,7 +34,7 @@ impl Page {
     }
 }
 
-/// How many took how long.
+/// Number of durations in each bucket.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
     buckets: [u64; BOUNDS.len()],

@@ -1,4 +1,4 @@
-//! A store that counts how long each of its operations takes, and passes everything on.
+//! A store that measures the duration of each operation and delegates to another store.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -22,7 +22,7 @@ use feedsync_store::{
 
 use super::page::{Histogram, Page};
 
-/// How long operations of the store took, by their names.
+/// Durations of store operations, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Timings(Mutex<BTreeMap<&'static str, Operation>>);
 

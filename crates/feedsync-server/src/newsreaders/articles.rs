@@ -1,4 +1,4 @@
-//! Articles as newsreaders show them.
+//! Articles in newsreader APIs.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,15 +15,15 @@ use crate::problem::Problem;
 use super::{Reading, Refusal};
 use crate::pages::content;
 
-/// Bytes of what articles say, in one answer.
+/// Maximum total size of articles in one response, in bytes.
 const MOST_BYTES: usize = 32 << 20;
 
-/// So many articles are looked up at once.
+/// Number of articles per read.
 const AT_ONCE: usize = 100;
 
 impl Reading {
-    /// Articles of feeds that are subscribed to, and starred and tagged ones of others, in the order in which they are
-    /// asked for; those that are here. Of more than [`MOST_BYTES`], those that come first.
+    /// Articles of subscribed feeds, and starred and tagged ones of other feeds, in the requested order; only
+    /// stored ones. If they exceed [`MOST_BYTES`], the first ones that fit.
     pub(super) async fn articles(
         &self,
         numbers: &[ArticleNumber],
@@ -31,7 +31,7 @@ impl Reading {
         Ok(self.bounded(numbers).await?.0)
     }
 
-    /// Articles, and whether there is more than fits.
+    /// Returns articles, and whether some did not fit.
     async fn bounded(&self, numbers: &[ArticleNumber]) -> Result<(Vec<Article>, bool), Refusal> {
         let (mut found, mut bytes) = (Vec::new(), 0);
         for numbers in numbers.chunks(AT_ONCE) {
@@ -44,7 +44,8 @@ impl Reading {
                 let feed = shelf.feed_of(article.feed, article.number)?;
                 Some(shown(article, feed, &ticket))
             };
-            // Cleaning takes its time. It ends early if the client is gone: then this future is dropped.
+            // Cleaning takes time. It ends early if the client disconnects, because this future is then
+            // dropped.
             let made = spawn_blocking(move || {
                 let wanted = articles.into_iter().take_while(|_| !flag.load(Ordering::Relaxed));
                 wanted.filter_map(of_shelf).collect()
@@ -62,7 +63,8 @@ impl Reading {
         Ok((found, false))
     }
 
-    /// The same with what they say as it came, and with their feeds; at most [`MOST_SHOWN`](feedsync_library::MOST_SHOWN) at once.
+    /// The same with the received text and the feeds of the articles; at most
+    /// [`MOST_SHOWN`](feedsync_library::MOST_SHOWN) at once.
     pub(crate) async fn kept(
         &self,
         numbers: &[ArticleNumber],
@@ -75,7 +77,7 @@ impl Reading {
         Ok(articles.into_iter().filter_map(of_feed).collect())
     }
 
-    /// The articles of a list, and where it goes on: behind the last of them.
+    /// Articles of a list, and its continuation after the last of them.
     pub(super) async fn shown(
         &self,
         selected: &Selected,
@@ -117,13 +119,13 @@ fn shown(article: KeptArticle, feed: &ShelvedFeed, ticket: &Ticket) -> Article {
     }
 }
 
-/// What a list tells of an article.
+/// List entry of an article.
 pub(crate) fn listed(article: &KeptArticle) -> Listed {
     let KeptArticle { number, feed, published, shown, .. } = *article;
     Listed { number, feed, published, shown }
 }
 
-/// What it says, as HTML that does no harm wherever it is shown.
+/// Text of an article as HTML that is safe in any context.
 fn safe(text: &ArticleText, ticket: &Ticket) -> String {
     match (&text.content, &text.summary) {
         (Some(content), _) => match text.content_type {
@@ -135,7 +137,7 @@ fn safe(text: &ArticleText, ticket: &Ticket) -> String {
     }
 }
 
-/// Whether an address leads to the web: others may be anything, such as a script.
+/// Whether an address is a web address. Others may be anything, such as a script.
 pub(crate) fn is_web(address: &str) -> bool {
     let scheme = address.split(':').next().unwrap_or_default();
     ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme))

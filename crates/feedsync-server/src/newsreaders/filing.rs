@@ -1,4 +1,4 @@
-//! What becomes of subscriptions, folders and tags.
+//! Changes of subscriptions, folders and tags.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use feedsync_reading::FoundFeed;
 use super::{Reading, Refusal};
 
 impl Reading {
-    /// Subscribes to a feed. One that is subscribed to is called and filed so.
+    /// Subscribes to a feed. An existing subscription gets the title and the folder.
     pub(crate) async fn subscribe(
         &mut self,
         address: FeedAddress,
@@ -26,7 +26,7 @@ impl Reading {
         self.refresh().await
     }
 
-    /// Subscribes to a feed that was found, and shows it: with the title that it had there, until it is polled.
+    /// Subscribes to a discovered feed, and shows it with its discovered title until it is polled.
     pub(crate) async fn subscribe_to(
         &mut self,
         found: FoundFeed,
@@ -44,7 +44,7 @@ impl Reading {
         }))
     }
 
-    /// Does something to feeds that are subscribed to.
+    /// Applies an action to subscribed feeds.
     pub(crate) async fn file(
         &mut self,
         actions: Vec<(FeedAddress, Action)>,
@@ -53,7 +53,7 @@ impl Reading {
         self.refresh().await
     }
 
-    /// The address of a feed: of one with a number, if it is subscribed to.
+    /// Address of a feed. A feed number must be that of a subscription.
     pub(super) fn address(&self, name: &FeedName) -> Option<FeedAddress> {
         match name {
             FeedName::Address(address) => Some(address.clone()),
@@ -61,14 +61,14 @@ impl Reading {
         }
     }
 
-    /// Makes a folder, and says how it is shown; `None` if a folder cannot be called so.
+    /// Creates a folder, and returns it as shown; `None` if the name is not valid for a folder.
     pub(super) fn make(&mut self, label: &Label) -> Option<ShownFolder> {
         self.person.make(label.folder().ok()?);
         self.folders = super::folders(&self.person, &self.shelf);
         self.folders.iter().find(|shown| shown.name == *label).cloned()
     }
 
-    /// The folder with a number; the top has one, too.
+    /// Folder of a number. The top level has a number, too.
     pub(super) fn folder(&self, number: FolderNumber) -> Option<Folder> {
         match number {
             FolderNumber::TOP => Some(Folder::TOP),
@@ -76,7 +76,7 @@ impl Reading {
         }
     }
 
-    /// Moves all of a folder into another one, and forgets it.
+    /// Moves the content of a folder into another one, and deletes it.
     pub(super) async fn replace(&mut self, from: &Folder, to: &Folder) -> Result<(), Refusal> {
         self.person.unmake(from);
         if !to.names().is_empty() {
@@ -85,12 +85,12 @@ impl Reading {
         self.file(self.moving(from, to)).await
     }
 
-    /// Has feeds asked now.
+    /// Requests immediate refreshes of feeds.
     pub(crate) async fn hasten(&self, feeds: &[FeedNumber]) -> Result<(), Refusal> {
         Ok(self.newsreading.schedule.hasten(feeds).await?)
     }
 
-    /// Calls a folder otherwise, with all in it, or a tag.
+    /// Renames a folder, with its content, or a tag.
     pub(super) async fn rename(&mut self, from: &Label, to: &Label) -> Result<(), Refusal> {
         let moved = to.folder().ok().zip(self.folders.called(from).cloned());
         if let Some((to, from)) = moved {
@@ -102,7 +102,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Dissolves a folder, or takes a tag off everything.
+    /// Deletes a folder but not its feeds, or removes a tag from all articles.
     pub(super) async fn dissolve(&mut self, label: &Label) -> Result<(), Refusal> {
         if let Some(folder) = self.folders.called(label).cloned() {
             return self.replace(&folder, &Folder::TOP).await;
@@ -113,7 +113,7 @@ impl Reading {
         }
     }
 
-    /// What moves the feeds of a folder into another one.
+    /// Actions that move the feeds of a folder into another one.
     fn moving(&self, from: &Folder, to: &Folder) -> Vec<(FeedAddress, Action)> {
         let inside = self.shelf.feeds().iter().filter(|feed| feed.subscription.folder == *from);
         let moved = |address: &FeedAddress| (address.clone(), Action::Move { folder: to.clone() });

@@ -1,17 +1,17 @@
-//! Feeds of addresses that somebody wants to subscribe to. An address is fetched before it is subscribed to.
+//! Discovery of feeds at addresses to subscribe to. An address is fetched before it is subscribed to.
 
 use feedsync_reader::FeedAddress;
 use feedsync_reading::{FindError, FoundFeed, NamedFeed, ReadingError};
 
 use super::{Reading, Refusal};
 
-/// Outcome of looking for the feed of an address.
+/// Result of feed discovery.
 pub(crate) enum Found {
-    /// The feed is subscribed to, under this address.
+    /// A subscribed feed, with the address of the subscription.
     Known(FeedAddress),
-    /// A feed that can be read.
+    /// A readable feed.
     New(FoundFeed),
-    /// No feed, for this reason.
+    /// No feed, with the reason.
     Not(FindError),
 }
 
@@ -44,7 +44,8 @@ impl Reading {
         }
     }
 
-    /// The address under which a feed is subscribed to. A feed may have moved there, or a web page have led there.
+    /// Address of the subscription to a feed. The feed may have moved there, or a web page may have led
+    /// there.
     fn subscribed_at(&self, address: &FeedAddress) -> Option<FeedAddress> {
         let mut feeds = self.shelf.feeds().iter();
         let known = self
@@ -55,7 +56,7 @@ impl Reading {
     }
 }
 
-/// The reason for which there is no feed; an error of the hub itself refuses the request.
+/// Reason for finding no feed. An error of the hub itself refuses the request.
 fn refused(error: FindError) -> Result<FindError, Refusal> {
     match error {
         FindError::Library(error) => Err(error.into()),

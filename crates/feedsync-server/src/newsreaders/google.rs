@@ -1,4 +1,4 @@
-//! `/reader/google/`: the interface of Google Reader.
+//! `/reader/google/`: the API of Google Reader.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -40,14 +40,14 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
     let name = principal.user().map_or("reader", |user| user.as_str()).to_owned();
     let mut reading = Reading::of(hub, call, &principal).await?;
     Ok(match request {
-        // Answered above.
+        // It was handled above.
         Request::SignIn(_) => google::wrong_password(),
-        // Whoever sends it back has said who asks in the head.
+        // A client that returns the token authenticates itself in the head.
         Request::Token => google::token("feedsync"),
         Request::UserInfo => google::user_info(&name, &name),
         Request::Subscriptions => google::subscriptions(&reading.subscriptions()),
         Request::Edit(edit) if edit.deed == Deed::Subscribe => {
-            // A slow site keeps no other request from being read.
+            // A slow site must not block the reading of other requests.
             drop(sent);
             reading.subscribe_all(edit).await?
         }
@@ -123,12 +123,12 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
     })
 }
 
-/// Number of feeds of a request that are fetched before they are subscribed to. A longer list is taken as a list in
-/// OPML is, without fetching.
+/// Maximum number of feeds in a request that are fetched before the subscription. A longer list is handled
+/// like an OPML import, without fetching.
 const MAX_FOUND: usize = 10;
 
 impl Reading {
-    /// Subscribes to all feeds of a request that can be read. The answer is 400 if one cannot.
+    /// Subscribes to all readable feeds of a request. The response is 400 if one cannot be read.
     async fn subscribe_all(&mut self, edit: SubscriptionEdit) -> Result<Answer, Refusal> {
         let folder: Option<Folder> = edit.add.iter().find_map(|label| label.folder().ok());
         let named = edit.feeds.into_iter().filter_map(|(name, title)| {
@@ -142,7 +142,7 @@ impl Reading {
             Ok(match is_long {
                 true => Ok(given.clone()),
                 false => match reading.find(given).await? {
-                    // One that is subscribed to is called and filed so.
+                    // An existing subscription gets the title and the folder.
                     Found::Known(address) | Found::New(FoundFeed { address, .. }) => Ok(address),
                     Found::Not(error) => {
                         Err(format!("cannot subscribe to {}: {error}", given.as_str()))
@@ -169,7 +169,7 @@ impl Reading {
         for (name, title) in edit.feeds {
             let Some(address) = self.address(&name) else { continue };
             match edit.deed {
-                // Done by `subscribe_all`.
+                // `subscribe_all` handled it.
                 Deed::Subscribe => {}
                 Deed::Unsubscribe => self.file(vec![(address, Action::Unsubscribe)]).await?,
                 Deed::Edit => {
@@ -191,7 +191,7 @@ impl Reading {
         Ok(google::done())
     }
 
-    /// What a stream is called.
+    /// Title of a stream.
     fn title(&self, stream: &Stream) -> String {
         match stream {
             Stream::Feed(name) => self.feed(name).map_or("", |feed| feed.title()).to_owned(),

@@ -1,4 +1,4 @@
-//! What becomes of the marks of articles.
+//! Changes of read marks, stars and tags of articles.
 
 use feedsync_library::Listed;
 use feedsync_log::Millis;
@@ -10,7 +10,7 @@ use feedsync_reading::ShelvedFeed;
 
 use super::{Reading, Refusal};
 
-/// So many articles at most are marked one by one, where it cannot be said of all that stands in a feed.
+/// Maximum number of articles that are marked one by one, where a mark for a whole feed is not possible.
 pub(super) const MOST_MARKED: usize = 10_000;
 
 /// A part of a list, in its order.
@@ -18,14 +18,14 @@ pub(super) const MOST_MARKED: usize = 10_000;
 pub(crate) enum Part {
     /// All of it.
     Whole,
-    /// What stands at a place and before it.
+    /// Entries up to a position, inclusive.
     Before(Continuation),
-    /// What stands at a place and behind it.
+    /// Entries from a position on, inclusive.
     Behind(Continuation),
 }
 
 impl Reading {
-    /// Marks articles in one way or several.
+    /// Applies one or several marks to articles.
     pub(crate) async fn mark(&self, marking: &Marking) -> Result<(), Refusal> {
         let articles = &marking.articles;
         if let Some(is_read) = marking.read {
@@ -43,7 +43,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Marks all of a stream as read, as far as it stands before a moment. Of feeds it is one record each.
+    /// Marks all articles of a stream before a moment as read. Feeds take one record each.
     pub(super) async fn mark_all(
         &self,
         stream: &Stream,
@@ -60,8 +60,8 @@ impl Reading {
         self.mark_each(&listed).await
     }
 
-    /// Marks a part of a list as read, as far as it came no later than an article: what whoever marks it has not been
-    /// shown stays as it is. Of feeds it is one record each, where that can be said.
+    /// Marks a part of a list as read, up to the arrival time of an article. Articles that the user was not
+    /// shown stay unchanged. Feeds take one record each, where that is possible.
     pub(crate) async fn mark_part(
         &self,
         asked: &Selection,
@@ -88,7 +88,7 @@ impl Reading {
             return self.mark_each(&listed).await;
         };
         let is_of_feeds = unread.descending && asked.search.is_none();
-        // A mark up to a date covers all that stands there, also what is none of the part.
+        // A mark up to a date covers all older articles, also those outside the part.
         let up_to = Span { from: None, to: Some(first.shown) };
         let since =
             Selection { from: None, above: Some(last), below: None, count: 1, ..unread.clone() };
@@ -113,7 +113,7 @@ impl Reading {
         Ok(())
     }
 
-    /// The feeds that a stream is made of; `None` if it is made of something else.
+    /// Feeds of a stream; `None` if it consists of something else.
     pub(crate) fn feeds_of(&self, stream: &Stream) -> Option<Vec<&ShelvedFeed>> {
         const TOP: &Folder = &Folder::TOP;
         let folder = match stream {

@@ -1,4 +1,4 @@
-//! `/reader/miniflux/`: the interface of Miniflux.
+//! `/reader/miniflux/`: the API of Miniflux.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -51,7 +51,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
                 is_administrator: call.principal.administers(),
             })
         }
-        // Answered above.
+        // It was handled above.
         Request::Version | Request::Health => miniflux::health(),
         Request::Integrations => miniflux::integrations(),
         Request::Categories { with_counts } => {
@@ -89,7 +89,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
             None => miniflux::unknown(),
         },
         Request::CreateFeed { address, folder } => {
-            // A slow site keeps no other request from being read.
+            // A slow site must not block the reading of other requests.
             drop(sent);
             reading.create(address, folder).await?
         }
@@ -179,7 +179,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
     })
 }
 
-/// Miniflux's answer about a category that somebody does not have.
+/// Miniflux's error for a category that the user does not have.
 const NO_CATEGORY: &str = "This category does not exist or does not belong to this user.";
 
 /// Miniflux's name of a format.
@@ -212,7 +212,7 @@ impl Reading {
         })
     }
 
-    /// Whether an article is starred; `None` if it is none of what is subscribed to.
+    /// Whether an article is starred; `None` if it does not belong to a subscription.
     pub(super) async fn is_starred(&self, article: ArticleNumber) -> Result<Option<bool>, Refusal> {
         Ok(self.articles(&[article]).await?.first().map(|article| article.is_starred))
     }
@@ -256,7 +256,7 @@ impl Reading {
         Ok(shown.unwrap_or_else(miniflux::unknown))
     }
 
-    /// A part of a list, and how long all of it is.
+    /// Part of a list, and the length of the whole list.
     async fn entries(&self, asked: Selection) -> Result<Answer, Refusal> {
         let total = self.total(&asked).await?;
         let (articles, _) = self.shown(&self.select(&asked).await?).await?;

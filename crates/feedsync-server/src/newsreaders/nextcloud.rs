@@ -1,4 +1,4 @@
-//! `/reader/nextcloud/`: the interface of Nextcloud News.
+//! `/reader/nextcloud/`: the API of Nextcloud News.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -81,7 +81,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         }
         Request::CreateFeed { address, folder } => match reading.folder(folder) {
             Some(folder) => {
-                // A slow site keeps no other request from being read.
+                // A slow site must not block the reading of other requests.
                 drop(sent);
                 match reading.find(&address).await? {
                     Found::Known(_) => nextcloud::refuse(409, "the feed is subscribed to"),
@@ -147,19 +147,20 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
     })
 }
 
-/// The answer about a name that another folder has.
+/// Response to a folder name that is already in use.
 fn taken() -> Answer {
     nextcloud::refuse(409, "a folder is called so")
 }
 
 impl Reading {
-    /// The highest number of an article that is subscribed to.
+    /// Highest number among the articles of subscriptions.
     async fn newest(&self) -> Result<Option<ArticleNumber>, Refusal> {
         let newest = Selection { order: Order::Number, ..Selection::newest(Stream::All, 1) };
         Ok(self.select(&newest).await?.listed.first().map(|listed| listed.number))
     }
 
-    /// Marks what of a stream has no higher number than this. If that is all of it, it is one record a feed.
+    /// Marks all articles of a stream up to this number. If that is the whole stream, it takes one record for
+    /// each feed.
     async fn mark_up_to(&self, stream: &Stream, up_to: ArticleNumber) -> Result<(), Refusal> {
         let behind = Selection { above: Some(up_to), ..Selection::newest(stream.clone(), 1) };
         if self.select(&behind).await?.listed.is_empty() {
@@ -174,7 +175,7 @@ impl Reading {
         Ok(())
     }
 
-    /// The articles of names, or of hashes of names. However many there are, each feed is looked through once.
+    /// Articles of names, or of hashes of names. Each feed is searched once, however many names there are.
     async fn numbered(&self, items: &[ItemName]) -> Result<Vec<ArticleNumber>, Refusal> {
         let library = self.newsreading.readers.library();
         let mut by_feed: BTreeMap<FeedNumber, Vec<&ItemName>> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! Signing in as newsreaders do: with a name and a password for which they get a token, and with that token wherever
-//! they happen to put it.
+//! Sign-in of newsreaders: with a name and a password for a token, and with that token in the place where the
+//! client sends it.
 //!
-//! The token that a password is answered with is one of its user's, listed in *My account* and revoked there. It is
-//! good for the collection of their reading alone, for a month, and there are no more than ten of them.
+//! The token for a password is an ordinary token of its user, which *My account* lists and revokes. It is
+//! valid for the collection of their reading only, for a month, and a user has at most ten of them.
 
 use feedsync_endpoint::{NewToken, PeopleError, Reader, Secret, reading_collection};
 use feedsync_store::{CollectionName, Moment, Role, Scope, StoreError, Token, TokenKind, UserName};
@@ -13,19 +13,19 @@ use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
 
-/// What such tokens are called.
+/// Label of such tokens.
 const LABEL: &str = "newsreader";
 
-/// So many of them there are of one user; of more, the oldest end.
+/// Maximum number of such tokens of one user. The oldest ones end first.
 const MOST: usize = 10;
 
-/// How long they last.
+/// Lifetime of a token, in microseconds.
 const LASTS: u64 = 30 * 24 * 3_600 * 1_000_000;
 
-/// What is given to newsreaders where nobody needs to sign in.
+/// Token for newsreaders on a hub that needs no sign-in.
 const OPEN: &str = "open";
 
-/// A token for who gives the name and password of a user, or a token for a password; `None` for anybody else.
+/// Returns a token for a valid name and password, or for a token as the password; `None` otherwise.
 pub(super) async fn token(
     hub: &Hub,
     call: &Call,
@@ -50,7 +50,7 @@ pub(super) async fn token(
     }
 }
 
-/// Who a token in the body of a request signs in, where its head says nothing.
+/// Principal of a token in the body of a request whose head has no credentials.
 pub(super) async fn principal(
     hub: &Hub,
     call: &Call,
@@ -66,7 +66,8 @@ pub(super) async fn principal(
     }
 }
 
-/// Ends a session. A token that a newsreader was given for a password ends; any other one goes on being good for who has it.
+/// Ends a session. A token that was issued to a newsreader for a password is revoked; any other token stays
+/// valid.
 pub(super) async fn end(
     hub: &Hub,
     call: &Call,
@@ -80,7 +81,7 @@ pub(super) async fn end(
     let token = endpoint.store().token(secret.digest()).await.map_err(Problem::from)?;
     if token.is_some_and(|token| is_given_here(&token, &reading_collection(Some(user)))) {
         match endpoint.revoke_token(user, secret.digest()).await {
-            // It has ended already.
+            // A missing token has ended already.
             Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => hub.access.forget(),
             Err(error) => return Err(Problem::from(error).into()),
         }
@@ -88,7 +89,7 @@ pub(super) async fn end(
     Ok(())
 }
 
-/// Whether a token was given to a newsreader for a password.
+/// Whether a token was issued to a newsreader for a password.
 fn is_given_here(token: &Token, collection: &CollectionName) -> bool {
     token.label == LABEL && token.scope.collection.as_ref() == Some(collection)
 }
@@ -101,7 +102,7 @@ async fn issue(hub: &Hub, call: &Call, reader: Reader) -> Result<String, Refusal
         tracing::error!(%error, "a newsreader gets no token");
         Problem::internal()
     };
-    // A token of a collection ends with it, and is of one that is there.
+    // A token for a collection ends with it and needs an existing one.
     super::person(hub, call, Some(&reader)).await?;
     let tokens = endpoint.store().tokens(&user).await.map_err(Problem::from)?;
     let ours: Vec<_> = tokens.iter().filter(|token| is_given_here(token, &collection)).collect();

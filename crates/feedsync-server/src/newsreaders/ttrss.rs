@@ -1,4 +1,4 @@
-//! `/reader/ttrss/`: the interface of Tiny Tiny RSS.
+//! `/reader/ttrss/`: the API of Tiny Tiny RSS.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
 
-/// Where icons would be.
+/// Path of icons.
 const ICONS: &str = "feed-icons";
 
 pub(crate) async fn answer(
@@ -71,7 +71,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
     let tags = Tags::new(reading.shelf.tags());
     let done = ttrss::done(seq);
     Ok(match request {
-        // Answered above.
+        // It was handled above.
         Request::Login { .. } => ttrss::refuse(seq, ttrss::Refusal::LoginError, None),
         Request::Logout => {
             sign_in::end(hub, call, &principal, session).await?;
@@ -165,7 +165,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
     })
 }
 
-/// How many unread articles there are in what is no feed.
+/// Numbers of unread articles outside feeds.
 struct Counts {
     starred: u64,
     fresh: u64,
@@ -218,7 +218,7 @@ impl Reading {
         })
     }
 
-    /// Marks each as what it is not.
+    /// Inverts a mark of each article.
     async fn toggle(&self, articles: &[Article], toggled: Toggled) -> Result<(), Refusal> {
         let is = |article: &Article| match toggled {
             Toggled::Read => article.is_read,

@@ -1,8 +1,8 @@
-//! `/pages/account`: what somebody signs in with: the password, the sessions of their browsers, and the
-//! tokens of their programs.
+//! `/pages/account`: a user's password, the sessions of their browsers, and the tokens of their
+//! programs.
 //!
-//! Only who signed in with all that the user may do gets here: a token that is bound to less cannot make
-//! itself one that is not. A new token stands in the one answer that made it and nowhere else.
+//! It needs a sign-in with all rights of the user: a restricted token cannot create an unrestricted one.
+//! A new token is shown only in the response that creates it.
 
 use askama::Template;
 use axum::body::Body;
@@ -20,10 +20,10 @@ use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::form::Form;
 use crate::problem::Problem;
 
-/// Tokens that a user may have.
+/// Maximum number of tokens of a user.
 const TOKENS: usize = 500;
 
-/// What a new token may allow at most, and what that is called.
+/// Roles that a new token may be restricted to, with their labels.
 const ROLES: [(&str, &str); 4] = [
     ("", "all that I may do"),
     ("reader", "what a reader may"),
@@ -31,7 +31,7 @@ const ROLES: [(&str, &str); 4] = [
     ("owner", "what an owner may"),
 ];
 
-/// How long a new token may last, and what that is called.
+/// Lifetimes of a new token, with their labels.
 const PERIODS: [(&str, &str); 5] = [
     ("7d", "7 days"),
     ("30d", "30 days"),
@@ -51,25 +51,25 @@ struct AccountPage {
     collections: Vec<String>,
     roles: [(&'static str, &'static str); 4],
     periods: [(&'static str, &'static str); 5],
-    /// A new token, with what it is called.
+    /// A new token, with its label.
     made: Option<(String, String)>,
     faults: Faults,
 }
 
 /// A session or a token.
 struct Row {
-    /// Its digest, by which it is revoked.
+    /// Its digest, which names it in a request to revoke it.
     digest: String,
     label: String,
     allows: String,
     created: Time,
     expires: Option<Time>,
     expired: bool,
-    /// Whether this request is made with it.
+    /// Whether this request was made with it.
     current: bool,
 }
 
-/// Words beside the fields that are at fault.
+/// Error messages beside the fields.
 #[derive(Default)]
 struct Faults {
     current: String,
@@ -83,7 +83,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, None, None).await
 }
 
-/// `POST`: another password, a new token, or the end of one.
+/// `POST`: changes the password, or creates or revokes a token.
 pub(crate) async fn change(
     State(hub): State<Hub>,
     call: Call,
@@ -177,7 +177,7 @@ impl Change<'_> {
         let Self { hub, call, person, form } = self;
         let digest: Digest = form.text("token").parse().map_err(|_| StoreError::NoToken)?;
         match call.endpoint(hub).revoke_token(person.user(), digest).await {
-            // It has ended already.
+            // A missing token has ended already.
             Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => {
                 hub.access.forget();
                 self.done("revoked")
@@ -236,7 +236,7 @@ async fn shown(
             "revoked" => "It is revoked.",
             _ => "",
         },
-        // Those that have ended by themselves are of no use to anybody.
+        // Expired sessions are of no use.
         sessions: of(TokenKind::Session).filter(|session| !session.expired).collect(),
         tokens: of(TokenKind::Access).collect(),
         collections: readable(hub, call).await?.iter().map(|one| one.name.to_string()).collect(),

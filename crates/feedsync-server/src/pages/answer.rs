@@ -1,4 +1,4 @@
-//! What every page has: its frame, its headers, and moments as people read them.
+//! Common parts of all pages: frame, headers, and times for people.
 
 use std::fmt;
 
@@ -23,31 +23,31 @@ use crate::whole::in_turn;
 
 const KIND: &str = "text/html; charset=utf-8";
 
-/// What a page may do: nothing but what is served here.
+/// Content security policy of pages: only content of this hub is loaded.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-/// What stands around each page.
+/// Frame of each page.
 pub(super) struct Frame {
     /// The endpoint's name.
     pub(super) hub: String,
-    /// What stands before every path: the path of the public base.
+    /// Prefix of every path: the path of the public base.
     pub(super) root: String,
     pub(super) style: &'static str,
     pub(super) script: &'static str,
-    /// The user who signed in.
+    /// The signed-in user.
     pub(super) user: Option<String>,
-    /// Whether nobody needs to sign in.
+    /// Whether no sign-in is needed.
     pub(super) open: bool,
-    /// Whether there is an account to look after: not with a token that is bound to less.
+    /// Whether the user may manage their account; a restricted token does not allow it.
     pub(super) account: bool,
     pub(super) administers: bool,
-    /// Whether there is something to read for them.
+    /// Whether newsreading is available to them.
     pub(super) reads: bool,
-    /// What each form carries; empty for those who have no form.
+    /// Form token for each form; empty for pages without forms.
     pub(super) form: String,
-    /// Where signing in leads back to.
+    /// Address of the sign-in page, with the page to return to.
     pub(super) login: String,
 }
 
@@ -74,8 +74,8 @@ impl Frame {
     }
 }
 
-/// A page, made away from the threads that must not wait, in a turn that was taken before anything was
-/// read for it. One that is well, as only who reads is answered, is 304 for who has it already.
+/// Renders a page on a blocking thread, under a permit that was taken before anything was read for it. A
+/// successful page is cacheable for its reader only, and a reader that already has it gets 304.
 pub(super) async fn page<T: Template>(
     turn: Turn,
     call: &Call,
@@ -91,7 +91,7 @@ pub(super) async fn page<T: Template>(
         (status, Body::from(place.hold(text.into_bytes()))).into_response()
     };
     dress(&mut answer);
-    // The cookie of a session that has ended would be looked up again with each page.
+    // Otherwise the cookie of an ended session would be looked up for each page.
     let anonymous = matches!(call.principal, Principal::Anonymous);
     if anonymous && call.session().is_some() {
         answer.headers_mut().append(header::SET_COOKIE, session::end(call.base.is_secure()));
@@ -106,14 +106,14 @@ pub(super) fn rendered(page: &impl Template) -> Result<String, Problem> {
     })
 }
 
-/// A page of a status and its markup.
+/// Response with a status and markup.
 pub fn markup(status: StatusCode, text: String) -> Response {
     let mut response = (status, text).into_response();
     dress(&mut response);
     response
 }
 
-/// Makes a response one of our own pages: its headers, and the mark by which it gets the policy of pages.
+/// Adds the headers of pages, and marks the response so that it gets their policy.
 fn dress(response: &mut Response) {
     browser_policy::mark_page(response, POLICY);
     let headers = response.headers_mut();
@@ -129,13 +129,13 @@ fn dress(response: &mut Response) {
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
 }
 
-/// Where a browser goes after its form was carried out.
+/// Redirects a browser after its form was processed.
 pub(super) fn see_other(path: &str) -> Result<Response, Problem> {
     let place = HeaderValue::from_str(path).map_err(|_| Problem::internal())?;
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, place)], nothing()).into_response())
 }
 
-/// A fault as a sentence of a page.
+/// An error as a sentence of a page.
 pub(super) fn sentence(error: impl fmt::Display) -> String {
     let text = error.to_string();
     let mut letters = text.chars();

@@ -1,5 +1,5 @@
-//! The style sheet and the scripts of the pages, inside the program. Their names hold a hash of their
-//! bytes, so that whoever has one never needs to ask for it again.
+//! Style sheet and scripts of the pages, embedded in the program. Their names contain a hash of their
+//! bytes, so that a cached copy needs no revalidation.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::document::nothing;
 use crate::problem::Problem;
 use crate::validators::{Condition, EntityTag, failed};
 
-/// A file that pages name.
+/// A file that pages load.
 pub(super) struct Asset {
     /// The last segment of its address.
     pub(super) name: String,
@@ -33,7 +33,7 @@ pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     )
 });
 
-/// The keyboard of those who read, and marks without leaving the page.
+/// Script for keyboard shortcuts, and for marks without leaving the page.
 pub(super) static READING: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "reading",

@@ -1,8 +1,8 @@
 //! The forms of an item's page: edit, delete, restore, and resolve (3.2, 3.4).
 //!
-//! Each form carries what its author saw. An edit of a version that is no longer current is kept as a
-//! conflict beside the winner. Where nothing was typed, or a merged text was, a page that is no longer
-//! current comes back as it is now, with what was typed and a word about it.
+//! Each form names the version that its author saw. An edit of a version that is no longer current is
+//! stored as a conflict beside the winner. If nothing was typed, or a merged text was, an outdated form
+//! shows the current page again, with the input and a message.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -29,11 +29,11 @@ const MOVED_ON: &str =
 const BLANK: &str =
     "The item was deleted with its content. Type a title or a content to restore it.";
 
-/// What a form came to.
+/// Outcome of a form.
 enum Outcome {
-    /// It was carried out; what the page then says.
+    /// The change was made; the message that the page then shows.
     Done(&'static str),
-    /// It was not.
+    /// The change was refused.
     Refused(StatusCode, Box<Refused>),
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn change(
     }
 }
 
-/// The item went while somebody was typing: what was typed may become another one.
+/// The item was removed while the user was typing: the input may become a new item.
 async fn gone(hub: &Hub, call: &Call, form: &Form, problem: Problem) -> Result<Response, Problem> {
     let draft = Draft {
         title: form.text("title").to_owned(),
@@ -125,7 +125,8 @@ impl Change<'_> {
             .edit(&self.collection.name, &item.id, Some(base), Edit::from(payload))
             .await;
         match edited {
-            // The edit is on top of what its author saw, or beside what somebody else made of that.
+            // The edit follows the version that its author saw, or is a conflict with another edit of
+            // that version.
             Ok(edited) => {
                 let updates = edited.item.winner.history.updates();
                 let follows = updates.get(1).is_some_and(|before| before.is_same(&dot));
@@ -146,7 +147,7 @@ impl Change<'_> {
         }
     }
 
-    /// Restores the item, with what was typed where it was deleted with its content.
+    /// Restores the item, with the typed content if it was deleted with its content.
     async fn restore(&self) -> Result<Outcome, Problem> {
         let winner = &self.stored.item.winner;
         if !winner.deleted {
@@ -229,7 +230,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Whether the item is another one than the form was made for.
+    /// Whether the item changed since the form was made.
     fn has_moved_on(&self) -> bool {
         self.form.text("seen") != seen::versions(&self.stored.item)
     }
@@ -238,7 +239,7 @@ impl Change<'_> {
         self.shown_again(StatusCode::CONFLICT, MOVED_ON)
     }
 
-    /// A form in which nothing was typed could not be carried out.
+    /// Outcome of a form without input that could not be processed.
     fn untyped(&self, error: EndpointError) -> Result<Outcome, Problem> {
         let (status, said) = told(error)?;
         Ok(self.shown_again(status, &said))
@@ -249,7 +250,7 @@ impl Change<'_> {
         unsaved(status, fields)
     }
 
-    /// The form was made for another session: it comes back with what was typed.
+    /// The form was made for another session: it is shown again with its input.
     fn stale(&self) -> Outcome {
         let fields = self.typed().failed(STALE);
         match self.form.text("action") {
@@ -263,8 +264,8 @@ impl Change<'_> {
         }
     }
 
-    /// What was typed, beside what the winner says where the form had no such field. What the winner's
-    /// content is now makes no difference: a content that was typed comes back as what it was typed as.
+    /// The input, with the winner's values for fields that the form did not have. The current content
+    /// type of the winner makes no difference: a typed content keeps the type of its form.
     fn typed(&self) -> Fields {
         let now = Fields::of(&self.stored.item.winner.payload);
         let title = self.form.text("title").to_owned();
@@ -276,12 +277,12 @@ impl Change<'_> {
         Fields { title, content: self.form.lines("content"), kind, content_type, ..now }
     }
 
-    /// The winner's payload with what was typed, dated; what nobody touched stays to the byte.
+    /// The winner's payload with the input and a new date. Unchanged parts stay identical to the byte.
     fn revised(&self, fields: &Fields) -> Result<Payload, ReviseError> {
         let payload = &self.stored.item.winner.payload;
         let now = Fields::of(payload);
         let changed = |now: &str, typed: &str| (now != typed).then(|| typed.to_owned());
-        // What was typed is written in what the form said, which somebody may have changed since.
+        // The input has the content type that the form named, which may have changed since.
         let content_type = ContentType::named(&fields.content_type);
         let content = if content_type == entry(payload).content_type {
             changed(&now.content, &fields.content)
@@ -298,19 +299,19 @@ impl Change<'_> {
     }
 }
 
-/// The form for the content again, with what was typed.
+/// Shows the content form again, with the input.
 fn unsaved(status: StatusCode, fields: Fields) -> Outcome {
     let refused = Refused { edit: Some(fields), ..Refused::default() };
     Outcome::Refused(status, refused.into())
 }
 
 impl Fields {
-    /// The same with a word about the whole.
+    /// Adds a message about the whole form.
     fn failed(self, error: &str) -> Self {
         Self { error: error.to_owned(), ..self }
     }
 
-    /// The same with a word beside the field at fault.
+    /// Adds a message beside the field at fault.
     fn faulty(self, error: &ReviseError) -> Self {
         let text = format!("{error}.");
         match error {
@@ -323,7 +324,7 @@ impl Fields {
     }
 }
 
-/// What a person is told of an edit that cannot be; whatever else failed is a problem.
+/// Message about an edit that is not possible; any other error is a problem.
 fn told(error: EndpointError) -> Result<(StatusCode, String), Problem> {
     let status = match &error {
         EndpointError::Edit(_) => StatusCode::CONFLICT,

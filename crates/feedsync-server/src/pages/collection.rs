@@ -1,5 +1,5 @@
-//! `/pages/collections/{c}`: the items of a collection, newest change first, searched, filtered and
-//! paged by key; and a form for a new one.
+//! `/pages/collections/{c}`: the items of a collection, newest change first, with search, filters
+//! and paging by key; and a form for a new item.
 
 use askama::Template;
 use axum::body::Body;
@@ -22,7 +22,7 @@ use crate::pages::proof::STALE;
 use crate::problem::Problem;
 use crate::query::encoded;
 
-/// Items of a page.
+/// Number of items of a page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -39,12 +39,12 @@ struct CollectionPage {
     feed: String,
     rows: Vec<Row>,
     filter: Filter,
-    /// The page that follows.
+    /// Address of the next page.
     older: Option<String>,
     draft: Draft,
-    /// Whether whoever looks may make an item.
+    /// Whether the user may create an item.
     edits: bool,
-    /// Whether they may say who else may.
+    /// Whether the user may grant roles.
     owns: bool,
 }
 
@@ -57,7 +57,7 @@ struct Row {
     edited: Time,
 }
 
-/// What is shown of a collection.
+/// Filter of the list.
 #[derive(Default)]
 struct Filter {
     containing: String,
@@ -66,14 +66,14 @@ struct Filter {
     before: Option<u64>,
 }
 
-/// A new item that is not there yet.
+/// Input for a new item.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) title: String,
     pub(super) content: String,
     pub(super) title_error: String,
     pub(super) content_error: String,
-    /// What is wrong with neither.
+    /// Error that concerns neither field.
     pub(super) error: String,
 }
 
@@ -88,7 +88,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, filter, Draft::default(), StatusCode::OK).await
 }
 
-/// `POST`: a new item.
+/// `POST`: creates an item.
 pub(crate) async fn create(
     State(hub): State<Hub>,
     call: Call,
@@ -116,7 +116,7 @@ pub(crate) async fn create(
     let endpoint = &call.growing_endpoint(&hub).await?;
     let id = endpoint.new_id();
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    // What XML cannot hold would become another character: whoever typed it is asked first.
+    // A character that XML cannot contain would be replaced, so its author is asked first.
     let empty = endpoint.compose(collection.format, &id, Some(String::new()), None);
     let typed = Revision {
         title: some(&draft.title),
@@ -149,7 +149,7 @@ async fn again(hub: &Hub, call: &Call, draft: Draft) -> Result<Response, Problem
     shown(hub, call, Filter::default(), draft, StatusCode::UNPROCESSABLE_ENTITY).await
 }
 
-/// The page, with a draft in its form.
+/// Shows the page with a draft in its form.
 pub(super) async fn with_draft(
     hub: &Hub,
     call: &Call,
@@ -219,7 +219,7 @@ fn row(root: &str, collection: &Collection, stored: &StoredItem) -> Row {
 }
 
 impl Filter {
-    /// Whether more or less than the newest live items is shown.
+    /// Whether the list differs from the newest live items.
     fn is_set(&self) -> bool {
         !self.containing.is_empty() || self.conflicted || self.deleted || self.before.is_some()
     }
@@ -241,7 +241,7 @@ impl Filter {
 }
 
 impl Draft {
-    /// Whether there is anything to come back to.
+    /// Whether there is any input to keep.
     fn is_begun(&self) -> bool {
         [&self.title, &self.content, &self.title_error, &self.content_error, &self.error]
             .iter()

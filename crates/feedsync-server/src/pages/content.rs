@@ -1,5 +1,5 @@
-//! Content of items and articles as pages and newsreaders show it. Text is text and escaped where it is written. HTML
-//! and XHTML keep what reads as a document (`html`).
+//! Rendering of content of items and articles for pages and newsreaders. Text is escaped when it is written.
+//! HTML and XHTML are cleaned (`html`).
 
 use ammonia::Url;
 use feedsync_formats::{ContentType, Entry};
@@ -7,24 +7,24 @@ use feedsync_library::ArticleText;
 
 use crate::html::{self, Purpose, Ticket};
 
-/// Content as a page shows it.
+/// Content in the form that a page shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// There is none.
+    /// No content.
     Nothing,
     /// Text, to be escaped.
     Text(String),
-    /// HTML that is safe as it stands.
+    /// Safe HTML.
     Html(String),
-    /// Something that is no text.
+    /// Content that is not text.
     Other { media_type: String, bytes: usize },
 }
 
-/// Maximum size of a content that is shown, in bytes; it may have 16 MiB.
+/// Maximum size of displayed content, in bytes; stored content may have 16 MiB.
 const MOST: usize = html::MAX_BYTES;
 
 impl Shown {
-    /// The content of an item, and whether it was cut or lost its markup to be shown.
+    /// The content of an item, and whether it was truncated or lost its markup.
     pub(super) fn of(entry: &Entry, ticket: &Ticket) -> (Self, bool) {
         let Some(content) = entry.content.as_deref() else { return (Self::Nothing, false) };
         match &entry.content_type {
@@ -43,18 +43,18 @@ impl Shown {
     }
 }
 
-/// What an article says, as a page shows it.
+/// The text of an article in the form that a page shows.
 pub(super) struct ShownArticle {
     pub(super) shown: Shown,
-    /// Whether it was cut or lost its markup to be shown.
+    /// Whether it was truncated or lost its markup.
     pub(super) is_reduced: bool,
-    /// How many pictures from elsewhere it has.
+    /// Number of its pictures from other sites.
     pub(super) pictures: usize,
 }
 
 impl ShownArticle {
-    /// The content of an article, or its summary. Relative addresses in it count from `base`. Its pictures are loaded
-    /// if whoever reads it wants that.
+    /// The content of an article, or its summary. Relative addresses are resolved against `base`. Pictures
+    /// are loaded only on request.
     pub(super) fn of(
         text: &ArticleText,
         base: Option<Url>,
@@ -95,7 +95,7 @@ fn safe(html: &str, ticket: &Ticket) -> Option<String> {
     html::cleaned(html, &Purpose::Item, ticket).html.clone()
 }
 
-/// HTML that is safe in newsreaders, which show pictures: they load them, not this hub's pages.
+/// HTML that is safe in newsreaders. It may contain pictures, since newsreaders load them themselves.
 pub(crate) fn for_newsreaders(html: &str, ticket: &Ticket) -> String {
     match &html::cleaned(html, &Purpose::Newsreader, ticket).html {
         Some(html) => html.clone(),
@@ -110,14 +110,14 @@ pub(crate) fn of_text(text: &str) -> String {
     escaped.replace('\n', "<br>")
 }
 
-/// The address of a link, if it is one that a page may lead to.
+/// The address of a link, if a page may link to it.
 pub(super) fn web(href: &str) -> Option<&str> {
     let (scheme, _) = href.split_once(':')?;
     let web = ["http", "https", "mailto"].iter().any(|web| web.eq_ignore_ascii_case(scheme));
     (web && !href.chars().any(char::is_control)).then_some(href)
 }
 
-/// At most [`MOST`] bytes of a text, and whether there was more.
+/// At most [`MOST`] bytes of a text, and whether it was longer.
 pub(super) fn cut(text: &str) -> (String, bool) {
     if text.len() <= MOST {
         return (text.to_owned(), false);

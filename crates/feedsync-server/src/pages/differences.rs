@@ -1,4 +1,4 @@
-//! Two texts side by side, the words that only one of them has marked.
+//! Comparison of two texts, in which the words that only one of them has are marked.
 
 use std::time::Instant;
 
@@ -16,7 +16,8 @@ pub struct Piece {
 /// One side.
 pub type Side = Vec<Piece>;
 
-/// Both sides. After the deadline larger pieces than needed may be marked, never smaller ones.
+/// Compares two texts. After the deadline the marked pieces may be larger than needed, never
+/// smaller.
 pub fn sides(left: &str, right: &str, deadline: Instant) -> (Side, Side) {
     let mut configuration = TextDiff::configure();
     let diff = configuration.algorithm(Algorithm::Myers).deadline(deadline).diff_words(left, right);
@@ -42,7 +43,7 @@ fn push(side: &mut Side, marked: bool, word: &str) {
     }
 }
 
-/// The blank between two marked words is marked too: people read phrases.
+/// Also marks the space between two marked words, to mark whole phrases.
 fn joined(side: Side) -> Side {
     let mut joined = Side::new();
     let mut pieces = side.into_iter().peekable();

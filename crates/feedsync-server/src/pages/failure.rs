@@ -1,5 +1,5 @@
-//! What went wrong, as a page where a page was asked for; and the way to sign in, for a browser that
-//! asks for a page which it does not get without.
+//! Error pages for requests to pages, and the redirect to the sign-in page for browsers that need
+//! it.
 
 use askama::Template;
 use axum::extract::{Request, State};
@@ -23,11 +23,11 @@ struct FailurePage {
     status: u16,
     title: &'static str,
     detail: String,
-    /// Where signing in would help, and where nothing was read that somebody typed.
+    /// Address of the sign-in page, if signing in would help and no input would be lost.
     login: Option<String>,
 }
 
-/// Turns the problems of pages into pages; their status and other headers stay.
+/// Converts problems of pages into error pages; their status and other headers stay.
 pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) -> Response {
     if !pages::are_at(request.uri().path()) {
         return next.run(request).await;
@@ -63,7 +63,7 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
     shown
 }
 
-/// To the page that signs in. Caches are told that others are answered otherwise.
+/// Redirects to the sign-in page. Caches learn that other clients get other responses.
 fn led(login: &str) -> Response {
     let mut answer = see_other(login).unwrap_or_else(IntoResponse::into_response);
     let headers = answer.headers_mut();
@@ -72,8 +72,8 @@ fn led(login: &str) -> Response {
     answer
 }
 
-/// Whether a browser asks that has signed in by no other means: it names HTML, which programs that
-/// take anything do not.
+/// Whether the client is a browser without other credentials: it names HTML, which programs that
+/// accept any type do not.
 fn is_browser(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut ranges = accepts.flat_map(|text| text.split(','));

@@ -1,4 +1,4 @@
-//! Forms that a page posted: `application/x-www-form-urlencoded`, read strictly.
+//! Submitted forms: `application/x-www-form-urlencoded`, parsed strictly.
 
 use axum::body::Body;
 use feedsync::ItemId;
@@ -19,15 +19,15 @@ const KIND: &str = "application/x-www-form-urlencoded";
 /// The fields of a form.
 pub(super) struct Form(Query);
 
-/// A form that came, and whether its browser was given it.
+/// A submitted form, and whether it was issued to this browser.
 pub(super) enum Posted {
     Genuine(Form),
-    /// It may only be shown again.
+    /// It was not issued to this browser, and may only be shown again.
     Foreign(Form),
 }
 
 impl Posted {
-    /// Reads a form that a page of ours posted.
+    /// Reads a form that one of the hub's pages submitted.
     pub(super) async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
         let form = Form::parse(hub, &call.headers, body).await?;
         call.still_may(hub).await?;
@@ -37,7 +37,7 @@ impl Posted {
 }
 
 impl Form {
-    /// Reads a form whose fields need not come back if it is refused.
+    /// Reads a form whose input need not be shown again if it is refused.
     pub(super) async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
         match Posted::read(hub, call, body).await? {
             Posted::Genuine(form) => Ok(form),
@@ -67,35 +67,35 @@ impl Form {
         self.0.text(name).is_some()
     }
 
-    /// A field as it was typed; empty if it is not there.
+    /// Value of a field; empty if it is absent.
     pub(super) fn text(&self, name: &str) -> &str {
         self.0.text(name).unwrap_or_default()
     }
 
-    /// A field of several lines, whose ends browsers send as CR LF.
+    /// Value of a field with several lines, whose line ends browsers send as CR LF.
     pub(super) fn lines(&self, name: &str) -> String {
         typed(self.text(name))
     }
 }
 
-/// A text as it comes back from a browser in which nobody touched it.
+/// A text as a browser returns it unchanged.
 pub(super) fn typed(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}")
 }
 
-/// The address of a collection's page.
+/// Address of a collection's page.
 pub(crate) fn collection_page(root: &str, collection: &CollectionName) -> String {
     format!("{root}/pages/collections/{collection}")
 }
 
-/// The address of a collection's events; empty for those who may not follow it.
+/// Address of a collection's events; empty for users who may not follow it.
 pub(super) fn events(root: &str, call: &Call, collection: &Collection) -> Result<String, Problem> {
     let follows = Audience::of(&call.principal, collection)? == Audience::All;
     let address = || format!("{root}/collections/{}/events", collection.name);
     Ok(if follows { address() } else { String::new() })
 }
 
-/// The address of an item's page.
+/// Address of an item's page.
 pub(super) fn item_page(root: &str, collection: &CollectionName, id: &ItemId) -> String {
     format!("{}/items/{}", collection_page(root, collection), encoded(id.as_str()))
 }

@@ -1,18 +1,19 @@
-//! The history of an item as a graph: a lane for each line of edits, newest update on top, each
-//! update joined to what it was made from.
+//! The history of an item as a graph: a lane for each authoring line, the newest update on top, and
+//! each update connected to its predecessors.
 
 use std::fmt::Write as _;
 
 use feedsync::{By, History, Item, Payload, Update};
 
-/// Updates that are drawn; a history may be much longer.
+/// Maximum number of updates in the graph; a history may be much longer.
 const ROWS: usize = 60;
 
-/// Versions whose histories are drawn, and how far down each is looked at: others send both.
+/// Maximum number of versions in the graph, and of updates that are read of each, since both come
+/// from other endpoints.
 const VERSIONS: usize = 12;
 const DEPTH: usize = 400;
 
-/// Pixels between rows, as the style sheet has them, and between lanes.
+/// Pixels between rows, as in the style sheet, and between lanes.
 const ROW: usize = 28;
 const LANE: usize = 18;
 
@@ -22,21 +23,21 @@ pub(super) struct Row {
     pub(super) sequence: u32,
     pub(super) when: Option<String>,
     pub(super) by: Option<String>,
-    /// Which version it made, if that still stands: winner, conflict 1, ...
+    /// Version that it made, if that is a current one: winner, conflict 1, ...
     pub(super) version: Option<String>,
 }
 
-/// A history, ready to be shown.
+/// A history for display.
 pub(super) struct Graph {
-    /// An `svg` element: numbers and names of classes only, nothing that came from outside.
+    /// An `svg` element that contains only numbers and class names, no untrusted text.
     pub(super) drawing: String,
     pub(super) rows: Vec<Row>,
-    /// Whether there are older ones, or more conflicts.
+    /// Whether older updates or more conflicts were left out.
     pub(super) cut: bool,
 }
 
 impl Graph {
-    /// The histories of all versions of an item together.
+    /// Combined histories of all versions of an item.
     pub(super) fn of(item: &Item<Payload>) -> Self {
         let ranked = item.ranked_conflicts();
         let histories: Vec<_> = std::iter::once(&item.winner)
@@ -63,8 +64,8 @@ impl Graph {
     }
 }
 
-/// All updates of the histories, each once, each after what was made from it; the newest first where
-/// that leaves a choice, or where the histories contradict each other.
+/// All updates of the histories, each once, each after its successors; newest first among unordered
+/// ones, or where the histories contradict each other.
 fn ordered<'h>(histories: &[&'h History]) -> Vec<&'h Update> {
     let shown = |history: &&'h History| {
         let updates = history.updates();
@@ -129,8 +130,8 @@ fn drawing(histories: &[&History], updates: &[&Update]) -> String {
     svg
 }
 
-/// From an update to the one below: straight within a lane, else in its own lane down to the last
-/// row before it.
+/// Path from an update to the one below: straight within a lane, else in its own lane down to the
+/// last row before it.
 fn line(from: usize, from_lane: usize, to: usize, to_lane: usize) -> String {
     let (x1, y1, x2, y2) = (x(from_lane), y(from), x(to_lane), y(to));
     let (bend, half) = (y2 - ROW, y2 - ROW / 2);

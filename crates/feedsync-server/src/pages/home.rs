@@ -1,4 +1,4 @@
-//! `GET /`: the collections and their numbers.
+//! `GET /`: the collections and their item counts.
 
 use askama::Template;
 use axum::extract::State;
@@ -14,7 +14,8 @@ use crate::pages::answer::{Frame, Time, page};
 use crate::pages::form::{collection_page, events};
 use crate::problem::Problem;
 
-/// Collections whose changes the page follows at once; a browser has six connections to a host.
+/// Maximum number of collections whose changes the page follows; a browser has six connections to a
+/// host.
 const FOLLOWED: usize = 3;
 
 #[derive(Template)]
@@ -22,7 +23,7 @@ const FOLLOWED: usize = 3;
 struct HomePage {
     frame: Frame,
     rows: Vec<Row>,
-    /// Addresses of events, divided by blanks.
+    /// Addresses of event streams, separated by spaces.
     events: String,
 }
 
@@ -35,7 +36,7 @@ struct Row {
     deleted: u64,
     conflicts: u64,
     edited: Time,
-    /// What a program is given to synchronise with it.
+    /// Address for programs that synchronize with it.
     url: String,
 }
 

@@ -1,5 +1,5 @@
-//! `/pages/collections/{c}/items/{id}`: what an item says, its conflicts side by side, its history,
-//! and the forms that change it.
+//! `/pages/collections/{c}/items/{id}`: the content of an item, its conflicts side by side, its
+//! history, and the forms that change it.
 
 use std::time::{Duration, Instant};
 
@@ -24,10 +24,10 @@ use crate::pages::seen;
 use crate::pages::versions::{Pair, Signed, author};
 use crate::problem::Problem;
 
-/// How long comparing the versions of one page may take.
+/// Maximum time for comparing the versions of one page.
 const COMPARING: Duration = Duration::from_millis(300);
 
-/// Conflicts of one page; once they are resolved the others come.
+/// Maximum number of conflicts on one page; the others are shown once those are resolved.
 const PAIRS: usize = 16;
 
 #[derive(Template)]
@@ -41,28 +41,28 @@ struct ItemPage {
     id: String,
     heading: String,
     deleted: bool,
-    /// Whether it has to be given content to be restored.
+    /// Whether restoring it requires new content.
     is_blank: bool,
     noconflicts: bool,
     signed: Signed,
     shown: Shown,
-    /// Whether the content was cut, or lost its markup.
+    /// Whether the content was truncated or lost its markup.
     reduced: bool,
     facts: Facts,
-    /// All conflicts; the pairs are those that are shown.
+    /// Number of all conflicts; the pairs are the displayed ones.
     conflicts: usize,
     pairs: Vec<Pair>,
     graph: Graph,
     seen: String,
     base: String,
-    /// Whether whoever looks may change it.
+    /// Whether the user may change it.
     edits: bool,
     said: &'static str,
     edit: Fields,
     merge: Fields,
 }
 
-/// What else an item says.
+/// Other properties of an item.
 struct Facts {
     summary: Option<String>,
     author: Option<String>,
@@ -79,23 +79,23 @@ struct Link {
     is_web: bool,
 }
 
-/// A title and a content in a form.
+/// Title and content in a form.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fields {
     pub(super) title: String,
     pub(super) content: String,
-    /// What the content is written in, for its label; none if it cannot be edited as text.
+    /// Name of the content's type for its label; none if it cannot be edited as text.
     pub(super) kind: Option<String>,
-    /// The same, as `content/@type` names it.
+    /// The same type as a value of `content/@type`.
     pub(super) content_type: String,
     pub(super) title_error: String,
     pub(super) content_error: String,
-    /// What is wrong with the form as a whole.
+    /// Error that concerns the form as a whole.
     pub(super) error: String,
 }
 
 impl Fields {
-    /// What a payload says, as a browser gives it back if nobody touches it.
+    /// The fields of a payload, as a browser returns them unchanged.
     pub(super) fn of(payload: &Payload) -> Self {
         Self::showing(&entry(payload))
     }
@@ -108,7 +108,7 @@ impl Fields {
         let kind = is_text.then(|| label(&entry.content_type));
         let content = kind.as_ref().and(entry.content.as_deref()).unwrap_or_default();
         Self {
-            // A field of one line has no line ends.
+            // A single-line field contains no line ends.
             title: typed(entry.title.as_deref().unwrap_or_default()).replace('\n', ""),
             content: typed(content),
             kind,
@@ -122,7 +122,7 @@ impl Fields {
     }
 }
 
-/// What a content that is text is written in, for the label of its field.
+/// Label for the type of a text content.
 pub(super) fn label(content_type: &ContentType) -> String {
     match content_type {
         ContentType::Text => String::new(),
@@ -132,7 +132,7 @@ pub(super) fn label(content_type: &ContentType) -> String {
     }
 }
 
-/// Forms that come back because they could not be carried out.
+/// Refused forms, to be shown again.
 #[derive(Default)]
 pub(super) struct Refused {
     pub(super) edit: Option<Fields>,
@@ -178,7 +178,7 @@ pub(super) async fn shown(
     page(turn, call, status, move || given.page()).await
 }
 
-/// What the page of an item is made of.
+/// Data for the page of an item.
 struct Given {
     frame: Frame,
     collection: Collection,
@@ -204,7 +204,7 @@ impl Given {
         let now = if edits { Fields::showing(&entry) } else { Fields::default() };
         let Refused { mut edit, mut merge } = refused;
         if item.conflicts.is_empty() {
-            // With the conflicts their form went: what was typed into it becomes an edit.
+            // Without conflicts there is no merge form: its input becomes an edit.
             edit = edit.or(merge.take());
         }
         ItemPage {
@@ -235,7 +235,7 @@ impl Given {
     }
 }
 
-/// What a form that was carried out came to.
+/// Message about a processed form.
 fn said(word: Option<&str>) -> &'static str {
     match word.unwrap_or_default() {
         "created" => "The item is created.",
@@ -262,7 +262,7 @@ impl Facts {
         };
         let time = |when: feedsync::Timestamp| Time::text(when.to_string());
         Self {
-            // Where there is no content, the summary is all there is.
+            // Without content the summary is all there is.
             summary: entry.summary,
             author,
             published: entry.published.map(time),

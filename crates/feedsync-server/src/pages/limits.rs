@@ -1,4 +1,4 @@
-//! `GET /pages/limits`: the bounds of this hub, for people.
+//! `GET /pages/limits`: the limits of this hub, for people.
 
 use askama::Template;
 use axum::extract::State;
@@ -31,7 +31,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         .map(|setting| Row {
             name: setting.name.rsplit('.').next().unwrap_or_default(),
             value: (setting.show)(&hub.config).trim_matches('"').to_owned(),
-            // What is code there is plain here.
+            // The page has no markup for code.
             doc: setting.doc.replace('`', ""),
         })
         .collect();

@@ -1,8 +1,9 @@
-//! `/pages/login` and `/pages/logout`: a browser's session begins with a name and a password, and ends.
+//! `/pages/login` and `/pages/logout`: beginning and end of a browser session with a name and a
+//! password.
 //!
-//! A session is a token of its own kind in the store, so that it can be listed, ends by itself, and is
-//! known to every process of the hub; the browser keeps it in a cookie. Guessing is bounded as it is
-//! for programs. The answer to a wrong password does not tell whether there is such a user.
+//! A session is a stored token of its own kind, so that it can be listed, expires, and is known to
+//! every process of the hub. The browser stores it in a cookie. Guessing is limited as it is for
+//! programs. The response to a wrong password does not reveal whether the user exists.
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use crate::pages::place::Return;
 use crate::pages::proof::{self, STALE};
 use crate::problem::Problem;
 
-/// How long a session lasts.
+/// Lifetime of a session.
 const LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 const WRONG: &str = "This is not the name and the password of a user here.";
@@ -33,7 +34,7 @@ const WRONG: &str = "This is not the name and the password of a user here.";
 struct LoginPage {
     frame: Frame,
     token: String,
-    /// The page that comes after it.
+    /// Page to return to.
     to: String,
     user: String,
     error: &'static str,
@@ -43,8 +44,8 @@ struct LoginPage {
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let to = Return::parse(call.query.text("to").unwrap_or("/"));
     let mut answer = shown(&hub, &call, &to, String::new(), "").await?;
-    // Whoever follows a link of another site brings no session along. From here they do: only who has
-    // none comes back.
+    // Browsers do not send the session with a link from another site. After a redirect from this page
+    // they do, so only clients without a session return here.
     let from = call.headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let elsewhere = matches!(from, Some(b"cross-site" | b"same-site"));
     if elsewhere && matches!(call.principal, Principal::Anonymous) {
@@ -100,7 +101,7 @@ pub(crate) async fn end(
     Ok(answer)
 }
 
-/// Ends the session that the request is made in, if it is made in one.
+/// Ends the session of the request, if it has one.
 async fn end_session(hub: &Hub, call: &Call) -> Result<(), Problem> {
     let (Principal::Person(person), Some(secret)) = (&call.principal, call.session()) else {
         return Ok(());
@@ -135,11 +136,11 @@ async fn shown(
     page(turn, call, status, move || shown).await
 }
 
-/// What the sessions of a browser are called, by which a person knows them again.
+/// Label of a browser's sessions, by which users recognize them.
 fn browser(headers: &HeaderMap) -> String {
     let said = headers.get(header::USER_AGENT).map(HeaderValue::to_str);
     let said = said.and_then(Result::ok).unwrap_or_default();
-    // The first that is named: most also name those that they descend from.
+    // The first match counts: most browsers also name those that they descend from.
     let first = |names: &[(&str, &'static str)]| {
         names.iter().find(|(mark, _)| said.contains(mark)).map(|(_, name)| *name)
     };

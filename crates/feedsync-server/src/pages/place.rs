@@ -1,11 +1,11 @@
-//! Where a browser goes after signing in: back to the page that was asked for, never to another host.
+//! Return address after sign-in: the requested page, never another host.
 
 use http::Uri;
 use http::uri::PathAndQuery;
 
 use crate::query::encoded;
 
-/// The most bytes of an address that is remembered.
+/// Maximum size of a stored address, in bytes.
 const MOST: usize = 1_000;
 
 /// A page of this hub, as its path and query below the public base.
@@ -13,8 +13,9 @@ const MOST: usize = 1_000;
 pub(super) struct Return(String);
 
 impl Return {
-    /// Reads what a form or an address says. What is not plainly a page of this hub is its first page:
-    /// a browser must not read another host, or another part of this one, out of it.
+    /// Parses the value of a form or an address. A value that is not clearly a page of this hub
+    /// becomes its first page: a browser must not interpret it as another host or another part of this
+    /// one.
     pub(super) fn parse(text: &str) -> Self {
         let path = text.split(['?', '#']).next().unwrap_or_default();
         let is_page = path == "/" || path == "/pages" || path.starts_with("/pages/");
@@ -24,12 +25,12 @@ impl Return {
             && !path.split('/').any(is_dots)
             && text.len() <= MOST
             && text.parse::<PathAndQuery>().is_ok();
-        // Forms are posted there, but it shows nothing.
+        // Forms are posted to these paths, but they show no page.
         let shows = !path.starts_with("/pages/login") && !path.starts_with("/pages/logout");
         Self(if is_page && plain && shows { text.to_owned() } else { "/".to_owned() })
     }
 
-    /// The page that was asked for.
+    /// The requested page.
     pub(super) fn here(uri: &Uri) -> Self {
         Self::parse(uri.path_and_query().map_or("/", PathAndQuery::as_str))
     }
@@ -39,12 +40,12 @@ impl Return {
         &self.0
     }
 
-    /// Its address, below what stands before every path.
+    /// Its address, below the path of the public base.
     pub(super) fn address(&self, root: &str) -> String {
         format!("{root}{}", self.0)
     }
 
-    /// The address of the page that signs in and leads back to it.
+    /// Address of the sign-in page that returns to it.
     pub(super) fn login(&self, root: &str) -> String {
         match self.as_str() {
             "/" => format!("{root}/pages/login"),
@@ -53,7 +54,7 @@ impl Return {
     }
 }
 
-/// Whether browsers leave a segment out, or the one before it.
+/// Whether browsers drop this segment, or also the one before it.
 fn is_dots(segment: &str) -> bool {
     matches!(&*segment.to_ascii_lowercase().replace("%2e", "."), "." | "..")
 }

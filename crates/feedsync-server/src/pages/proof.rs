@@ -1,9 +1,9 @@
-//! What binds a form to the browser that a page was sent to: without it a form is not carried out (AP64).
+//! Binding of a form to the browser that its page was sent to; other browsers cannot submit it (AP64).
 //!
-//! Each form carries a digest of what its browser signs in with, which no other site can read or guess:
-//! the session's token, or what stands in `Authorization`. Who has not signed in gets a random cookie
-//! for that, with the first page that has a form. It stands beside two other walls: the cookies are
-//! not sent from other sites, and a foreign `Origin` is refused.
+//! Each form contains a digest of the browser's credentials, which no other site can read or guess: the
+//! session token, or the `Authorization` header. A client that has not signed in gets a random cookie for
+//! this with its first form. There are two more protections: the cookies are not sent from other sites,
+//! and a foreign `Origin` is refused.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,24 +19,25 @@ use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
 
-/// The cookie of who has not signed in.
+/// Cookie of clients that have not signed in.
 const COOKIE: session::Cookie = session::Cookie::new("feedsync-form", "__Host-feedsync-form");
 
-/// Seconds that it is kept.
+/// Lifetime of the cookie, in seconds.
 const KEPT: u64 = 30 * 24 * 60 * 60;
 
-/// The browser that a page is made for.
+/// The browser that requests a page.
 #[derive(Clone, Default)]
 pub(crate) struct Browser(Arc<Known>);
 
 #[derive(Default)]
 struct Known {
     sent: Option<String>,
-    /// What the answer gives it.
+    /// Value of the cookie that the response sets.
     made: OnceLock<String>,
 }
 
-/// Tells the handlers of pages what the browser is known by, and the browser what they gave it.
+/// Middleware that gives the handlers of pages the identity of the browser, and sets the cookie that they
+/// created.
 pub(crate) async fn carried(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
     let base = request.extensions().get::<PublicBase>().or(hub.config.public_base.as_ref());
     let secure = base.is_some_and(PublicBase::is_secure);
@@ -63,7 +64,7 @@ impl Browser {
     }
 }
 
-/// What the forms of an answer carry, and what has to come back with them.
+/// Form token for the forms of a response.
 pub(super) fn token(hub: &Hub, call: &Call) -> String {
     let digest = |what: &str, secret: &[u8]| {
         let text = [b"feedsync form ", what.as_bytes(), b" ", secret].concat();
@@ -77,16 +78,17 @@ pub(super) fn token(hub: &Hub, call: &Call) -> String {
     }
 }
 
-/// Whether what came back is what was sent; the time that it takes tells nothing.
+/// Whether a form token is the right one. Digests are compared, so that the time of the comparison
+/// reveals nothing.
 pub(super) fn is_genuine(hub: &Hub, call: &Call, given: &str) -> bool {
     Digest::of(given.as_bytes()) == Digest::of(token(hub, call).as_bytes())
 }
 
-/// A word about a form that does not carry it.
+/// Message about a form with a wrong token.
 pub(super) const STALE: &str = "You signed in or out since this form was made, or your browser keeps no \
                                 cookies. Nothing was changed: look again, and send it once more.";
 
-/// A form that a browser was not given.
+/// Refusal of a form that was not issued to this browser.
 pub(super) fn refused() -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "foreign-form", "Not a form of yours", STALE)
 }

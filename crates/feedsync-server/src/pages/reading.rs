@@ -1,8 +1,8 @@
-//! What somebody reads, as pages: subscriptions, lists of articles, articles.
+//! Pages for reading: subscriptions, lists of articles, articles.
 //!
-//! They do to somebody's reading what newsreaders do to it, through the same [`Reading`], and who may not use that may
-//! not use these. Looking at a page marks nothing, since browsers look at pages that nobody has asked for yet: marks
-//! are forms, and a script sends the one that says that an article was opened.
+//! They use the same [`Reading`] as newsreaders, with the same access check. Looking at a page marks nothing,
+//! since browsers prefetch pages: marks are forms, and a script submits the one that reports an opened
+//! article.
 
 pub(crate) mod article;
 pub(crate) mod articles;
@@ -26,22 +26,22 @@ use crate::pages::answer::{Time, sentence};
 use crate::pages::content::short;
 use crate::problem::Problem;
 
-/// The reading of whoever asks for a page.
+/// Reading state of the principal.
 async fn reading(hub: &Hub, call: &Call) -> Result<Reading, Problem> {
     Ok(Reading::of(hub, call, &call.principal).await?)
 }
 
-/// The address of the subscriptions.
+/// Address of the subscriptions page.
 fn home(root: &str) -> String {
     format!("{root}/pages/reading")
 }
 
-/// The address of what there is to say of a feed.
+/// Address of a feed's page.
 fn feed_page(root: &str, feed: FeedNumber) -> String {
     format!("{}/feeds/{feed}", home(root))
 }
 
-/// An address with one parameter more.
+/// Adds a parameter to an address.
 fn with(address: &str, name: &str, value: &str) -> String {
     let sign = if address.contains('?') { '&' } else { '?' };
     format!("{address}{sign}{name}={value}")
@@ -51,7 +51,7 @@ fn time(at: Millis) -> Time {
     Time::of(Moment::from_micros(at.get().saturating_mul(1_000)))
 }
 
-/// The folder that somebody typed: the top, if they typed nothing.
+/// The folder whose name was typed; the top level for an empty name.
 fn typed_folder(reading: &Reading, text: &str) -> Result<Folder, String> {
     if text.trim().is_empty() {
         return Ok(Folder::TOP);
@@ -63,14 +63,14 @@ fn typed_folder(reading: &Reading, text: &str) -> Result<Folder, String> {
     }
 }
 
-/// Bytes of a content that its first words are looked for in.
+/// Maximum size of a content's beginning that is searched for the first words, in bytes.
 const BEGINNING: usize = 8 << 10;
 
-/// How an article begins, as text on one line.
+/// Beginning of an article, as text on one line.
 fn beginning(text: &ArticleText, characters: usize) -> String {
     let Some(said) = text.summary.as_ref().or(text.content.as_ref()) else { return String::new() };
     let mut begin = &said[..said.floor_char_boundary(BEGINNING)];
-    // A tag that was cut is no text.
+    // A truncated tag is not text.
     if let Some(tag) = begin.rfind('<').filter(|tag| !begin[*tag..].contains('>')) {
         begin = &begin[..tag];
     }

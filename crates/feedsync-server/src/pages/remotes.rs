@@ -1,4 +1,4 @@
-//! `GET /pages/remotes`: the feeds that collections are kept in step with, and how far they are.
+//! `GET /pages/remotes`: the remotes of collections, and the state of their synchronization.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ struct Row {
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let turn = hub.answers.turn().await?;
     let frame = Frame::of(&hub, &call).await?;
-    // An address and what fails there are for those who may synchronise.
+    // Addresses and errors are shown only to users who may synchronize.
     let collections: HashMap<_, _> = readable(&hub, &call)
         .await?
         .into_iter()
@@ -68,7 +68,7 @@ fn row(root: &str, remote: &Remote, collection: &Collection) -> Row {
     }
 }
 
-/// The address without user, password and query, which may hold secrets.
+/// Address without user, password and query, which may contain secrets.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     match url.split_once("://") {

@@ -1,4 +1,4 @@
-//! `/pages/collections/{c}/people`: who has which role in a collection, for its owners.
+//! `/pages/collections/{c}/people`: the roles of users in a collection, for its owners.
 
 use askama::Template;
 use axum::body::Body;
@@ -33,11 +33,11 @@ struct RolesPage {
 struct Row {
     user: String,
     role: Role,
-    /// Whether it is who asks.
+    /// Whether it is the current user.
     own: bool,
 }
 
-/// A role that nobody has yet.
+/// Input for a new role.
 #[derive(Default)]
 struct New {
     user: String,
@@ -50,7 +50,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, &collection, New::default()).await
 }
 
-/// `POST`: a role is given or taken away.
+/// `POST`: grants or revokes a role.
 pub(crate) async fn change(
     State(hub): State<Hub>,
     call: Call,
@@ -92,7 +92,7 @@ pub(crate) async fn change(
         _ => return Err(Problem::bad_request("there is no such button")),
     };
     let root = call.base.path();
-    // Who gave up owning it may see no more than the others.
+    // A user who gave up ownership may see no more than other users.
     see_other(&match own && !owns {
         true => format!("{root}/"),
         false => format!("{}?said={said}", address(root, &collection)),

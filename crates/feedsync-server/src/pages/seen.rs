@@ -1,7 +1,7 @@
-//! What somebody had before their eyes when a form was made, as the form carries it.
+//! The version that a user saw when a form was made, stored in the form.
 //!
 //! An edit starts from the version that was shown, not from the one that is current when it arrives
-//! (3.2, 3.4): else it would silently supersede what its author never saw.
+//! (3.2, 3.4). Otherwise it would silently supersede a version that its author never saw.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -10,8 +10,8 @@ use feedsync::{Base, By, History, Item, Payload, Sequence, Timestamp, Update, Up
 
 use crate::validators::EntityTag;
 
-/// Names the versions of an item, winner first: equal texts mean that nothing was edited, merged or
-/// resolved between.
+/// Names the versions of an item, winner first. Equal texts mean that nothing was edited, merged or
+/// resolved in between.
 pub(super) fn versions(item: &Item<Payload>) -> String {
     let mut dots: Vec<_> = item.versions().map(|version| signed(version.dot())).collect();
     dots[1..].sort_unstable();
@@ -19,7 +19,7 @@ pub(super) fn versions(item: &Item<Payload>) -> String {
     EntityTag::of(&parts).text().to_owned()
 }
 
-/// The version that an edit starts from, as one line: `|` is in no identifier.
+/// Base version of an edit, as one line; no identifier contains `|`.
 pub(super) fn written(base: &Base) -> String {
     let noconflicts = base.noconflicts.map_or("", |flag| if flag { "true" } else { "false" });
     let mut text = format!("{} {noconflicts}", base.updates.get());
@@ -30,9 +30,9 @@ pub(super) fn written(base: &Base) -> String {
     text
 }
 
-/// The version that a form names; none if the text is not ours, or names an update that the item
-/// does not know, or one twice: nobody ever saw such a version. It costs what the text and the item are
-/// long.
+/// Parses the version that a form names. Returns none if the hub did not write the text, or if it names
+/// an update that the item does not know, or one twice: such a version was never shown. Its cost is
+/// linear in the lengths of the text and the item.
 pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
     let mut parts = text.split('|');
     let (updates, noconflicts) = parts.next()?.split_once(' ')?;
@@ -51,7 +51,7 @@ pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
         if !seen.insert((name.0, name.1.cloned(), name.2)) || seen.len() > MOST {
             return None;
         }
-        // With the foreign markup that it has here.
+        // The update includes the foreign markup that it has here.
         match known.updates.get(&name) {
             Some(&known) => history.push(known.clone()),
             None if known.covers(&update) => history.push(update),
@@ -64,10 +64,10 @@ pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
     Some(Base { updates, noconflicts, history: History::from_updates(history)? })
 }
 
-/// The most updates of one version: no document is read that has more.
+/// Maximum number of updates of one version; no document with more is accepted.
 const MOST: usize = 65_536;
 
-/// What tells an update from every other (3.3 note 2): with a `by`, its sequence; else its `when` too.
+/// Identity of an update (3.3 note 2): with a `by`, its sequence; else its `when` too.
 type Name<'u> = (Sequence, Option<&'u By>, Option<Timestamp>);
 
 fn name(update: &Update) -> Name<'_> {
@@ -75,7 +75,7 @@ fn name(update: &Update) -> Name<'_> {
     (update.sequence(), update.by(), when)
 }
 
-/// What an item knows.
+/// Updates that an item knows.
 struct Known<'i> {
     updates: HashMap<Name<'i>, &'i Update>,
     highest: HashMap<&'i By, Sequence>,
@@ -94,7 +94,7 @@ impl<'i> Known<'i> {
         known
     }
 
-    /// Whether a line of edits is known beyond an update of it, which is not among those of the item.
+    /// Whether the item knows this authoring line up to the update, which it does not contain itself.
     fn covers(&self, update: &Update) -> bool {
         let highest = update.by().and_then(|by| self.highest.get(by));
         highest.is_some_and(|highest| update.sequence() <= *highest)
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_saw_is_no_base() {
+    fn versions_that_were_never_shown_are_no_base() {
         let item = item();
         let text = written(&Base::from(&item.winner));
         for forged in [

@@ -1,4 +1,5 @@
-//! Forms with a file: `multipart/form-data` (RFC 7578), read strictly. What it cannot be read as is refused whole.
+//! Forms with a file: `multipart/form-data` (RFC 7578), parsed strictly. An invalid form is refused
+//! completely.
 
 use axum::body::Body;
 use http::{HeaderValue, StatusCode, header};
@@ -11,7 +12,7 @@ use crate::submissions::{essence, media_type};
 
 const KIND: &str = "multipart/form-data";
 
-/// Parts that a form has at most, and bytes of what stands before the content of each.
+/// Maximum number of parts of a form, and maximum size of the head of each, in bytes.
 const MOST_PARTS: usize = 16;
 const MOST_HEAD: usize = 4 << 10;
 
@@ -26,7 +27,7 @@ struct Part {
 }
 
 impl Upload {
-    /// Reads a form that a page of ours posted.
+    /// Reads a form that one of the hub's pages submitted.
     pub(super) async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
         let kind = media_type(&call.headers).unwrap_or_default();
         let Some(boundary) = boundary(kind) else {
@@ -49,7 +50,7 @@ impl Upload {
         let mut rest = bytes.strip_prefix(&between.as_bytes()[2..])?;
         let mut parts: Vec<Part> = Vec::new();
         loop {
-            // Behind the last boundary nothing counts.
+            // Everything after the last boundary is ignored.
             if rest.starts_with(b"--") {
                 return Some(Self(parts));
             }
@@ -66,19 +67,19 @@ impl Upload {
         }
     }
 
-    /// A field as it was typed; empty if it is not there, or no text.
+    /// Value of a field; empty if it is absent or not text.
     pub(super) fn text(&self, name: &str) -> &str {
         let part = self.0.iter().find(|part| part.name == name);
         part.and_then(|part| std::str::from_utf8(&part.content).ok()).unwrap_or_default()
     }
 
-    /// The bytes of a file.
+    /// Content of a file.
     pub(super) fn file(self, name: &str) -> Option<Vec<u8>> {
         self.0.into_iter().find(|part| part.name == name).map(|part| part.content)
     }
 }
 
-/// The boundary of a media type: 1 to 70 characters, of which browsers take letters, digits and hyphens.
+/// Boundary of a media type: 1 to 70 characters, of which browsers use letters, digits and hyphens.
 fn boundary(kind: &str) -> Option<&str> {
     let parameters = kind.split(';').skip(1).filter_map(|one| one.split_once('='));
     let (_, text) = parameters
@@ -89,7 +90,7 @@ fn boundary(kind: &str) -> Option<&str> {
     (is_legal && essence(kind).eq_ignore_ascii_case(KIND)).then_some(text)
 }
 
-/// The name of the field that a head is of.
+/// Name of the field in the head of a part.
 fn name(head: &str) -> Option<String> {
     let value = head.split("\r\n").find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -100,7 +101,7 @@ fn name(head: &str) -> Option<String> {
     Some(name.split_once('"')?.0.to_owned())
 }
 
-/// Where something first stands.
+/// Position of the first occurrence.
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     let first = *what.first()?;
     let mut at = 0;
@@ -136,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(content in prop::collection::vec(any::<u8>(), 0..200), field in "[ -~]{0,20}") {
+        fn written_forms_are_parsed(content in prop::collection::vec(any::<u8>(), 0..200), field in "[ -~]{0,20}") {
             let boundary = "----WebKitFormBoundaryx";
             let bytes = written(&[("form", field.as_bytes()), ("file", &content)], boundary);
             let upload = Upload::parse(&bytes, boundary).unwrap();
@@ -146,13 +147,13 @@ mod tests {
         }
 
         #[test]
-        fn nothing_panics(bytes in prop::collection::vec(prop::sample::select(b"\r\n-b:\"; n".to_vec()), 0..80)) {
+        fn arbitrary_input_does_not_panic(bytes in prop::collection::vec(prop::sample::select(b"\r\n-b:\"; n".to_vec()), 0..80)) {
             let _ = Upload::parse(&bytes, "b");
         }
     }
 
     #[test]
-    fn what_is_no_form_is_refused() {
+    fn malformed_forms_are_refused() {
         let whole = written(&[("a", b"x"), ("b", b"y")], "bb");
         assert!(Upload::parse(&whole, "bb").is_some());
         for end in 0..whole.len() - 4 {

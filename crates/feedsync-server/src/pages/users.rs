@@ -1,5 +1,5 @@
-//! `/pages/users`: who may sign in, for those who administer the hub. The first user closes it: from then
-//! on everybody signs in.
+//! `/pages/users`: the users of the hub, for administrators. The first user closes the hub: from then on
+//! everyone must sign in.
 
 use askama::Template;
 use axum::body::Body;
@@ -25,7 +25,7 @@ struct UsersPage {
     said: &'static str,
     rows: Vec<Row>,
     new: New,
-    /// A word about one user, who is named beside it.
+    /// Name of a user, and an error message about them.
     fault: Option<(String, String)>,
 }
 
@@ -35,11 +35,11 @@ struct Row {
     disabled: bool,
     password: bool,
     created: Time,
-    /// Whether it is who asks.
+    /// Whether it is the current user.
     own: bool,
 }
 
-/// A user who is not there yet.
+/// Input for a new user.
 #[derive(Default)]
 struct New {
     name: String,
@@ -48,7 +48,7 @@ struct New {
     password_error: String,
 }
 
-/// Why something was not done.
+/// Reason why a change was not made.
 enum Fault {
     New(New),
     Of(String, String),
@@ -58,7 +58,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, None).await
 }
 
-/// `POST`: a new user, or a change to one.
+/// `POST`: adds or changes a user.
 pub(crate) async fn change(
     State(hub): State<Hub>,
     call: Call,
@@ -73,7 +73,8 @@ pub(crate) async fn change(
     match done {
         Ok(said) => {
             let root = call.base.path();
-            // The first user closes the hub, and who removes themselves has nothing more to see here.
+            // The first user closes the hub, and administrators who remove themselves may no longer see
+            // this page.
             let own = call.principal.user().is_some_and(|user| user.as_str() == form.text("name"));
             see_other(&match (&call.principal, said) {
                 (Principal::Local, "added") => Return::parse("/pages/users").login(root),
@@ -106,7 +107,7 @@ async fn add(endpoint: &Endpoint, form: &Form) -> Result<Result<&'static str, Fa
             }
         },
     };
-    // Who adds the first user from here has to be let in again.
+    // The client that adds the first user must sign in afterwards.
     if password.is_none() && endpoint.store().users().await?.is_empty() {
         let error = "The first user needs a password: everybody signs in from then on.";
         return Ok(Err(Fault::New(New { password_error: error.to_owned(), ..new })));
@@ -195,7 +196,7 @@ async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response,
 }
 
 impl Row {
-    /// The word that stands beside a user, if it is about this one.
+    /// Error message about this user, if there is one.
     fn fault<'f>(&self, fault: &'f Option<(String, String)>) -> Option<&'f str> {
         fault.as_ref().filter(|(name, _)| *name == self.name).map(|(_, text)| &**text)
     }

@@ -1,4 +1,4 @@
-//! The versions of an item side by side: what each says, and which words only one of them has.
+//! The versions of an item side by side, with the words that only one of them has marked.
 
 use std::time::Instant;
 
@@ -9,21 +9,21 @@ use crate::pages::answer::Time;
 use crate::pages::content::cut;
 use crate::pages::differences::{Side, sides};
 
-/// A conflict beside the winner.
+/// A conflict and the winner.
 pub(super) struct Pair {
-    /// From 1, as the command line numbers them.
+    /// Number of the conflict, from 1, as on the command line.
     pub(super) number: usize,
-    /// Its place among the conflicts of the item.
+    /// Index among the conflicts of the item.
     pub(super) place: usize,
     pub(super) winner: Half,
     pub(super) conflict: Half,
-    /// Whether the words are alike and only their markup is not: then that is compared.
+    /// Whether only the markup differs; then the markup is compared.
     pub(super) markup: bool,
-    /// Other fields that differ: name, the winner's, the conflict's.
+    /// Other fields that differ: name, the winner's value, the conflict's value.
     pub(super) others: Vec<(&'static str, String, String)>,
 }
 
-/// One of the two.
+/// One side of a pair.
 pub(super) struct Half {
     pub(super) title: Side,
     pub(super) content: Side,
@@ -31,7 +31,7 @@ pub(super) struct Half {
     pub(super) signed: Signed,
 }
 
-/// Who made a version, and when.
+/// Author and time of a version.
 pub(super) struct Signed {
     pub(super) by: Option<String>,
     pub(super) when: Option<Time>,
@@ -107,7 +107,7 @@ fn others(one: &Entry, other: &Entry) -> Vec<(&'static str, String, String)> {
     texts.into_iter().filter(|(_, one, other)| one != other).collect()
 }
 
-/// Who wrote an item, as people read it.
+/// Author of an item, for people.
 pub(super) fn author(entry: &Entry) -> Option<String> {
     let author = entry.author.as_ref()?;
     author.name.clone().or_else(|| author.email.clone()).or_else(|| author.uri.clone())

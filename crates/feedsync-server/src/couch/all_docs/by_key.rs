@@ -1,4 +1,5 @@
-//! `_all_docs` with `keys`: a row for each of them, in their order, whether there is such a document or not.
+//! `_all_docs` with `keys`: a row for each key, in the order of the keys, whether the document exists or
+//! not.
 
 use feedsync_couch::{DocumentId, Parameters, Refusal, RefusalKind, named, text};
 use feedsync_formats::json::{Kind, Node};
@@ -7,13 +8,13 @@ use feedsync_store::Database;
 use super::{PAGE, PAGE_BYTES, Rows, held_of};
 use crate::couch::{Asked, Failure, no_database};
 
-/// What the keys of a request may be together, in bytes.
+/// Maximum total size of the keys of a request, in bytes.
 const MOST_KEY_BYTES: usize = 32 << 20;
 
-/// A key as it was sent; what is no text is the id of nothing.
+/// A key as it was sent. A key that is not a text is the id of no document.
 pub(super) type Key = (String, Option<DocumentId>);
 
-/// Keys as far as they were not told of yet.
+/// Keys whose rows were not sent yet.
 pub(super) struct Keys {
     asked: Asked,
     database: Database,
@@ -22,7 +23,7 @@ pub(super) struct Keys {
     next: usize,
 }
 
-/// Those of the keys that are asked for, in their order.
+/// Returns the requested keys, in their order.
 pub(super) fn read(parameters: &Parameters, keys: Node<'_>) -> Result<Vec<Key>, Refusal> {
     if keys.kind() != Kind::Array {
         return Err(RefusalKind::BadRequest.because("`keys` must be an array of strings"));
@@ -72,7 +73,7 @@ impl Keys {
         let (mut found, begun) = (page.documents.into_iter(), text.len());
         for (key, id) in some {
             let read = match id.as_ref().map(|_| found.next()) {
-                // There was no room for it.
+                // It did not fit into the read.
                 Some(None) => return Ok(()),
                 Some(Some(read)) => read,
                 None => None,

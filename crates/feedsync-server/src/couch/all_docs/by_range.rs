@@ -9,7 +9,7 @@ use feedsync_store::{Database, DocumentRange};
 use super::{Listed, PAGE, PAGE_BYTES, Rows, held_of};
 use crate::couch::{Asked, Failure, no_database};
 
-/// A range of ids, and how many rows of it are wanted.
+/// A range of ids, and the number of its rows that are requested.
 pub(super) struct Range {
     pub(super) range: DocumentRange,
     pub(super) left: Option<u64>,
@@ -33,7 +33,7 @@ impl Range {
     }
 }
 
-/// The same bound, of all that is on its other side.
+/// The same bound, seen from its other side.
 fn outside(bound: &Bound<String>) -> Bound<String> {
     match bound {
         Bound::Unbounded => Bound::Unbounded,
@@ -44,7 +44,7 @@ fn outside(bound: &Bound<String>) -> Bound<String> {
 
 /// Reads the range of ids that a query asks for.
 pub(super) fn read(parameters: &Parameters, listed: Listed) -> Result<Range, Refusal> {
-    // What is no text is no id, but before all or behind all of them.
+    // A key that is not a text is no id, but sorts before or after all ids.
     let key = |names: [&str; 2]| -> Result<Option<Result<String, Kind>>, Refusal> {
         for name in names {
             if let Some(json) = parameters.json(name)? {
@@ -84,7 +84,7 @@ pub(super) fn read(parameters: &Parameters, listed: Listed) -> Result<Range, Ref
     Ok(Range { range, left })
 }
 
-/// The bound that excludes more at the beginning.
+/// Bound that excludes more at the beginning.
 fn later(one: Bound<String>, other: Bound<String>) -> Bound<String> {
     let key = |bound: &Bound<String>| match bound {
         Bound::Unbounded => None,
@@ -94,7 +94,7 @@ fn later(one: Bound<String>, other: Bound<String>) -> Bound<String> {
     if key(&one) >= key(&other) { one } else { other }
 }
 
-/// The bound that excludes more at the end.
+/// Bound that excludes more at the end.
 fn earlier(one: Bound<String>, other: Bound<String>) -> Bound<String> {
     let key = |bound: &Bound<String>| match bound {
         Bound::Unbounded => (true, String::new(), false),
@@ -104,7 +104,7 @@ fn earlier(one: Bound<String>, other: Bound<String>) -> Bound<String> {
     if key(&one) <= key(&other) { one } else { other }
 }
 
-/// Rows of a range, as far as they were not sent yet.
+/// Rows of a range that were not sent yet.
 pub(super) struct Walk {
     asked: Asked,
     database: Database,

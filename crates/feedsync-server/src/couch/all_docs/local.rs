@@ -1,4 +1,4 @@
-//! `_local_docs`: local documents by id. They have no order of changes and no count.
+//! `_local_docs`: local documents by id. They have no change numbers and no count.
 
 use std::collections::VecDeque;
 use std::ops::{Bound, RangeBounds as _};
@@ -13,7 +13,7 @@ use super::{PAGE, Rows, Wanted};
 use crate::couch::local::{self, LOCAL};
 use crate::couch::{Asked, Failure};
 
-/// Rows as far as they were not sent yet.
+/// Rows that were not sent yet.
 pub(super) struct LocalRows {
     asked: Asked,
     database: Database,
@@ -22,13 +22,13 @@ pub(super) struct LocalRows {
     is_first: bool,
 }
 
-/// Rows that are left.
+/// Remaining rows.
 enum Left {
     /// Keys that were requested, as JSON.
     Keys(VecDeque<String>),
-    /// A range, read upwards after an id.
+    /// A range that is read in ascending order after an id.
     Ascending(Range, Option<LocalId>, bool),
-    /// A range to be read from its end, not read yet.
+    /// A range that will be read from its end.
     Descending(Range),
     /// Ids of a range that is read from its end.
     Ids(VecDeque<LocalId>),
@@ -106,7 +106,7 @@ impl LocalRows {
                     }
                 }
             }
-            // Ids are few and short; what the documents say is read when its turn comes.
+            // Ids are few and short; each body is read when its row is written.
             Left::Descending(range) => {
                 let (mut ids, mut after) = (VecDeque::new(), None);
                 loop {
@@ -127,7 +127,7 @@ impl LocalRows {
     }
 }
 
-/// Whether a local document is shown: the hub's own place is nobody else's.
+/// Whether a local document is listed: the hub's own checkpoint is hidden.
 fn is_listed(id: &LocalId) -> bool {
     id.as_str() != PLACE
 }
@@ -138,7 +138,7 @@ fn is_within(range: &Range, id: &LocalId) -> bool {
     (bound(&range.range.from), bound(&range.range.to)).contains(&id)
 }
 
-/// Whether the next row is wanted, which counts it.
+/// Counts the next row, and returns whether it is requested.
 fn takes(range: &mut Range) -> bool {
     if range.range.skip > 0 {
         range.range.skip -= 1;

@@ -1,4 +1,4 @@
-//! Changes, read a page after the other.
+//! Pages of changes.
 
 use std::future::{poll_fn, ready};
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use super::Changes;
 use crate::access::BELIEVED;
 use crate::couch::pieces::broken;
 
-/// So many changes are read at once, and so many bytes of what documents say.
+/// Number of changes per read, and of bytes of the documents.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 4 << 20;
 
 /// A page that is being read.
 pub(super) type Page = BoxFuture<'static, Result<DocumentChanges, std::io::Error>>;
 
-/// A page, as far as it was not told yet.
+/// A page, without the rows that were already sent.
 pub(super) struct Untold {
     pub(super) database: Database,
     pub(super) documents: std::vec::IntoIter<ReadDocument>,
-    /// Where it ends.
+    /// Number of its last change.
     pub(super) reached: Number,
-    /// Whether nothing is behind it.
+    /// Whether it is the last page.
     pub(super) is_end: bool,
 }
 
 impl Changes {
-    /// The next page; the one behind it is begun.
+    /// Returns the next page, and starts reading the one after it.
     pub(super) async fn read(&mut self) -> Result<Untold, std::io::Error> {
         let DocumentChanges { database, documents, reached, is_end, .. } = match self.ahead.take() {
             Some(ahead) => ahead.await?,
@@ -43,7 +43,7 @@ impl Changes {
         if database.epoch != self.epoch {
             return Err(broken("the database is another one by now"));
         }
-        // Of what is behind the last change there is nothing to be read.
+        // There is nothing to read after the last change.
         let is_end = is_end || !self.request.is_descending && reached >= database.last;
         if !is_end {
             self.read_ahead(reached, documents.len()).await;
@@ -51,15 +51,16 @@ impl Changes {
         Ok(Untold { database, documents: documents.into_iter(), reached, is_end })
     }
 
-    /// Begins to read the next page, so that the store reads while the rows of this one are written and sent. All of
-    /// this page may be told: no more are read ahead than would then be left of the limit.
+    /// Starts reading the next page, so that the store reads while the rows of this one are written and sent.
+    /// It assumes that all rows of this page are sent, so it reads no more changes than the limit would then
+    /// leave.
     async fn read_ahead(&mut self, reached: Number, told: usize) {
         let left = self.left.map(|left| left.saturating_sub(told as u64));
         if left == Some(0) {
             return;
         }
         let mut page = self.page(Some(reached), left);
-        // It begins when it is asked for the first time.
+        // The first poll starts the read.
         let begun = poll_fn(|context| Poll::Ready(page.as_mut().poll(context))).await;
         self.ahead = Some(match begun {
             Poll::Ready(read) => Box::pin(ready(read)),
@@ -67,7 +68,7 @@ impl Changes {
         });
     }
 
-    /// The page behind a place, or behind what was told, of at most so many changes.
+    /// Returns the page after a number, or after what was sent, with at most so many changes.
     fn page(&self, reached: Option<Number>, left: Option<u64>) -> Page {
         let (name, databases) = (self.name.clone(), Arc::clone(&self.asked.databases));
         let (after, before) = match reached {
@@ -76,7 +77,7 @@ impl Changes {
         };
         let request = Arc::clone(&self.request);
         let most = match (&*request.filter, left) {
-            // Of those that a selector looks at perhaps none is told.
+            // A selector may match none of the changes it reads.
             (ChangesFilter::Selector(_), _) | (_, None) => PAGE,
             (_, Some(left)) => PAGE.min(usize::try_from(left).unwrap_or(PAGE)),
         };

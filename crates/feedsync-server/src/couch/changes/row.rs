@@ -1,4 +1,4 @@
-//! Rows of `_changes`: each change as a JSON object, set off from the next as the feed has it.
+//! Rows of `_changes`: each change as a JSON object, with the separator of its kind of feed.
 
 use feedsync_couch::{ChangesFeed, ChangesRequest};
 use feedsync_endpoint::documents::filter;
@@ -7,7 +7,7 @@ use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_formats::json::push_string;
 use feedsync_store::{Database, ReadDocument};
 
-/// What the rows of a page have in common.
+/// Common properties of the rows of a page.
 pub(super) struct Rows<'a> {
     request: &'a ChangesRequest,
     database: &'a Database,
@@ -20,8 +20,8 @@ impl<'a> Rows<'a> {
         Self { request, database, places: Places::of(database) }
     }
 
-    /// Appends the row of a document, if it is meant; whether it is. `held` is what its attachments hold, where that is
-    /// asked for. The first of an answer is told, since nothing sets it off from another.
+    /// Appends the row of a document if it is selected, and returns whether it is. `held` is the content of
+    /// its attachments if that is requested. The first row of a response has no separator.
     pub(super) fn push(
         &self,
         out: &mut String,

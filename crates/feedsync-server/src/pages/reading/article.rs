@@ -1,5 +1,5 @@
-//! `/pages/reading/articles/{number}`: one article, with those before and behind it in the list that it was opened
-//! from.
+//! `/pages/reading/articles/{number}`: one article, with links to its neighbours in the list that it was
+//! opened from.
 
 use ammonia::Url;
 use askama::Template;
@@ -26,12 +26,12 @@ use crate::pages::content::{Shown, ShownArticle, short};
 use crate::pages::form::Form;
 use crate::problem::Problem;
 
-/// What the page of an article may do more than others: play what somebody presses a button for.
+/// Content security policy of an article: in addition, media play when the reader starts them.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
                       media-src http: https:; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-/// The same with pictures from elsewhere, for whoever asks for them.
+/// The same policy with pictures from other sites, on request.
 const WITH_PICTURES: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
                              img-src 'self' data: http: https:; media-src http: https:; \
                              connect-src 'self'; form-action 'self'; frame-ancestors 'none'; \
@@ -44,14 +44,14 @@ struct ArticlePage {
     script: &'static str,
     list_page: String,
     list_title: String,
-    /// Where its forms are posted.
+    /// Address of its forms.
     here: String,
     said: &'static str,
-    /// Whether a script is to say that it was opened.
+    /// Whether a script reports that it was opened.
     opens: bool,
     title: String,
     feed: String,
-    /// Page of the feed, for as long as it is subscribed to.
+    /// Page of the feed, while it is subscribed to.
     feed_page: Option<String>,
     author: Option<String>,
     shown: Time,
@@ -60,10 +60,10 @@ struct ArticlePage {
     media: Vec<Media>,
     content: Shown,
     is_reduced: bool,
-    /// Pictures that it has.
+    /// Number of its pictures.
     pictures: usize,
     with_pictures: bool,
-    /// The page with pictures, or without.
+    /// Address of the page with pictures, or without.
     other: String,
     is_read: bool,
     is_starred: bool,
@@ -74,10 +74,10 @@ struct ArticlePage {
     next: Option<String>,
 }
 
-/// Something that comes with an article.
+/// Media of an article.
 struct Media {
     address: String,
-    /// The last segment of its address.
+    /// Last segment of its address.
     name: String,
     kind: String,
     size: Option<String>,
@@ -89,7 +89,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, String::new(), StatusCode::OK).await
 }
 
-/// `POST`: marks it.
+/// `POST`: marks the article.
 pub(crate) async fn mark(
     State(hub): State<Hub>,
     call: Call,
@@ -126,7 +126,7 @@ pub(crate) async fn mark(
     };
     reading.mark(&marking).await?;
     reading.refresh().await?;
-    // Without its last star or tag, an article of a feed that is not subscribed to is out of reach.
+    // An article of an unsubscribed feed is unreachable without its last star or tag.
     let page = match reading.shelf.feed_of(article.feed, number) {
         Some(_) => list.article(root, number),
         None => list.page(root),
@@ -206,7 +206,7 @@ fn unknown() -> Problem {
     Problem::not_found("there is no such article in what you read")
 }
 
-/// An article of a feed that is subscribed to, or a starred or tagged one of another.
+/// An article of a subscribed feed, or a starred or tagged one of another.
 async fn found(
     reading: &Reading,
     number: ArticleNumber,
@@ -214,8 +214,8 @@ async fn found(
     reading.kept(&[number]).await?.pop().ok_or_else(unknown)
 }
 
-/// What stands behind an article in a list, or before it. Of what is unread what is unread comes next; who goes back
-/// finds what was read on the way, too.
+/// Neighbours of an article in a list. In a list of unread articles the next one is unread, but the previous
+/// one may have been read meanwhile.
 async fn beside(
     reading: &Reading,
     list: &List,
@@ -233,7 +233,7 @@ async fn beside(
     Ok(reading.select(&asked).await?.listed.first().map(|listed| listed.number))
 }
 
-/// What relative addresses of an article may count from, the best first.
+/// Base addresses for relative addresses of an article, the best first.
 fn bases(article: &KeptArticle, feed: &ShelvedFeed) -> Vec<String> {
     let of_feed = [feed.kept.head.site.clone(), Some(feed.kept.address.as_str().to_owned())];
     let own = [article.text.base.clone(), article.text.link.clone()];
@@ -261,7 +261,7 @@ impl Media {
     }
 }
 
-/// A number of seconds as people read it.
+/// A duration in seconds, for people.
 fn clock(seconds: u32) -> String {
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match hours {
@@ -270,7 +270,7 @@ fn clock(seconds: u32) -> String {
     }
 }
 
-/// A number of bytes as people read it.
+/// A size in bytes, for people.
 fn size(bytes: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
     match bytes {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_with_an_article_is_on_the_web() {
+    fn media_of_articles_have_web_addresses() {
         let of = |address: &str, kind: &str| {
             let (address, media_type) = (address.to_owned(), Some(kind.to_owned()));
             Media::of(Enclosure { address, media_type, length: Some(0), duration: Some(3_723) })

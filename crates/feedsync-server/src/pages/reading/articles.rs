@@ -1,4 +1,5 @@
-//! `/pages/reading/articles`: a list of articles, paged by place, and what marks a part of it.
+//! `/pages/reading/articles`: a list of articles, paged by position, and the forms that mark a part
+//! of it.
 
 use askama::Template;
 use axum::body::Body;
@@ -23,7 +24,7 @@ use crate::pages::content::short;
 use crate::pages::form::Form;
 use crate::problem::Problem;
 
-/// Articles of a page.
+/// Number of articles of a page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -31,22 +32,22 @@ const PAGE: usize = 50;
 struct ArticlesPage {
     frame: Frame,
     script: &'static str,
-    /// The list without a place in it.
+    /// Address of the list from its beginning.
     page: String,
-    /// This part of it, where its forms are posted.
+    /// Address of this page, and of its forms.
     here: String,
     title: String,
     said: &'static str,
     list: List,
     part: Option<(&'static str, String)>,
-    /// The page of the feed, if it is one, and why it could not be read.
+    /// Page of the feed for the list of one feed, and the reason why it could not be read.
     feed: Option<(String, Option<String>)>,
     rows: Vec<Row>,
-    /// The part that follows.
+    /// Address of the next page.
     next: Option<String>,
-    /// Whether it begins further down.
+    /// Whether this is not the first page.
     is_part: bool,
-    /// The last article that had come when this was shown.
+    /// The newest article when this page was made.
     last: ArticleNumber,
 }
 
@@ -72,7 +73,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let title = list.title(&reading)?;
     let mut selection = list.selection(PAGE);
     selection.from = from;
-    // Told first, so that what comes while the list is made counts as not shown.
+    // It is read first, so that articles that arrive while the list is made count as not shown.
     let last = reading.last().await?;
     let found = reading.select(&selection).await?;
     let numbers: Vec<_> = found.listed.iter().map(|listed| listed.number).collect();
@@ -114,7 +115,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     .await
 }
 
-/// `POST`: marks one of them, or a part of them all.
+/// `POST`: marks one article, or a part of the list.
 pub(crate) async fn mark(
     State(hub): State<Hub>,
     call: Call,
@@ -168,7 +169,7 @@ fn place(call: &Call) -> Result<Option<Continuation>, Problem> {
     place.map_err(|error| Problem::parameter("from", error.to_string()))
 }
 
-/// What a page says of the form that led to it.
+/// Message about the form that led to the page.
 pub(super) fn said(word: &str) -> &'static str {
     match word {
         "read" => "Marked as read.",
@@ -183,7 +184,7 @@ pub(super) fn said(word: &str) -> &'static str {
 }
 
 impl Reading {
-    /// The last article that has come, of whatever feed.
+    /// The newest article of all feeds.
     async fn last(&self) -> Result<ArticleNumber, Problem> {
         let last = self.newsreading.readers.library().before(Millis::MAX).await;
         let last = last.map_err(crate::newsreaders::Refusal::from)?;
@@ -191,7 +192,7 @@ impl Reading {
     }
 }
 
-/// An article of a list, before anything of it is written.
+/// An article of a list, before it is rendered.
 struct Unwritten {
     article: KeptArticle,
     feed: String,

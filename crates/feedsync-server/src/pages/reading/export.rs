@@ -1,4 +1,4 @@
-//! `/pages/reading/export/{name}`: the subscriptions as OPML, and everything that somebody has marked, as files.
+//! `/pages/reading/export/{name}`: files with the subscriptions as OPML, and with all marks of a user.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -12,7 +12,7 @@ use crate::newsreaders::Refusal;
 use crate::problem::Problem;
 use crate::whole::in_turn;
 
-/// What the files are called; `feedsync reader import` takes in both.
+/// Names of the files. `feedsync reader import` accepts both.
 pub(super) const SUBSCRIPTIONS: &str = "subscriptions.opml";
 pub(super) const EVERYTHING: &str = "everything.jsonl";
 

@@ -1,4 +1,4 @@
-//! `/pages/reading/feeds/{number}`: what there is to say of a feed, what it is called, and where it is filed.
+//! `/pages/reading/feeds/{number}`: information about a feed, its title and its folder.
 
 use askama::Template;
 use axum::body::Body;
@@ -31,7 +31,7 @@ struct FeedPage {
     page: String,
     list_page: String,
     title: String,
-    /// What it calls itself.
+    /// Title in the feed itself.
     own_title: String,
     address: String,
     site: Option<String>,
@@ -49,7 +49,7 @@ struct FeedPage {
     draft: Draft,
 }
 
-/// What its reader calls it and where they file it, as it was typed.
+/// Input for its title and folder.
 #[derive(Default)]
 struct Draft {
     title: String,
@@ -63,7 +63,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, None, StatusCode::OK).await
 }
 
-/// `POST`: names and files it, has it asked, or ends the subscription.
+/// `POST`: changes title and folder, refreshes the feed, or ends the subscription.
 pub(crate) async fn change(
     State(hub): State<Hub>,
     call: Call,

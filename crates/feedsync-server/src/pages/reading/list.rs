@@ -1,4 +1,4 @@
-//! A list of articles, as an address says it.
+//! A list of articles, encoded in an address.
 
 use feedsync_newsreader::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Selection, Stream};
 use feedsync_reader::Tag;
@@ -8,27 +8,27 @@ use crate::newsreaders::Reading;
 use crate::problem::Problem;
 use crate::query::{Query, encoded};
 
-/// What a list is made of.
+/// Source of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Of {
     All,
     Feed(FeedNumber),
-    /// The feeds of a folder; those that are in none, if it is the top.
+    /// The feeds of a folder; those without a folder for the top level.
     Folder(FolderNumber),
     Starred,
     Tag(Tag),
 }
 
-/// A list of articles, without a place in it.
+/// A list of articles, without a position in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct List {
     pub(super) of: Of,
-    /// Whether what was read is shown, too; where nobody says so, of feeds it is not.
+    /// Whether read articles are shown. By default they are hidden in lists of feeds.
     pub(super) shows_read: bool,
     pub(super) oldest_first: bool,
-    /// Only those with these words.
+    /// Words that the articles must contain.
     pub(super) words: String,
-    /// Whether pictures are shown in the articles that one opens from here. It is kept in the address alone.
+    /// Whether articles that are opened from this list show pictures. This is stored in the address only.
     pub(super) with_pictures: bool,
 }
 
@@ -69,7 +69,7 @@ impl List {
         Ok(Self { of, shows_read, oldest_first, words, with_pictures })
     }
 
-    /// What is asked of the library; at most so many.
+    /// Query for the library, with a maximum number of articles.
     pub(super) fn selection(&self, count: usize) -> Selection {
         let stream = match &self.of {
             Of::All => Stream::All,
@@ -87,7 +87,7 @@ impl List {
         selection
     }
 
-    /// What it is called; 404 for a feed or a folder that is none of theirs.
+    /// Title of the list; 404 for an unknown feed or folder.
     pub(super) fn title(&self, reading: &Reading) -> Result<String, Problem> {
         let unknown = |what: &str| Problem::not_found(format!("there is no such {what} here"));
         Ok(match &self.of {
@@ -107,7 +107,7 @@ impl List {
         })
     }
 
-    /// The parameter that says what it is made of.
+    /// Parameter that names the source.
     pub(super) fn part(&self) -> Option<(&'static str, String)> {
         match &self.of {
             Of::All => None,
@@ -118,12 +118,12 @@ impl List {
         }
     }
 
-    /// Its address.
+    /// Address of the list.
     pub(super) fn page(&self, root: &str) -> String {
         format!("{}/articles{}", home(root), self.query())
     }
 
-    /// The address of an article of it.
+    /// Address of an article in the list.
     pub(super) fn article(&self, root: &str, article: ArticleNumber) -> String {
         format!("{}/articles/{article}{}", home(root), self.query())
     }
@@ -152,7 +152,7 @@ impl List {
 }
 
 impl Of {
-    /// Whether it is made of feeds, of which there is more to read than to look up.
+    /// Whether its source is feeds, which are read rather than searched.
     fn is_of_feeds(&self) -> bool {
         matches!(self, Self::All | Self::Feed(_) | Self::Folder(_))
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a list is, its address says all of it.
+        /// The address of any list encodes all of it.
         #[test]
         fn an_address_says_the_whole_list(
             of in prop_oneof![
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_by_name() {
+    fn invalid_list_parameters_are_refused_by_name() {
         for query in ["?feed=x", "?feed=", "?folder=1.5", "?tag=", "?feed=1&starred=1"] {
             assert!(read(query).is_err(), "{query}");
         }

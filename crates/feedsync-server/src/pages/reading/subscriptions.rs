@@ -1,4 +1,4 @@
-//! `/pages/reading`: what somebody subscribes to, by folder, with what is unread and what cannot be read.
+//! `/pages/reading`: the subscriptions by folder, with unread counts and errors.
 
 use askama::Template;
 use axum::body::Body;
@@ -33,14 +33,14 @@ struct SubscriptionsPage {
     everything: String,
     tags: Vec<(String, String)>,
     groups: Vec<Group>,
-    /// What folders are called.
+    /// Names of the folders.
     folders: Vec<String>,
     draft: Draft,
 }
 
 /// The feeds of a folder.
 struct Group {
-    /// None for what is in no folder.
+    /// Name of the folder; none for feeds without a folder.
     name: Option<String>,
     page: String,
     unread: u64,
@@ -58,7 +58,7 @@ struct Row {
     checked: Option<Time>,
 }
 
-/// A subscription that is not there yet.
+/// Input for a new subscription.
 #[derive(Default)]
 struct Draft {
     address: String,
@@ -78,7 +78,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, Draft::default(), StatusCode::OK).await
 }
 
-/// `POST`: subscribes, has feeds asked, or makes a folder.
+/// `POST`: subscribes, refreshes feeds, or creates a folder.
 pub(crate) async fn change(
     State(hub): State<Hub>,
     call: Call,
@@ -169,7 +169,7 @@ async fn shown(
     .await
 }
 
-/// What is in no folder, then each folder that something is in.
+/// Feeds without a folder, then each folder that has feeds.
 fn groups(reading: &Reading, root: &str) -> Vec<Group> {
     let top = [(None, FolderNumber::TOP)];
     let folders = reading.folders.iter().map(|shown| (Some(shown.name.to_string()), shown.number));

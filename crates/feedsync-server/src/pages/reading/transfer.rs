@@ -1,4 +1,5 @@
-//! `/pages/reading/transfer`: subscriptions of other newsreaders in, and everything out.
+//! `/pages/reading/transfer`: import of subscriptions from other newsreaders, and export of
+//! everything.
 
 use askama::Template;
 use axum::body::Body;
@@ -19,7 +20,7 @@ use crate::pages::proof;
 use crate::pages::upload::Upload;
 use crate::problem::Problem;
 
-/// So many outlines are named that were not taken.
+/// Maximum number of refused outlines that are listed.
 const NAMED: usize = 50;
 
 #[derive(Template)]
@@ -35,12 +36,12 @@ struct TransferPage {
     error: String,
 }
 
-/// What came of a file.
+/// Result of an import.
 struct Taken {
     feeds: usize,
     changes: usize,
     refused: usize,
-    /// The first that were refused.
+    /// The first refused outlines.
     named: Vec<String>,
 }
 
@@ -49,13 +50,13 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, None, String::new(), StatusCode::OK).await
 }
 
-/// What a file is.
+/// Kind of a file.
 enum Contents {
     List(SubscriptionList),
     Everything(Snapshot),
 }
 
-/// `POST`: takes in a file.
+/// `POST`: imports a file.
 pub(crate) async fn take_in(
     State(hub): State<Hub>,
     call: Call,
@@ -90,7 +91,7 @@ pub(crate) async fn take_in(
             Taken { feeds, changes, refused, named: named.collect() }
         }
     };
-    // What is subscribed to now is fetched from now on.
+    // New subscriptions are fetched from now on.
     reading.person.shelf().await.map_err(Refusal::from)?;
     shown(&hub, &call, Some(taken), String::new(), StatusCode::OK).await
 }
