@@ -232,6 +232,7 @@ fn document_of(publication: &Publication, format: Format, items: &[StoredItem]) 
         title: "Notes",
         updated: "2026-01-02T03:04:05Z".parse().unwrap(),
         author: "ours",
+        details: None,
         self_link: None,
         next: None,
         links: &[],

@@ -141,6 +141,7 @@ impl World {
             title: "Notes",
             updated: "2026-01-02T03:04:05Z".parse().unwrap(),
             author: "ours",
+            details: None,
             self_link: None,
             next: None,
             links: &[],
