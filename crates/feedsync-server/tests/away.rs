@@ -1,4 +1,4 @@
-//! A hub whose database goes away and comes back (AH27).
+//! A hub whose database becomes unavailable and returns (AH27).
 
 use std::sync::Arc;
 

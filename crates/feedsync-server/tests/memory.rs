@@ -1,5 +1,5 @@
-//! A large collection streams without growing the hub. In a process of its own: what other tests hold
-//! would be measured too.
+//! A large collection is streamed without growing memory. It runs in a process of its own, since
+//! memory of other tests would be measured too.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use http::{Request, StatusCode};
 use tokio::sync::{Barrier, Mutex};
 use tower::ServiceExt as _;
 
-/// Held by who measures, so that no other of these fills memory meanwhile.
+/// Lock that each measurement holds, so that no other test uses memory meanwhile.
 static MEASURING: Mutex<()> = Mutex::const_new(());
 
-/// Kibibytes of this process in memory, where the system tells.
+/// Resident memory of this process in kibibytes, where the system reports it.
 fn resident() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// A hub whose collection has so many items of this payload.
+/// A hub whose collection has so many items with this payload.
 async fn filled(count: usize, payload: Payload) -> Router {
     let environment = Arc::new(SystemEnvironment);
     let store = MemoryStore::new(&EndpointName::new("hub").unwrap(), environment.clone());
@@ -50,7 +50,7 @@ async fn filled(count: usize, payload: Payload) -> Router {
     }
 }
 
-/// Reads a feed of at least so many bytes, which must come in small parts and out of flat memory.
+/// Reads a feed of at least so many bytes, which must arrive in small parts with constant memory use.
 async fn streams(hub: &Router, feed: &str, bytes: usize) {
     let request = Request::get(feed).header("host", "localhost").body(Body::empty()).unwrap();
     let response = hub.clone().oneshot(request).await.unwrap();
@@ -95,7 +95,7 @@ async fn nested_outlines_take_no_memory_for_what_they_hold() {
     }
 }
 
-/// AP56: uploads that come slowly are on the disk, and few are in memory when they are stored.
+/// AP56: slow uploads are on the disk, and few are in memory when they are stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn uploads_that_come_slowly_take_no_memory() {
     const UPLOADS: usize = 12;
@@ -113,7 +113,7 @@ async fn uploads_that_come_slowly_take_no_memory() {
     endpoint.store().create_collection(new).await.unwrap();
     let hub = router(endpoint, Config::default());
     let before = resident();
-    // All of each but its end, then a pause in which all of them are on their way.
+    // Sends all of each upload except its end, then pauses while all of them are being received.
     let paused = Arc::new(Barrier::new(UPLOADS + 1));
     let uploads: Vec<_> = (0..UPLOADS)
         .map(|number| {
@@ -147,7 +147,7 @@ async fn uploads_that_come_slowly_take_no_memory() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             peak = peak.max(resident());
         }
-        // On a slow disk those at the end wait for their turn longer than they may.
+        // On a slow disk the last uploads exceed the time that they may wait for a permit.
         match upload.await.unwrap().unwrap().status() {
             StatusCode::CREATED => stored += 1,
             status => assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE),
@@ -158,7 +158,7 @@ async fn uploads_that_come_slowly_take_no_memory() {
         let (waiting, storing) = (on_their_way.saturating_sub(before), peak.saturating_sub(before));
         println!("{waiting} KiB while {UPLOADS} uploads wait, {storing} KiB while they are stored");
         assert!(waiting < 48 << 10, "{waiting} KiB for {UPLOADS} uploads on their way");
-        // Two at once, of each of which SQLite makes copies; not all twelve.
+        // Two at once, each of which SQLite copies; not all twelve.
         assert!(storing < 260 << 10, "{storing} KiB while they are stored");
     }
 }

@@ -1,4 +1,4 @@
-//! Who may do what: every route, method and caller, from the route table, on both stores.
+//! Access rights: every route, method and caller, from the route table, on both stores.
 
 mod drafts;
 mod identity;

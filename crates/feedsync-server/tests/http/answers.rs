@@ -1,4 +1,4 @@
-//! Only so many large answers are in memory at once, and small ones are not held up by them.
+//! The number of large responses in memory is limited, and they do not delay small ones.
 
 use axum::body::{Body, Bytes};
 use feedsync_server::{Config, Limits};
@@ -9,7 +9,8 @@ use crate::hub::{TestHub, add, bytes, edit, hub_with, json, text, until};
 
 const COMPLETE: &str = "/collections/notes/complete";
 
-/// A hub that has room for two large answers, with a collection and a blob that make such.
+/// A hub with slots for two large responses, with a collection and a blob that produce large
+/// responses.
 async fn narrow() -> (TestHub, String) {
     let limits = Limits { answers: 2, ..Limits::default() };
     let hub = hub_with(Config { limits, ..Config::default() }).await;
@@ -67,7 +68,7 @@ async fn a_part_that_waits_to_be_sent_keeps_its_place() {
     assert_eq!(hub.get(&blob).await.status(), StatusCode::OK);
 }
 
-/// The only part of an answer whose body is over.
+/// The only part of a response whose body has ended.
 async fn bytes_kept(response: Response<Body>) -> Bytes {
     let mut parts = response.into_body().into_data_stream();
     let part = parts.next().await.unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! What an attacker tries from outside: with paths and hosts, with the forms of a page of another
-//! site, with bodies and heads that never end.
+//! Attacks from outside: with paths and hosts, with forms of a page of another site, with endless
+//! bodies and heads.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::hub::{TestHub, add, bytes, create, endpoint, feed, hub, json, request
 use crate::members::set;
 use crate::offer::packed;
 
-/// What the hub holds, as far as anybody could have changed it.
+/// State of the hub that an attack could have changed.
 async fn state(hub: &TestHub) -> (String, usize) {
     let collections = hub.endpoint.store().collections().await.unwrap();
     (until(&hub.endpoint).await, collections.len())
@@ -85,11 +85,11 @@ async fn tricks_with_hosts_reach_nothing_and_get_into_no_link() {
         let refused = [StatusCode::MISDIRECTED_REQUEST, StatusCode::BAD_REQUEST];
         assert!(refused.contains(&answer.status()), "{host}: {}", answer.status());
     }
-    // What stands in the request's own address counts, whatever the Host says.
+    // The host in an absolute request target takes precedence over the Host header.
     let absolute = "http://evil.example/service";
     let answer = hub.call(Method::GET, absolute, &[("host", "localhost:4287")]).await;
     assert_eq!(answer.status(), StatusCode::MISDIRECTED_REQUEST);
-    // Nobody who is not trusted says by which name the hub is reached.
+    // Only trusted proxies may declare the name of the hub.
     let said = [
         ("x-forwarded-host", "evil.example"),
         ("x-forwarded-proto", "gopher"),
@@ -107,7 +107,7 @@ async fn tricks_with_hosts_reach_nothing_and_get_into_no_link() {
     assert_eq!(hub.endpoint.store().collections().await.unwrap().len(), 1);
 }
 
-/// A path of the route table with something in each of its segments.
+/// A path of the route table with a value for each of its segments.
 fn filled(template: &str) -> String {
     let segment = |segment: &str| match segment {
         "{collection}" => "notes".to_owned(),
@@ -117,7 +117,7 @@ fn filled(template: &str) -> String {
     template.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-/// AP64: whatever a form of another site can send, to every address that takes a POST.
+/// AP64: every request that a form of another site can send, to every address that accepts a POST.
 #[tokio::test]
 async fn forms_of_another_site_change_nothing_wherever_they_are_posted() {
     let hub = hub().await;
@@ -153,7 +153,7 @@ async fn forms_of_another_site_change_nothing_wherever_they_are_posted() {
     assert_eq!(state(&hub).await, before);
 }
 
-/// Browsers that send no Origin are old; a form of theirs is no document all the same.
+/// Old browsers send no Origin, but their forms have the wrong media type too.
 #[tokio::test]
 async fn a_form_is_no_document_whoever_sends_it() {
     let hub = hub().await;
@@ -177,7 +177,8 @@ async fn a_form_is_no_document_whoever_sends_it() {
     assert_eq!(state(&hub).await, before);
 }
 
-/// A hub on a socket that gives up quickly, and loses a client only by the bounds that are tested.
+/// A hub on a socket with short timeouts, which disconnects a client only because of the tested
+/// limits.
 async fn running(limits: Limits) -> (feedsync_endpoint::Endpoint, feedsync_server::Serving) {
     let endpoint = endpoint("hub");
     create(&endpoint, "notes", Format::Atom).await;
@@ -235,7 +236,7 @@ async fn heads_that_drip_hold_nobody_up_and_are_given_up() {
     assert!(healthy(address).await, "afterwards");
 }
 
-/// AH25: what has no end and says so, by chunks, is cut at the bound, for documents and media.
+/// AH25: endless chunked bodies are cut at the limit, for documents and media.
 #[tokio::test]
 async fn bodies_that_never_end_are_cut_at_the_bound() {
     let limits = Limits { body_bytes: 1 << 20, blob_bytes: 2 << 20, ..Limits::default() };
@@ -279,7 +280,8 @@ async fn bodies_that_never_end_are_cut_at_the_bound() {
     assert!(healthy(address).await);
 }
 
-/// AH18: whatever may be packed is unpacked within bounds; what may not be is refused as it is.
+/// AH18: compressed bodies are unpacked within limits; where compression is not supported they are
+/// refused.
 #[tokio::test]
 async fn a_bomb_is_refused_wherever_it_is_sent() {
     let hub = hub().await;
@@ -309,9 +311,9 @@ async fn a_bomb_is_refused_wherever_it_is_sent() {
     assert_eq!(state(&hub).await, before);
 }
 
-/// AH24: what is refused by its head is refused before the body is sent.
+/// AH24: a request that its head already rules out is refused before the body is sent.
 #[tokio::test]
-async fn who_waits_to_be_told_to_go_on_is_refused_by_the_head_alone() {
+async fn expect_continue_request_is_refused_by_its_head() {
     let (_endpoint, serving) = running(Limits::default()).await;
     let ask = async |path: &str, headers: &str| {
         let mut stream = TcpStream::connect(serving.address()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What an edit of a member says that it is based on (RFC 5023 9.5, RFC 9110 13).
+//! Base version of an edit of a member (RFC 5023 9.5, RFC 9110 13).
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -29,14 +29,14 @@ async fn a_stale_edit_is_refused_with_the_current_tag_and_changes_nothing() {
     assert_eq!(none.status(), StatusCode::PRECONDITION_FAILED);
     let now = body(hub.get(&address).await).await;
     assert!(now.contains("<title>two</title>"), "{now}");
-    // A date beside If-Match does not count; alone it does.
+    // A date beside If-Match is ignored; alone it counts.
     let old = ("if-unmodified-since", "Thu, 01 Jan 2015 00:00:00 GMT");
     let alone = put(&hub, &address, &[old], now.replace("two", "four")).await;
     assert_eq!(alone.status(), StatusCode::PRECONDITION_FAILED);
     let beside = [("if-match", &*current), old];
     expect(put(&hub, &address, &beside, now.replace("two", "four")).await, StatusCode::OK).await;
     let now = body(hub.get(&address).await).await;
-    // The hub sent a date of the future while its clock was ahead.
+    // The hub sent a future date while its clock was ahead.
     let future = ("if-unmodified-since", "Fri, 01 Jan 2038 00:00:00 GMT");
     let ahead = put(&hub, &address, &[future], now.clone()).await;
     assert_eq!(ahead.status(), StatusCode::PRECONDITION_FAILED);
@@ -94,7 +94,7 @@ async fn an_edit_of_an_older_version_is_kept_beside_the_winner_where_that_is_wis
     assert_eq!(titles.collect::<Vec<_>>(), ["three", "other"]);
     let lines: Vec<_> = stored.item.versions().map(|version| version.dot().by().cloned()).collect();
     assert_ne!(lines[0], lines[1], "a fresh line of edits");
-    // A conflict beside the winner makes no edit of the winner stale.
+    // A conflict beside the winner does not make an edit of the winner stale.
     let named = [("if-match", &*current.0)];
     let again = put(&hub, &address, &named, current.1.replace("three", "four")).await;
     expect(again, StatusCode::OK).await;
@@ -103,18 +103,18 @@ async fn an_edit_of_an_older_version_is_kept_beside_the_winner_where_that_is_wis
 }
 
 #[tokio::test]
-async fn what_an_entry_says_of_its_history_names_its_base_and_no_more() {
+async fn history_in_an_entry_only_names_its_base() {
     let hub = hub().await;
     let (address, tag, told) = created(&hub, "<id>urn:x:1</id><title>one</title>").await;
     let two = told.replace("one", "two");
     expect(put(&hub, &address, &[], two.clone()).await, StatusCode::OK).await;
-    // Its sx:sync is now of an older version.
+    // Its sx:sync is of an older version by now.
     let stale = put(&hub, &address, &[], told.replace("one", "three")).await;
     assert_eq!(stale.status(), StatusCode::PRECONDITION_FAILED);
     let current = hub.get(&address).await;
     let current_tag = text(&current, "etag").to_owned();
     assert_ne!(current_tag, tag);
-    // If-Match decides where both speak.
+    // If-Match takes precedence over the entry's claim.
     let both =
         put(&hub, &address, &[("if-match", &current_tag)], told.replace("one", "three")).await;
     let now = expect(both, StatusCode::OK).await;

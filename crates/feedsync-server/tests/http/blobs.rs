@@ -1,4 +1,4 @@
-//! Blobs are what their address says.
+//! Blobs match the digest in their address.
 
 use axum::body::Body;
 use feedsync::{Creation, Format, ItemId, Payload};
@@ -69,7 +69,7 @@ async fn a_blob_is_read_whoever_names_it_and_kept_as_long_as_an_item_does() {
 }
 
 #[tokio::test]
-async fn who_asks_whether_a_blob_is_here_has_a_day_and_who_reads_it_changes_nothing() {
+async fn head_reserves_a_blob_for_a_day_and_get_changes_nothing() {
     for (method, swept) in [(Method::GET, 1), (Method::HEAD, 0)] {
         let hub = hub().await;
         let digest = hub.endpoint.store().put_blob(b"picture".to_vec()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Browser policy of each response: a browser runs nothing of it, unless it is one of the hub's own pages (B43); and
-//! refusal of partial uploads (RFC 9110 14.5). Both are made from the route table.
+//! Browser policy of each response: a browser runs nothing of it, unless it is one of the hub's own pages
+//! (B43); and refusal of partial uploads (RFC 9110 14.5). Both tests are generated from the route table.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const SANDBOX: &str = "default-src 'none'; sandbox";
 const HOSTILE: &str =
     "<html xmlns=\"http://www.w3.org/1999/xhtml\"><script>alert(1)</script></html>";
 
-/// Methods that routes take, and methods that no route takes.
+/// Methods of routes, and methods that no route supports.
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"];
 
@@ -43,7 +43,7 @@ fn check(response: &Response<Body>, path: &str, what: &str) {
     }
 }
 
-/// A path of the table with something in each of its segments.
+/// A path of the table with a value for each of its segments.
 fn filled(path: &str, world: &World) -> String {
     let couch = if path.starts_with("/couch") { "evil/page/page.html" } else { "v1/feeds" };
     path.replace("{collection}", "notes")
@@ -97,7 +97,7 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
                 ("a browser", vec![("accept", "text/html"), ("authorization", &*token)]),
             ] {
                 let mut headers = headers;
-                // Nothing is removed or replaced, so that every method finds the same hub.
+                // The test removes and replaces nothing, so that every method finds the same hub.
                 if method != "GET" && method != "HEAD" {
                     headers.push(("if-match", "\"none\""));
                 }
@@ -115,7 +115,7 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
             }
         }
     }
-    // The policy of errors alone would prove nothing.
+    // The policy of error responses alone would prove nothing.
     let failed: BTreeSet<_> = rights()
         .into_iter()
         .filter(|(path, method, _)| *method == Method::GET && !succeeded.contains(path))
@@ -193,7 +193,7 @@ async fn a_part_of_a_representation_is_refused_by_every_route_but_logs() {
             }
         }
         if path == "/logs/{collection}" && method == Method::PUT {
-            // A log takes a part at its end. No part here is one.
+            // A log accepts a part at its end, but no part here is one.
             assert!(answers.iter().all(|status| (400..500).contains(status)), "{answers:?}");
             continue;
         }

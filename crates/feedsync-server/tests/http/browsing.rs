@@ -1,11 +1,11 @@
-//! A page as a browser reads it: parsed as HTML is, and everything found in it that could run, load or
-//! lead elsewhere than the pages mean to.
+//! Checks of a page as a browser sees it: parsed as HTML, with a search for everything that could run,
+//! load or lead to unintended addresses.
 
 use html5ever::tendril::TendrilSink as _;
 use html5ever::{Attribute, ParseOpts, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
-/// Elements that pages are made of; those of entries are among them.
+/// Elements that occur in pages and in entries.
 const KNOWN: [&str; 85] = [
     "html",
     "head",
@@ -94,7 +94,7 @@ const KNOWN: [&str; 85] = [
     "audio",
 ];
 
-/// Attributes that load or lead somewhere.
+/// Attributes that contain addresses.
 const ADDRESSES: [&str; 14] = [
     "href",
     "src",
@@ -112,14 +112,14 @@ const ADDRESSES: [&str; 14] = [
     "codebase",
 ];
 
-/// What is wrong with a page; nothing, if it is as pages are.
+/// Faults of a page; none if it is safe.
 pub(crate) fn faults(page: &str) -> Vec<String> {
     let mut faults = Vec::new();
     walk(&parsed(page).document, &mut faults);
     faults
 }
 
-/// The text that a person reads, and what stands in fields and names.
+/// Text that a user sees, and the content of fields and names.
 pub(crate) fn words(page: &str) -> String {
     let mut words = String::new();
     read(&parsed(page).document, &mut words);
@@ -189,7 +189,7 @@ fn walk(node: &Handle, faults: &mut Vec<String>) {
 
 fn fault(tag: &str, attribute: &Attribute) -> Option<String> {
     let (name, value) = (&*attribute.name.local, &*attribute.value);
-    // As browsers read an address.
+    // Normalizes an address as browsers do.
     let address: String =
         value.chars().filter(|letter| !matches!(letter, '\t' | '\n' | '\r')).collect();
     let address = address.trim_matches(|letter: char| letter <= ' ').to_ascii_lowercase();
@@ -211,7 +211,7 @@ fn fault(tag: &str, attribute: &Attribute) -> Option<String> {
 }
 
 #[test]
-fn whatever_runs_loads_or_leads_elsewhere_is_found() {
+fn active_content_and_foreign_addresses_are_found() {
     for harm in [
         "<script>alert(1)</script>",
         "<script src=//example.org/x.js></script>",

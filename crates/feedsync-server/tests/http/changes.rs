@@ -1,4 +1,4 @@
-//! The FeedSync feed: its windows, its order, its pages.
+//! The FeedSync feed: its windows, its order and its pages.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ async fn changes_come_oldest_first_with_tombstones_under_a_window() {
     assert_eq!(complete, "http://localhost:4287/collections/notes/complete");
 }
 
-/// A peer that knows one format alone finds the complete feed in that format.
+/// A peer that supports one format only finds the complete feed in that format.
 #[tokio::test]
 async fn feeds_of_a_suffix_lead_to_feeds_of_the_same_suffix() {
     let hub = hub().await;
@@ -173,7 +173,8 @@ pub(crate) async fn walk(hub: TestHub) {
     }
 }
 
-/// AD1: the pages lead to each other both ways, to the first and to the last, whatever `since` they began with.
+/// AD1: the pages link to the next and the previous one, to the first and to the last, whatever `since` they
+/// began with.
 #[tokio::test]
 async fn pages_of_changes_lead_to_each_other_both_ways() {
     let hub = hub().await;
@@ -247,7 +248,7 @@ async fn the_servers_own_bound_applies_to_a_greater_limit() {
 }
 
 #[tokio::test]
-async fn what_is_sent_reads_back_as_what_is_stored() {
+async fn sent_feed_parses_back_to_the_stored_items() {
     let hub = hub().await;
     let item = add(&hub.endpoint, "a").await;
     for feed in ["changes", "complete"] {
@@ -259,7 +260,7 @@ async fn what_is_sent_reads_back_as_what_is_stored() {
 }
 
 #[tokio::test]
-async fn what_was_sent_whole_is_recorded_and_what_was_not_is_not() {
+async fn only_completely_sent_feeds_are_recorded_as_shown() {
     let hub = hub().await;
     add(&hub.endpoint, "a").await;
     let sent = || async { hub.endpoint.collection(&notes()).await.unwrap().sent.get() };
@@ -310,7 +311,7 @@ async fn a_renamed_collection_is_the_same_feed_at_another_address() {
     assert_eq!(hub.get(CHANGES).await.status(), StatusCode::NOT_FOUND);
     let after = bytes(hub.get("/collections/diary/changes").await).await;
     assert_eq!(before.replace("/notes/", "/diary/"), String::from_utf8(after.to_vec()).unwrap());
-    // A client that was led on would repeat a write as a GET.
+    // A client that follows a redirect would repeat a write as a GET.
     for (method, path, kind) in [
         (Method::POST, "/collections/notes", "application/atom+xml;type=entry"),
         (Method::POST, CHANGES, "application/atom+xml"),
@@ -340,7 +341,7 @@ async fn feed_without_since_begins_where_the_settings_say() {
     assert_eq!(window(&partial), (untils[2].clone(), untils[4].clone()));
     assert!(partial.feed.sharing.as_ref().unwrap().complete().is_some());
     assert_ne!(text(&hub.get(CHANGES).await, "etag"), before);
-    // Who asks for more gets more, and the complete feed has all.
+    // A larger request gets more changes, and the complete feed has all.
     assert_eq!(since(&hub, &untils[1]).await.0, ["b", "c", "d"]);
     assert_eq!(since(&hub, "").await.0, ["a", "b", "c", "d"]);
     let complete = hub.feed("/collections/notes/complete").await;
@@ -348,7 +349,7 @@ async fn feed_without_since_begins_where_the_settings_say() {
         (ids(&complete), window(&complete).0),
         (vec!["a", "b", "c", "d"], untils[0].clone())
     );
-    // Pages lead through the same feed, both ways.
+    // Pages link through the same feed, in both directions.
     let first = hub.get(&format!("{CHANGES}?limit=1")).await;
     let next = link(&first, "next").unwrap();
     assert_eq!(ids(&reading(&bytes(first).await)), ["c"]);
@@ -359,7 +360,7 @@ async fn feed_without_since_begins_where_the_settings_say() {
         assert_eq!(link(&page, "previous"), None, "{relation}");
         assert_eq!(ids(&reading(&bytes(page).await)), ["c"], "{relation}");
     }
-    // An edit moves the window.
+    // An edit changes the window.
     edit(&hub.endpoint, "a", "again").await;
     let moved = hub.feed(CHANGES).await;
     assert_eq!((ids(&moved), window(&moved).0), (vec!["d", "a"], untils[3].clone()));

@@ -1,4 +1,4 @@
-//! Collections made, changed and removed over HTTP.
+//! Collections created, changed and removed over HTTP.
 
 use axum::body::Body;
 use feedsync_endpoint::{Actor, Endpoint, Settings};
@@ -150,7 +150,7 @@ async fn a_change_says_if_it_wants_what_it_expects() {
     assert_eq!(removed.status(), StatusCode::NO_CONTENT);
 }
 
-/// Several nodes over one store: what each had seen is compared where it is written.
+/// Several nodes with one store: preconditions are checked where the collection is written.
 fn nodes(endpoint: &Endpoint) -> Vec<TestHub> {
     let node = || router(endpoint.clone(), Config::default());
     (0..3).map(|_| TestHub { endpoint: endpoint.clone(), router: node() }).collect()
@@ -184,7 +184,7 @@ async fn of_many_who_make_one_collection_through_several_nodes_one_does() {
     statuses.sort();
     assert_eq!(statuses[0], StatusCode::CREATED, "{statuses:?}");
     assert!(statuses[1..].iter().all(|status| *status == StatusCode::PRECONDITION_FAILED));
-    // Without a condition the others change what the first one made.
+    // Without a condition the later requests change what the first one created.
     let put = (0..16).map(|number| {
         let node = &nodes[number % 3];
         async move { put(node, "/collections/books", "{}", &[]).await.status() }
@@ -196,7 +196,7 @@ async fn of_many_who_make_one_collection_through_several_nodes_one_does() {
 }
 
 #[tokio::test]
-async fn who_makes_a_collection_owns_it_and_the_record_tells_what_was_done() {
+async fn creators_own_their_collection_and_changes_are_recorded() {
     let silent = endpoint("hub");
     let name = UserName::new("anna").unwrap();
     let created = silent.environment().now();

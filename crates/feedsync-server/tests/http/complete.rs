@@ -11,7 +11,7 @@ use crate::hub::{
 
 const COMPLETE: &str = "/collections/notes/complete";
 
-/// Reads the parts from an address on, doing something after the first; the ids of each, and their
+/// Reads the parts from an address on, with an action after the first. Returns the ids of each, and their
 /// windows.
 async fn walk(
     hub: &TestHub,
@@ -41,7 +41,7 @@ async fn the_parts_hold_everything_once_by_id_each_under_the_whole_window() {
 }
 
 pub(crate) async fn parts(hub: TestHub) {
-    // All that the grammar allows and an address does not.
+    // Every character that the grammar allows and an address does not.
     let names = ["a", "a%20b", "a&limit=1", "a+b", "a,b", "a/b?c#d", "a;b", "b", "c"];
     let names = names.into_iter().filter(|name| feedsync::ItemId::new(name).is_ok());
     let mut expected: Vec<String> = names.map(str::to_owned).collect();
@@ -62,7 +62,8 @@ pub(crate) async fn parts(hub: TestHub) {
     }
 }
 
-/// AD1: the parts lead to each other both ways, to the first and to the last; only the whole says that it is whole.
+/// AD1: the parts link to the next and the previous one, to the first and to the last; only the whole feed
+/// declares that it is complete.
 #[tokio::test]
 async fn parts_lead_to_each_other_both_ways_with_a_first_and_a_last() {
     let hub = hub().await;
@@ -129,7 +130,7 @@ async fn a_part_names_the_next_in_a_header_and_in_the_document() {
 }
 
 #[tokio::test]
-async fn what_changes_during_a_walk_is_in_a_later_part_or_after_the_first_until() {
+async fn changes_during_a_walk_are_in_a_later_part_or_after_the_first_until() {
     let hub = hub().await;
     for id in ["b", "d", "f", "h"] {
         add(&hub.endpoint, id).await;
@@ -149,7 +150,7 @@ async fn what_changes_during_a_walk_is_in_a_later_part_or_after_the_first_until(
 }
 
 #[tokio::test]
-async fn what_is_purged_during_a_walk_is_told_by_the_changes_after_it() {
+async fn purges_during_a_walk_show_in_the_changes_after_it() {
     let hub = hub().await;
     for id in ["a", "b", "c"] {
         add(&hub.endpoint, id).await;

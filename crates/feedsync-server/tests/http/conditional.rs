@@ -92,7 +92,7 @@ async fn an_answer_that_was_kept_is_the_one_that_is_made_anew() {
     let hub = hub().await;
     let headers = |response: &http::Response<axum::body::Body>| {
         let mut headers = response.headers().clone();
-        // Each request has a name; before the second of the last change is over, no date is told.
+        // Each request has its own id; no date is sent until the second of the last change is over.
         headers.remove("x-request-id");
         headers.remove("last-modified");
         headers

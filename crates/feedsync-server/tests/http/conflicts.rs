@@ -1,4 +1,4 @@
-//! Conflicts side by side, and the decision about them (FeedSync 3.4).
+//! Conflicts side by side, and their resolution (FeedSync 3.4).
 
 use feedsync::{Base, Edit, Format, ItemId};
 use feedsync_formats::entry;
@@ -10,7 +10,7 @@ use crate::members::{expect, send, set};
 
 const CONFLICTS: &str = "/collections/notes/items/a/conflicts";
 
-/// A hub whose item `a` has a winner and so many conflicts, all edits of its first version.
+/// A hub whose item `a` has a winner and a number of conflicts, all edits of its first version.
 async fn divided(conflicts: usize) -> TestHub {
     let hub = hub().await;
     let base = Base::from(&add(&hub.endpoint, "a").await.winner);
@@ -67,7 +67,7 @@ async fn a_merged_version_resolves_all() {
     assert_eq!(titles(&hub).await, ["merged"]);
 }
 
-/// What replaces a member by PUT and what merges its versions is held to the same.
+/// A merged version must satisfy the same rules as a replacement by PUT.
 #[tokio::test]
 async fn a_merged_version_is_held_to_what_a_put_is() {
     let hub = divided(1).await;
@@ -115,7 +115,7 @@ async fn a_merge_that_says_what_a_deleted_winner_said_brings_it_back() {
     let base = Base::from(&first);
     let aside = Edit::from(payload(Format::Atom, "aside"));
     hub.endpoint.edit(&notes(), &id, Some(base.clone()), aside).await.unwrap();
-    // An edit and a deletion that know nothing of the other; the longer history wins.
+    // A concurrent edit and deletion; the longer history wins.
     let other = Edit { payload: Some(first.payload.clone()), deleted: None };
     let other = hub.endpoint.edit(&notes(), &id, Some(base), other).await.unwrap();
     let other = other.item.versions().find(|v| v.payload == first.payload).cloned().unwrap();

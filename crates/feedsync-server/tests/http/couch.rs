@@ -1,4 +1,4 @@
-//! `/couch/`: what replicators and applications of CouchDB are answered.
+//! `/couch/`: responses to replicators and applications of CouchDB.
 
 mod addresses;
 mod answers;
@@ -67,7 +67,7 @@ impl Couch {
         send(&self.hub.router, method, path, headers, body).await
     }
 
-    /// The status and the JSON of an answer.
+    /// Status and JSON of a response.
     async fn ask(&self, method: Method, path: &str, body: &str) -> (u16, Value) {
         let response = self.send(method, path, &[JSON], body.to_owned()).await;
         said(response).await
@@ -85,7 +85,7 @@ impl Couch {
         self.ask(Method::POST, path, body).await
     }
 
-    /// Writes revisions as they were made elsewhere.
+    /// Writes revisions as a replicator does.
     async fn replicate(&self, documents: &str) {
         let body = format!("{{\"docs\":[{documents}],\"new_edits\":false}}");
         let (status, said) = self.post("/db/_bulk_docs", &body).await;

@@ -1,4 +1,4 @@
-//! Members as AtomPub clients create them, and what is refused (RFC 5023 9.2).
+//! Members created by AtomPub clients, and refusals (RFC 5023 9.2).
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ async fn the_same_entry_again_makes_nothing_and_another_of_its_id_gets_a_new_one
     assert_ne!(one, two);
 }
 
-/// The charset of a media type counts before the XML declaration (RFC 7303).
+/// The charset of a media type takes precedence over the XML declaration (RFC 7303).
 #[tokio::test]
 async fn charset_of_a_media_type_counts_for_entries_and_feeds() {
     let hub = hub().await;
@@ -66,7 +66,8 @@ async fn charset_of_a_media_type_counts_for_entries_and_feeds() {
     assert!(String::from_utf8(shown.to_vec()).unwrap().contains("na\u{ef}ve"));
 }
 
-/// Validators of feeds take `atom:id` and `sx:sync/@id` for ids of one kind: within a feed none repeats another.
+/// Feed validators treat `atom:id` and `sx:sync/@id` as ids of one kind: within a feed none may repeat
+/// another.
 #[tokio::test]
 async fn ids_of_entries_and_of_their_items_never_repeat_each_other() {
     let hub = hub().await;
@@ -190,7 +191,7 @@ async fn only_what_a_collection_accepts_is_created() {
     let (address, _, told) = created(&hub, "<title>a</title><category term='food'/>").await;
     let refused = put(&hub, &address, &[], told.replace("food", "drink")).await;
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
-    // What was written elsewhere is merged, whatever its categories.
+    // Items of other endpoints are merged, whatever their categories.
     let other = crate::hub::endpoint("other");
     crate::hub::create(&other, "notes", Format::Atom).await;
     let mut item = add(&other, "m").await;

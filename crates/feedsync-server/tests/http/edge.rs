@@ -1,4 +1,4 @@
-//! Limits for each person, address and browser, and the record of them for administrators.
+//! Limits for each user, address and browser, and the record of failures for administrators.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -31,7 +31,7 @@ async fn send(
     router.clone().oneshot(request).await.unwrap()
 }
 
-/// Signs in to databases; the answer.
+/// Response to a sign-in to databases.
 async fn session(router: &Router, headers: &[(&str, &str)], password: &str) -> Response<Body> {
     let body = json!({"name": "owen", "password": password}).to_string();
     let headers = [&[("content-type", "application/json")], headers].concat();
@@ -109,7 +109,7 @@ async fn connect(serving: &Serving, from: [u8; 4]) -> TcpStream {
     socket.connect(serving.address()).await.unwrap()
 }
 
-/// Everything that a connection says until it is closed.
+/// Everything that a connection sends until it is closed.
 async fn heard(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut bytes)).await;
@@ -123,7 +123,7 @@ const ALIVE: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: c
 #[tokio::test]
 async fn one_address_leaves_connections_to_others() {
     for limits in [
-        // Half of all, whatever the bound of an address is.
+        // Half of all connections, whatever the limit of an address is.
         Limits { connections: 8, ..Limits::default() },
         Limits { connections: 64, client_connections: 4, ..Limits::default() },
         Limits { connections: 64, client_unfinished_heads: 4, ..Limits::default() },
@@ -146,7 +146,7 @@ async fn one_address_leaves_connections_to_others() {
         let said = heard(&mut other).await;
         assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
         drop(open);
-        // There is room again.
+        // A slot is free again.
         let again = async {
             loop {
                 let mut stream = connect(&serving, [127, 0, 0, 1]).await;
@@ -348,10 +348,10 @@ async fn over_https_the_cookie_of_databases_is_bound_to_this_host() {
     }
     let prefixed = prefixed.split(';').next().unwrap();
     assert_eq!(who(prefixed, page).await, "owen");
-    // A neighbouring host could have set this one.
+    // A neighbouring host could have set this cookie.
     let plain = prefixed.replace("__Host-", "");
     assert_eq!(who(&plain, page).await, Value::Null);
-    // CouchDB's replicator knows the cookie by its own name alone.
+    // CouchDB's replicator knows the cookie only by its own name.
     let begun = session(&world.router, &[], PASSWORD).await;
     let names: Vec<_> =
         cookies(&begun).iter().map(|cookie| cookie.split('=').next().unwrap()).collect();
@@ -364,7 +364,7 @@ async fn over_https_the_cookie_of_databases_is_bound_to_this_host() {
         send(&world.router, Method::DELETE, "/couch/_session", &[("cookie", prefixed)], "").await;
     assert_eq!(cookies(&ended).len(), 2);
     assert_eq!(who(prefixed, page).await, Value::Null);
-    // It signs in to databases alone.
+    // It signs in to databases only.
     let pages = [("cookie", &*plain), none];
     assert_eq!(world.ask(Method::GET, "/collections/notes", &pages).await.status(), 401);
 }

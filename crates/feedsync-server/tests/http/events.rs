@@ -1,4 +1,4 @@
-//! Events: as they happen, resumed, and without gaps.
+//! Events: sent at once, resumable, and without gaps.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::hub::{TestHub, add, create, delete, edit, hub, hub_with, notes, text,
 
 const EVENTS: &str = "/collections/notes/events";
 
-/// A client's side of a stream: events as a browser would see them.
+/// Client of a stream, which parses events as a browser does.
 pub(crate) struct Follower {
     body: BodyDataStream,
     buffer: String,
@@ -41,7 +41,7 @@ impl Follower {
         Self { body, buffer: String::new(), last_id: String::new() }
     }
 
-    /// The next block of lines, whatever it holds.
+    /// The next block of lines, whatever it contains.
     pub(crate) async fn block(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.buffer.find("\n\n") {
@@ -105,14 +105,14 @@ async fn a_follower_resumes_after_the_last_event_and_the_header_wins() {
     let mut by_header = Follower::begin(&hub, &path, &[("last-event-id", &seen)]).await;
     assert_eq!(by_header.event().await.unwrap().data["id"], "b");
     assert_eq!(by_header.event().await.unwrap().data["id"], "c");
-    // Before it ever saw an event it already knows where to resume.
+    // The client knows where to resume before it ever receives an event.
     let mut silent = Follower::begin(&hub, EVENTS, &[]).await;
     let id = silent.block().await.unwrap();
     assert!(id.contains(&until(&hub.endpoint).await));
 }
 
 #[tokio::test]
-async fn who_cannot_be_resumed_is_reset_and_then_told_what_happens() {
+async fn unknown_last_event_id_gets_a_reset_and_then_changes() {
     let hub = hub().await;
     let first = until(&hub.endpoint).await;
     add(&hub.endpoint, "a").await;
@@ -159,8 +159,9 @@ async fn a_silent_stream_says_that_it_is_alive() {
     }
 }
 
-/// A follower that stops reading is sent no more than its socket holds; its place in the common queue is
-/// lost, never a change: reading on, or coming back with its last id, it sees each that is still there.
+/// A client that stops reading is sent no more than its socket holds. It loses its position in the
+/// shared queue, never a change: when it reads on, or reconnects with its last id, it gets each change
+/// that still exists.
 #[tokio::test]
 async fn a_follower_that_reads_slowly_loses_its_place_in_the_queue_and_no_change() {
     let hub = hub().await;
@@ -171,7 +172,7 @@ async fn a_follower_that_reads_slowly_loses_its_place_in_the_queue_and_no_change
     for number in 0..100 {
         let id = format!("n{number}");
         add(&hub.endpoint, &id).await;
-        // Each in a batch of its own: many more than wait for the slow one.
+        // Each change is a batch of its own: many more than the queue holds for the slow client.
         assert_eq!(quick.event().await.unwrap().data["id"], id);
     }
     edit(&hub.endpoint, "n0", "moved to its new place").await;
@@ -204,7 +205,7 @@ async fn under_many_writers_followers_that_reconnect_miss_and_repeat_nothing() {
     writers_and_a_follower(hub().await).await;
 }
 
-/// Eight writers edit while one follower reads, reconnecting after every few events.
+/// Eight writers edit while one client reads and reconnects after every few events.
 pub(crate) async fn writers_and_a_follower(hub: TestHub) {
     const WRITERS: usize = 8;
     const EDITS: usize = 50;
@@ -234,7 +235,7 @@ pub(crate) async fn writers_and_a_follower(hub: TestHub) {
             assert!(seen.insert(event.id.clone()));
             place = event.id;
             let number: usize = place[26..].parse().unwrap();
-            // An item that changes again moves to its new place: only the newest must be seen.
+            // An item that changes again moves to its new position: only the newest must be seen.
             if number == WRITERS * EDITS {
                 break 'connections;
             }

@@ -1,4 +1,5 @@
-//! A hub whose disk is full: what writes is refused with 507, what deletes is done, and the hub says so.
+//! A hub whose disk is full: writes are refused with 507, deletions succeed, and the hub reports its
+//! state.
 
 use std::time::Duration;
 
@@ -89,7 +90,7 @@ async fn every_route_that_writes_answers_507_on_a_full_disk_and_deletions_are_do
         let detail = if is_couch { &said["reason"] } else { &said["detail"] };
         assert!(detail.as_str().unwrap().contains("the disk of the hub is full"), "{path}: {said}");
     }
-    // What is read is read, and what is deleted is deleted.
+    // Reads and deletions succeed.
     for path in
         ["/collections/notes", "/collections/notes/changes", "/logs/notes", "/couch/db/kept"]
     {

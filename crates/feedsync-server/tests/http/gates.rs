@@ -1,4 +1,4 @@
-//! Foreign hosts and foreign origins stay outside.
+//! Requests with foreign hosts and foreign origins are refused.
 
 use axum::body::Body;
 use http::{Method, Request, StatusCode};

@@ -1,4 +1,4 @@
-//! Bytes that a person may hold: all that the person made counts, and nothing else.
+//! Quota of bytes for a user: everything that the user created counts, and nothing else.
 
 use feedsync_endpoint::Actor;
 use feedsync_server::Limits;
@@ -8,16 +8,16 @@ use http::Method;
 use crate::hub::{TestHub, bytes, request};
 use crate::quotas::people;
 
-/// Bytes that the person of [`Held`] may hold.
+/// Quota of the user of [`Held`], in bytes.
 const HELD: usize = 10_000;
 
-/// A person's hub: a collection with a database and a log, and a database of their own.
+/// A user's hub: a collection with a database and a log, and a database of their own.
 struct Held {
     hub: TestHub,
     bearer: String,
     /// The first member of the collection.
     member: String,
-    /// The revision of a document of the collection's database.
+    /// Revision of a document in the collection's database.
     revision: String,
     _directory: tempfile::TempDir,
 }
@@ -132,7 +132,7 @@ fn bulk(length: usize) -> String {
 
 type Made = fn(usize) -> String;
 
-/// However bytes are stored: they count, and what would be too much is refused and leaves nothing.
+/// Bytes count however they are stored; a request above the quota is refused and leaves nothing.
 #[tokio::test]
 async fn bytes_of_every_kind_count() {
     let ways: [(&str, Made); 11] = [
@@ -161,7 +161,7 @@ async fn bytes_of_every_kind_count() {
         let (status, _, told) = held.ask("POST /collections/mine", entry(3_500)).await;
         assert_eq!(status, 507, "after {way}: {told}");
         assert!(told.contains("owned_bytes"), "{told}");
-        // What makes nothing larger is done.
+        // A request that enlarges nothing succeeds.
         let (status, _, told) = held.ask("PUT MEMBER", entry(1)).await;
         assert_eq!(status, 200, "{way}: {told}");
         let member = format!("DELETE {}", held.member);
@@ -169,7 +169,7 @@ async fn bytes_of_every_kind_count() {
     }
 }
 
-/// Replacements of the same size, and changes that take rights away, are done also where nothing more may be held.
+/// Replacements of the same size, and changes that revoke rights, succeed even at the quota.
 #[tokio::test]
 async fn writes_that_add_nothing_are_done_at_the_quota() {
     let held = Held::new().await;
@@ -189,10 +189,10 @@ async fn writes_that_add_nothing_are_done_at_the_quota() {
     let fill = object("", room as usize - 60);
     assert_eq!(held.ask("PUT /couch/own/fill", fill).await.0, 201);
     assert_eq!(held.ask("PUT /couch/own/_local/b", object("", 100)).await.0, 507);
-    // An append whose answer was lost is confirmed when it is sent again, and another one is refused.
+    // An append whose response was lost is confirmed when it is sent again, and another one is refused.
     assert!(held.append("\"first\"", lines(200)).await < 300);
     assert_eq!(held.append("\"second\"", lines(200)).await, 507);
-    // A deletion that keeps members is stored like any revision.
+    // A deletion with members is stored like any revision.
     let kept = object("\"_deleted\":true,", 100);
     assert_eq!(held.ask("PUT /couch/own/gone", kept.clone()).await.0, 507);
     let bulk = |document: &str| format!("{{\"docs\":[{document}]}}");
@@ -210,11 +210,11 @@ async fn writes_that_add_nothing_are_done_at_the_quota() {
         assert!((200..300).contains(&status), "{way}: {status} {told}");
     }
     assert_eq!(held.ask("PUT /logs/mine", lines(600)).await.0, 507);
-    // A new log is refused, and makes no collection.
+    // A new log is refused, and creates no collection.
     assert_eq!(held.ask("POST /logs/new", lines(300)).await.0, 507);
     let new = held.hub.endpoint.store().collection(&"new".parse().unwrap()).await.unwrap();
     assert_eq!(new, None);
-    // Items of the same size, smaller ones and deletions; here no database keeps former revisions.
+    // Items of the same size, smaller ones and deletions; no database stores former revisions here.
     assert_eq!(held.ask("PUT /collections/mine", r#"{"documents":false}"#.to_owned()).await.0, 200);
     assert_eq!(held.ask("PUT MEMBER", entry(2)).await.0, 507);
     let deleted = feed(1_000).replace("updates='1'", "updates='1' deleted='true'");
@@ -226,7 +226,8 @@ async fn writes_that_add_nothing_are_done_at_the_quota() {
     assert_eq!(held.ask(&member, String::new()).await.0, 204);
 }
 
-/// A quota is used up by what a person made alone: not by what has a name of theirs, nor by what others let them own.
+/// The quota counts only what a user created: not resources with their name, nor those that others made them
+/// owner of.
 #[tokio::test]
 async fn users_are_charged_for_their_own_collections_and_databases_alone() {
     let directory = tempfile::tempdir().unwrap();
@@ -242,7 +243,7 @@ async fn users_are_charged_for_their_own_collections_and_databases_alone() {
         (status, String::from_utf8_lossy(&bytes(answer).await).into_owned())
     };
     let (put, post) = (Method::PUT, Method::POST);
-    // A database of an administrator has the name of a collection that somebody makes later.
+    // A database of an administrator has the name of a collection that a user creates later.
     assert_eq!(ask("root", put.clone(), "/couch/orders", String::new()).await.0, 201);
     assert_eq!(ask("root", put.clone(), "/couch/orders/a", object("", 5_000)).await.0, 201);
     assert_eq!(ask("anna", put.clone(), "/collections/orders", "{}".to_owned()).await.0, 201);
@@ -252,7 +253,7 @@ async fn users_are_charged_for_their_own_collections_and_databases_alone() {
         assert_eq!(status, 201, "{told}");
     }
     assert_eq!(ask("anna", post.clone(), "/collections/orders", entry(3_000)).await.0, 201);
-    // Who is made an owner of a full collection has all of their own room.
+    // A new owner of a full collection keeps their whole own quota.
     let grant = Grant {
         user: UserName::new("otto").unwrap(),
         collection: "orders".parse().unwrap(),
@@ -263,7 +264,7 @@ async fn users_are_charged_for_their_own_collections_and_databases_alone() {
     assert_eq!(ask("otto", post.clone(), "/collections/orders", entry(3_000)).await.0, 507);
     assert_eq!(ask("otto", put, "/collections/own", "{}".to_owned()).await.0, 201);
     assert_eq!(ask("otto", post.clone(), "/collections/own", entry(3_000)).await.0, 201);
-    // Who takes the collection from its maker takes over what it holds.
+    // A user who takes over the collection from its creator is charged for its content.
     let (anna, otto) = (UserName::new("anna").unwrap(), UserName::new("otto").unwrap());
     let orders = "orders".parse().unwrap();
     let acting = hub.endpoint.on_behalf_of(Actor { user: Some(otto), address: None });

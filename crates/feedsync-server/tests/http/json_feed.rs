@@ -1,4 +1,4 @@
-//! JSON Feed: the listing as people's readers know it, and as nothing else.
+//! JSON Feed: for listings only, which feed readers can read.
 
 use feedsync_formats::JSON_FEED_TYPE;
 use feedsync_test::json_feed::faults;

@@ -1,4 +1,4 @@
-//! The listing: what people's readers see.
+//! The listing, as feed readers see it.
 
 use feedsync::Base;
 use feedsync_formats::CHANGES_RELATION;
@@ -71,7 +71,7 @@ async fn the_last_page_of_a_listing_has_no_next() {
     assert_eq!(seen, ["item3", "item2", "item1", "item0"]);
 }
 
-/// The text of each element of a name, or of each attribute's value behind a beginning.
+/// The text of each element of a name, or the value of each attribute with this beginning.
 fn each<'a>(document: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
     document.split(begin).skip(1).filter_map(|rest| rest.split(end).next()).collect()
 }

@@ -1,4 +1,4 @@
-//! Logs: begun, appended to, read on, compacted, with a snapshot and events (REST-logging).
+//! Logs: creation, appending, reading, compaction, snapshots and events (REST-logging).
 
 mod access;
 mod appending;
@@ -18,7 +18,7 @@ pub(crate) const LOG: &str = "/logs/notes";
 
 pub(crate) const RECORDS: &str = "application/x-ndjson";
 
-/// A request with records.
+/// Sends a request with records.
 pub(crate) async fn send(
     hub: &TestHub,
     method: Method,
@@ -41,33 +41,33 @@ pub(crate) async fn post(
     send(hub, Method::POST, LOG, headers, body).await
 }
 
-/// Begins the log of `notes`; its tag.
+/// Begins the log of `notes`; returns its tag.
 pub(crate) async fn begun(hub: &TestHub, body: &'static str) -> String {
     let begun = post(hub, &[("if-none-match", "*")], body).await;
     assert_eq!(begun.status(), StatusCode::CREATED);
     text(&begun, "etag").to_owned()
 }
 
-/// Appends under a tag, which must be the current one; the new one.
+/// Appends under the current tag; returns the new one.
 pub(crate) async fn grown(hub: &TestHub, tag: &str, body: &'static str) -> String {
     let appended = post(hub, &[("if-match", tag)], body).await;
     assert_eq!(appended.status(), StatusCode::NO_CONTENT);
     text(&appended, "etag").to_owned()
 }
 
-/// What the log of `notes` holds.
+/// Content of the log of `notes`.
 pub(crate) async fn held(hub: &TestHub) -> String {
     let response = hub.get(LOG).await;
     assert_eq!(response.status(), StatusCode::OK);
     String::from_utf8(bytes(response).await.to_vec()).unwrap()
 }
 
-/// The generation that a tag names.
+/// Generation in a tag.
 pub(crate) fn generation(tag: &str) -> &str {
     tag.trim_matches('"').split_once('-').unwrap().0
 }
 
-/// The part of a log behind its generation, as a tag has it.
+/// Length of a log in its tag.
 pub(crate) fn length(tag: &str) -> u64 {
     tag.trim_matches('"').split_once('-').unwrap().1.parse().unwrap()
 }

@@ -1,4 +1,4 @@
-//! The hub as its clients see it: the application called without a socket, and over real ones.
+//! The hub as its clients see it: the application called without a socket, and over real sockets.
 
 mod access;
 mod answers;

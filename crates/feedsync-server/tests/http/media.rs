@@ -1,4 +1,4 @@
-//! Media and their link entries: one item, one fate (RFC 5023 9.6).
+//! Media and their link entries: one item with one history (RFC 5023 9.6).
 
 use feedsync_store::Digest;
 use http::{Method, StatusCode};
@@ -52,7 +52,7 @@ async fn media_come_with_an_entry_that_leads_to_them() {
     assert_eq!(bytes(hub.get(&renamed).await).await, PICTURE);
 }
 
-/// RFC 4287 4.1.2: what peers get of an entry for media leads to the media; another hub keeps none of that.
+/// RFC 4287 4.1.2: entries for peers link to the media; another hub does not store these links.
 #[tokio::test]
 async fn peers_are_led_to_the_media_and_hubs_keep_the_bytes_of_the_entry() {
     let hub = media_hub().await;
@@ -208,7 +208,7 @@ async fn media_and_entry_go_together() {
 }
 
 #[tokio::test]
-async fn what_a_browser_would_run_is_only_for_download() {
+async fn executable_media_types_are_for_download_only() {
     let hub = media_hub().await;
     for (kind, shown) in [
         ("image/png", "inline"),

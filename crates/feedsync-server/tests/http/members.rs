@@ -1,4 +1,4 @@
-//! Members, edited as an AtomPub client does (RFC 5023 9).
+//! Members edited by an AtomPub client (RFC 5023 9).
 
 use axum::body::Body;
 use feedsync::{Creation, Edit, Format, ItemId};
@@ -12,7 +12,7 @@ use crate::hub::{TestHub, add, bytes, delete, edit, hub, notes, path, payload, r
 pub(crate) const ENTRY: &str = "application/atom+xml;type=entry";
 pub(crate) const ATOM: &str = "xmlns=\"http://www.w3.org/2005/Atom\"";
 
-/// Sets `notes` to what a JSON object says.
+/// Applies settings, given as a JSON object, to `notes`.
 pub(crate) async fn set(hub: &TestHub, settings: &str) {
     let settings: Settings = serde_json::from_str(settings).unwrap();
     let mut stored = Default::default();
@@ -51,7 +51,7 @@ pub(crate) async fn body(response: Response<Body>) -> String {
     String::from_utf8(bytes(response).await.to_vec()).unwrap()
 }
 
-/// The body of an answer of that status.
+/// Body of a response with that status.
 pub(crate) async fn expect(response: Response<Body>, status: StatusCode) -> String {
     let found = response.status();
     let text = body(response).await;
@@ -69,13 +69,13 @@ pub(crate) async fn last(hub: &TestHub) -> u64 {
     hub.endpoint.collection(&notes()).await.unwrap().last.get()
 }
 
-/// The text of an element without attributes.
+/// Text of an element without attributes.
 fn element<'a>(text: &'a str, name: &str) -> &'a str {
     let start = text.split_once(&format!("<{name}")).expect(name).1;
     start.split_once('>').unwrap().1.split_once('<').unwrap().0
 }
 
-/// Creates a member and gives its path, its tag and its text.
+/// Creates a member, and returns its path, its tag and its text.
 pub(crate) async fn created(hub: &TestHub, inside: &str) -> (String, String, String) {
     let response = post(hub, &[], inside).await;
     let (place, tag) = (text(&response, "location").to_owned(), text(&response, "etag").to_owned());
@@ -120,7 +120,7 @@ async fn a_created_member_is_told_whole_with_the_tag_that_get_has() {
 }
 
 #[tokio::test]
-async fn what_a_client_sends_is_kept_and_what_the_hub_owns_is_replaced() {
+async fn client_elements_are_kept_and_hub_elements_replaced() {
     let hub = hub().await;
     let foreign = "<x:y xmlns:x='urn:x' a='1'><!-- c --></x:y><link rel='edit' href='http://other/'/>\
                    <app:edited xmlns:app='http://www.w3.org/2007/app'>1999-01-01T00:00:00Z</app:edited>";
@@ -134,12 +134,12 @@ async fn what_a_client_sends_is_kept_and_what_the_hub_owns_is_replaced() {
     for owned in ["edited", "rel='edit'", "alternate", "rel=\"edit\""] {
         assert!(!text.contains(owned), "{owned}: {text}");
     }
-    // What the client leaves out goes, what the hub owns comes back.
+    // Elements that the client omits are removed; the hub's elements come back.
     let body = format!("<entry {ATOM}>{own}</entry>");
     let changed = expect(put(&hub, &address, &[], body).await, StatusCode::OK).await;
     assert!(!changed.contains("x:y") && changed.contains("rel=\"edit\""), "{changed}");
     assert!(!changed.contains("2020-01-01"), "a date that stayed is the hub's: {changed}");
-    // What a client puts is kept, too.
+    // Elements that a client adds are stored, too.
     let other = foreign.replace("a='1'", "a='2'");
     let body = format!("<entry {ATOM}>{own}{other}</entry>");
     let changed = expect(put(&hub, &address, &[], body).await, StatusCode::OK).await;
@@ -147,7 +147,7 @@ async fn what_a_client_sends_is_kept_and_what_the_hub_owns_is_replaced() {
     assert_eq!(published(&changed), published(&told));
 }
 
-/// When an entry says that it was published.
+/// Publication date of an entry.
 fn published(entry: &str) -> &str {
     let (_, rest) = entry.split_once("<published>").unwrap_or_else(|| panic!("{entry}"));
     rest.split_once("</published>").unwrap().0

@@ -1,4 +1,4 @@
-//! Newsreaders of several people over one library: who signs in with what, and whose marks are whose.
+//! Newsreaders of several users over one library: sign-in, and separation of their marks.
 
 mod attacks;
 mod day;
@@ -56,7 +56,7 @@ impl Hub {
         self.router.clone().oneshot(request(method, &path, headers, body.into())).await.unwrap()
     }
 
-    /// The text of an answer with its status.
+    /// Text and status of a response.
     async fn ask(
         &self,
         method: Method,
@@ -86,13 +86,13 @@ impl Hub {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// What a name and a password are answered with.
+    /// Response to a name and a password.
     async fn sign_in(&self, name: &str, password: &str) -> (u16, String) {
         let form = format!("Email={name}&Passwd={}&service=reader", password.replace(' ', "+"));
         self.ask(Method::POST, "google/accounts/ClientLogin", "", form).await
     }
 
-    /// The `Authorization` of somebody's newsreader.
+    /// `Authorization` of a user's newsreader.
     async fn google(&self, name: &str) -> String {
         let (status, text) = self.sign_in(name, PASSWORD).await;
         assert_eq!(status, 200, "{text}");
@@ -107,17 +107,17 @@ impl Hub {
         assert!(status == 200 && text.contains("\"numResults\":1"), "{text}");
     }
 
-    /// The hour at the hub.
+    /// Current time of the hub.
     fn now(&self) -> Millis {
         Millis::new(self.endpoint.environment().now().micros() / 1_000)
     }
 
-    /// The number of a feed that somebody has subscribed to.
+    /// Number of a subscribed feed.
     async fn number_of(&self, feed: &FeedAddress) -> i64 {
         self.library.feed_at(feed).await.unwrap().unwrap().number.get()
     }
 
-    /// A feed has one article more.
+    /// Publishes one article in a feed.
     async fn publish_one(&self, feed: &FeedAddress, name: &str, published: u64) {
         let article = NewArticle {
             name: name.parse().unwrap(),
@@ -131,7 +131,7 @@ impl Hub {
         self.library.settle(feed.number, poll, self.now()).await.unwrap();
     }
 
-    /// A feed has so many articles.
+    /// Publishes a number of articles in a feed.
     async fn publish(&self, feed: &str, count: u64) {
         let feed = self.library.feed_at(&feed.parse().unwrap()).await.unwrap().unwrap();
         let article = |number: u64| NewArticle {
@@ -155,7 +155,7 @@ impl Hub {
         self.library.settle(feed.number, poll, Millis::new(1_763_700_000_000)).await.unwrap();
     }
 
-    /// How many articles are unread in each dialect.
+    /// Number of unread articles in each dialect.
     async fn unread(&self, name: &str, google: &str) -> [u64; 4] {
         let basic = basic(name, PASSWORD);
         let counts = self.get("google/reader/api/0/unread-count?output=json", google).await;
@@ -178,7 +178,7 @@ impl Hub {
 }
 
 #[tokio::test]
-async fn who_signs_in_gets_a_token_that_is_good_for_their_reading_alone() {
+async fn sign_in_returns_a_token_for_the_users_reading_only() {
     let hub = Hub::of(&["anna", "bob"]).await;
     for (name, password) in [("anna", "wrong password"), ("nobody", PASSWORD), ("Anna!", PASSWORD)]
     {
@@ -202,10 +202,10 @@ async fn who_signs_in_gets_a_token_that_is_good_for_their_reading_alone() {
         let status = hub.router.clone().oneshot(asked).await.unwrap().status();
         assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
     }
-    // Nor does it open somebody else's.
+    // The token does not open another user's reading state either.
     let path = "google/reader/api/0/user-info";
     assert_eq!(hub.get(path, &token).await["userName"], "anna");
-    // A token in place of a password is given back as it is.
+    // A token in place of a password is returned unchanged.
     let own = bearer.strip_prefix("Bearer ").unwrap();
     let (status, text) = hub.sign_in("anna", own).await;
     assert!(status == 200 && text.contains(own));
@@ -214,7 +214,7 @@ async fn who_signs_in_gets_a_token_that_is_good_for_their_reading_alone() {
 }
 
 #[tokio::test]
-async fn nobody_is_answered_who_has_not_signed_in() {
+async fn anonymous_requests_are_refused() {
     let hub = Hub::of(&["anna"]).await;
     for path in [
         "google/reader/api/0/subscription/list",
@@ -235,7 +235,7 @@ async fn nobody_is_answered_who_has_not_signed_in() {
     assert!(hub.ask(Method::POST, "ttrss/api/", "", wrong).await.1.contains("LOGIN_ERROR"));
 }
 
-/// What Liferea sends: the token in the body, and nothing in the head.
+/// Liferea's request: the token in the body, and no credentials in the head.
 #[tokio::test]
 async fn a_token_in_the_body_says_who_asks() {
     let hub = Hub::of(&["anna"]).await;
@@ -251,7 +251,7 @@ async fn a_token_in_the_body_says_who_asks() {
 }
 
 #[tokio::test]
-async fn what_is_marked_in_one_dialect_is_marked_in_all_and_nobody_elses() {
+async fn marks_apply_to_all_dialects_of_one_user_only() {
     let hub = Hub::of(&["anna", "bob"]).await;
     let (anna, bob) = (hub.google("anna").await, hub.google("bob").await);
     hub.subscribe(&anna, FEED).await;
@@ -279,7 +279,7 @@ async fn what_is_marked_in_one_dialect_is_marked_in_all_and_nobody_elses() {
         json!({"op": "updateArticle", "sid": sid, "article_ids": "5,4", "mode": 2, "field": 2});
     let (_, text) = hub.ask(Method::POST, "ttrss/api/", "", toggle.to_string()).await;
     assert!(text.contains("\"status\":0"), "{text}");
-    // The fifth became read, and the fourth unread.
+    // The fifth article was read, and the fourth became unread.
     assert_eq!(hub.unread("anna", &anna).await, [6; 4]);
 
     let star = "nextcloud/index.php/apps/news/api/v1-2/items/1/n7/star";
@@ -297,7 +297,7 @@ async fn what_is_marked_in_one_dialect_is_marked_in_all_and_nobody_elses() {
     assert_eq!(hub.ask(Method::POST, path, &anna, all).await.1, "OK");
     assert_eq!(hub.unread("anna", &anna).await, [0; 4]);
     assert_eq!(hub.unread("bob", &bob).await, [10; 4]);
-    // Who leaves has nothing there to see or to mark.
+    // After unsubscribing, the user sees and marks nothing there.
     let leave = "ac=unsubscribe&s=feed/1";
     let path = "google/reader/api/0/subscription/edit";
     assert_eq!(hub.ask(Method::POST, path, &bob, leave).await.1, "OK");
@@ -306,9 +306,9 @@ async fn what_is_marked_in_one_dialect_is_marked_in_all_and_nobody_elses() {
     assert_eq!(hub.get(path, &anna).await["items"].as_array().unwrap().len(), 2);
 }
 
-/// Nothing that a feed says runs in a newsreader.
+/// No script of a feed runs in a newsreader.
 #[tokio::test]
-async fn what_is_shown_does_no_harm() {
+async fn shown_content_is_safe() {
     let hub = Hub::of(&["anna"]).await;
     let anna = hub.google("anna").await;
     hub.subscribe(&anna, FEED).await;
@@ -325,7 +325,7 @@ async fn what_is_shown_does_no_harm() {
     }
 }
 
-/// What a newsreader asks for at once may be more than a hub holds in memory: it gets a part, and learns where that ends.
+/// A newsreader may request more than a hub holds in memory: it gets a part, and the position of its end.
 #[tokio::test]
 async fn an_answer_is_bounded_and_goes_on() {
     const ARTICLES: usize = 36;
@@ -357,7 +357,7 @@ async fn an_answer_is_bounded_and_goes_on() {
     assert_eq!(ids.len(), ARTICLES);
 }
 
-/// Folders, tags, lists and names go there and back.
+/// Folders, tags, lists and names survive a round trip.
 #[tokio::test]
 async fn subscriptions_are_filed_in_one_dialect_and_stand_so_in_all() {
     let hub = Hub::of(&["anna"]).await;

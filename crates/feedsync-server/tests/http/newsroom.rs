@@ -1,4 +1,4 @@
-//! A hub that keeps articles, with feeds that say something without being fetched.
+//! A hub that stores articles, with feeds whose content is set without fetching.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::access::world::user;
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
-/// When articles come, unless a test says otherwise.
+/// Default arrival time of articles.
 pub(crate) const CAME: u64 = 1_763_600_000_000;
 
 pub(crate) struct Newsroom {
@@ -34,7 +34,7 @@ pub(crate) struct Newsroom {
     pub(crate) directory: TempDir,
 }
 
-/// Takes each address for that of a feed.
+/// Finder that accepts each address as a feed.
 struct AnyAddress;
 
 #[async_trait]
@@ -67,12 +67,12 @@ impl Newsroom {
         endpoint
     }
 
-    /// A hub that nobody waits for a turn of. Each address is that of a feed, and is not fetched.
+    /// A hub without delays between fetches. Each address counts as a feed, and is not fetched.
     pub(crate) fn over(endpoint: Endpoint) -> Self {
         Self::finding(endpoint, |_| Arc::new(AnyAddress))
     }
 
-    /// A hub that finds feeds so.
+    /// A hub with this finder.
     pub(crate) fn finding(
         endpoint: Endpoint,
         finder: impl FnOnce(Arc<dyn Library>) -> Arc<dyn FeedFinder>,
@@ -91,13 +91,13 @@ impl Newsroom {
         Self { endpoint, library, router, directory }
     }
 
-    /// A feed that somebody reads says this; what is new gets the numbers that follow.
+    /// Publishes articles in a subscribed feed; new ones get the next numbers.
     pub(crate) async fn publish(&self, feed: &str, articles: Vec<NewArticle>, came: u64) {
         let document = PolledDocument { articles, ..PolledDocument::default() };
         self.settle(feed, Poll { document: Some(document), ..Poll::default() }, came).await;
     }
 
-    /// A feed cannot be read.
+    /// Marks a feed as unreadable.
     pub(crate) async fn fail(&self, feed: &str, fault: &str, failures: u32) {
         let fault = Some(fault.to_owned());
         let state =
@@ -110,14 +110,14 @@ impl Newsroom {
         self.library.settle(feed.number, poll, Millis::new(now)).await.unwrap();
     }
 
-    /// What an article is called in its feed.
+    /// Identifier of an article in its feed.
     pub(crate) async fn name(&self, number: i64) -> String {
         let named = self.library.named(&[ArticleNumber::new(number)]).await.unwrap();
         named[0].name.to_string()
     }
 }
 
-/// An article, of so many seconds after the first.
+/// An article that is so many seconds later than the first.
 pub(crate) fn article(name: &str, title: &str, content: &str, seconds: u64) -> NewArticle {
     NewArticle {
         name: name.parse().unwrap(),

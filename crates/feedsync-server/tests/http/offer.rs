@@ -1,4 +1,4 @@
-//! Offered feeds: what is taken, what is refused, and what is left untouched.
+//! Submitted feeds: accepted, refused and unchanged items.
 
 use std::io::Write as _;
 
@@ -63,7 +63,8 @@ async fn an_offer_is_incorporated_and_reported_item_by_item() {
             ],
         })
     );
-    // What both know is unchanged, a later version updates, a concurrent one stands beside.
+    // Versions known to both sides are unchanged, a later version updates, a concurrent one becomes
+    // a conflict.
     edit(&hub.endpoint, "item0", "edited at the hub").await;
     offered[0] = edit(&client, "item0", "edited at the client").await;
     offered.push(add(&client, "item2").await);
@@ -92,7 +93,7 @@ async fn offering_again_changes_nothing_and_takes_no_number() {
 }
 
 #[tokio::test]
-async fn what_was_offered_counts_as_shown_where_all_before_it_was() {
+async fn posted_items_count_as_shown_if_all_earlier_ones_were() {
     let (hub, client) = (hub().await, client().await);
     let sent = || async { hub.endpoint.collection(&notes()).await.unwrap().sent.get() };
     hub.post(ATOM, feed(Format::Atom, &items(&client, 2).await)).await;
@@ -244,7 +245,7 @@ async fn eight_mebibytes_are_taken_and_one_byte_more_is_not() {
     body.push(' ');
     let response = hub.post(ATOM, body.clone()).await;
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
-    // Without a declared length it is found out while reading.
+    // Without a declared length the limit is found while reading.
     let parts: Vec<_> = body
         .as_bytes()
         .chunks(1 << 16)
@@ -293,7 +294,7 @@ async fn a_body_that_does_not_come_in_time_is_given_up() {
     let response =
         hub.post(ATOM, Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>())).await;
     assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
-    // One byte at a time, never pausing long enough: the whole has a bound too.
+    // One byte at a time, with short pauses: the total time is limited too.
     let drip = stream::unfold((), |()| async {
         tokio::time::sleep(std::time::Duration::from_secs(10)).await;
         Some((Ok::<_, std::io::Error>(Bytes::from_static(b" ")), ()))

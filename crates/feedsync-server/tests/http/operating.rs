@@ -1,4 +1,4 @@
-//! What whoever runs a hub sees and sets: health, metrics, ids of requests, bounds, encryption.
+//! Operation of a hub: health, metrics, request ids, limits, encryption.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ struct Running {
     endpoint: Endpoint,
     serving: Serving,
     stop: oneshot::Sender<()>,
-    /// What two administrators sign in with.
+    /// Credentials of two administrators.
     people: [String; 2],
 }
 
-/// Adds an administrator; the line of a request that signs them in.
+/// Adds an administrator; returns the header line that signs them in.
 async fn signing_in(endpoint: &Endpoint, name: &str) -> String {
     let name = UserName::new(name).unwrap();
     let new = NewUser { name: name.clone(), password: None, administrator: true };
@@ -38,7 +38,7 @@ async fn signing_in(endpoint: &Endpoint, name: &str) -> String {
     format!("Authorization: Bearer {}\r\n", token.as_str())
 }
 
-/// A hub on a free port that believes a proxy on this machine; everybody reads its collection.
+/// A hub on a free port that trusts a proxy on this machine; its collection is public.
 async fn run(config: Config) -> Running {
     let endpoint = endpoint("hub");
     create(&endpoint, "notes", Format::Atom).await;
@@ -60,7 +60,7 @@ async fn run(config: Config) -> Running {
 }
 
 impl Running {
-    /// Asks for a path, on behalf of an address; the whole answer.
+    /// Requests a path on behalf of an address; returns the whole response.
     async fn ask(&self, path: &str, on_behalf_of: &str) -> String {
         let head = format!("X-Forwarded-For: {on_behalf_of}\r\n");
         let mut stream = TcpStream::connect(self.serving.address()).await.unwrap();
@@ -85,7 +85,7 @@ fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
 }
 
-/// A header of an answer as it came.
+/// A header of a raw response.
 fn header<'a>(answer: &'a str, name: &str) -> &'a str {
     let mut lines = answer.lines().filter_map(|line| line.split_once(": "));
     lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
@@ -130,7 +130,7 @@ async fn one_client_has_so_many_event_streams_and_requests_at_once() {
     assert_eq!(open("192.0.2.1").await.0, "HTTP/1.1 429");
     let (other, _other) = open("192.0.2.2").await;
     assert_eq!(other, "HTTP/1.1 200");
-    // The stream is a request under way: one more is left.
+    // The stream counts as a concurrent request: one more is left.
     assert_eq!(status(&running.ask("/healthz", "192.0.2.1").await), "200");
 }
 
@@ -181,7 +181,7 @@ async fn a_collection_takes_no_more_items_than_it_may_and_changes_of_what_it_has
     assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().live, 2);
     let changed = crate::hub::edit(&client, "a", "another title").await;
     assert_eq!(hub.post(kind, feed(Format::Atom, &[changed])).await.status(), StatusCode::OK);
-    // What is deleted takes no room.
+    // Deleted items do not count.
     crate::hub::delete(&client, "c").await;
     let id = feedsync::ItemId::new("c").unwrap();
     let deleted = client.item(&notes(), &id).await.unwrap().item;
@@ -279,7 +279,7 @@ async fn metrics_tell_what_happened_with_labels_of_ours_only() {
     ] {
         assert!(page.lines().any(|other| other == line), "{line} in {page}");
     }
-    // Every line is of a family that was announced.
+    // Every line belongs to an announced family.
     let mut family = "";
     for line in page.lines() {
         match line.strip_prefix("# TYPE ") {
@@ -383,7 +383,7 @@ async fn with_a_certificate_every_connection_is_encrypted() {
 
     assert_eq!(header(&answer, "strict-transport-security"), "max-age=31536000");
 
-    // What is not TLS is not answered, nor is who says nothing.
+    // Connections without TLS get no response, nor do silent ones.
     let mut plain = TcpStream::connect(running.serving.address()).await.unwrap();
     plain.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     let mut said = Vec::new();
@@ -411,7 +411,7 @@ async fn browsers_are_told_to_stay_with_https_where_the_hub_is_reached_by_it() {
     let never = Config { https_only_time: Duration::ZERO, ..base("https://feeds.example.org") };
     let never = hub_with(never).await.get("/healthz").await;
     assert_eq!(text(&never, "strict-transport-security"), "");
-    // A trusted proxy says how it was asked.
+    // A trusted proxy declares the scheme of the request.
     let running = run(Config::default()).await;
     for (scheme, expected) in [("https", "max-age=31536000"), ("http", "")] {
         let mut stream = TcpStream::connect(running.serving.address()).await.unwrap();

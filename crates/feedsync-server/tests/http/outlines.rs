@@ -24,7 +24,7 @@ async fn add(hub: &TestHub, id: &str, parent: &str, position: usize) {
     hub.endpoint.add(&notes(), id, Creation::default(), payload).await.unwrap();
 }
 
-/// How many outlines the one with this text is in.
+/// Nesting depth of the outline with this text.
 fn depth(document: &str, text: &str) -> usize {
     let before = &document[..document.find(&format!(" text=\"{text}\"")).unwrap()];
     before.matches("<outline").count() - 1 - before.matches("</outline>").count()
@@ -44,7 +44,7 @@ async fn tree() -> TestHub {
     hub
 }
 
-/// The outlines of a collection, with something done once the first of them were sent.
+/// The outlines of a collection, with an action after the first of them were sent.
 async fn meanwhile(hub: &TestHub, act: impl AsyncFnOnce()) -> Result<String, axum::Error> {
     let mut parts = hub.get(COMPLETE).await.into_body().into_data_stream();
     let mut document = Vec::new();
@@ -82,7 +82,7 @@ async fn outlines_that_stream_are_those_that_are_held_until_the_end() {
 }
 
 #[tokio::test]
-async fn what_changes_while_outlines_are_sent_shows_where_it_was_and_what_is_gone_not_at_all() {
+async fn changed_outlines_keep_their_position_and_removed_ones_are_left_out() {
     let hub = tree().await;
     let document = meanwhile(&hub, async || {
         delete(&hub.endpoint, "p").await;

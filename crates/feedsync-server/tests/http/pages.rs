@@ -1,4 +1,4 @@
-//! Pages for people, and what their forms come to.
+//! Pages for people, and the effects of their forms.
 
 use axum::body::Body;
 use feedsync::{Edit, Format, ItemId, Keep, Payload, Resolved};
@@ -24,7 +24,7 @@ async fn post(hub: &TestHub, path: &str, fields: &[(&str, &str)]) -> Response<Bo
     Visitor::new(&hub.router).post(path, fields).await
 }
 
-/// The value of the first hidden field of a name.
+/// Value of the first hidden field of a name.
 fn hidden(page: &str, name: &str) -> String {
     visitor::hidden(page, name).unwrap_or_else(|| panic!("no {name} in {page}"))
 }
@@ -164,7 +164,7 @@ async fn items_are_searched_filtered_and_paged_by_key() {
     assert_eq!(links(&first), 50);
     let older = first.split_once("rel=\"next\" href=\"").unwrap().1.split('"').next().unwrap();
     let older = older.replace("&#38;", "&");
-    // What comes meanwhile moves nothing.
+    // Items that arrive meanwhile change no page.
     add(&hub.endpoint, "later").await;
     assert_eq!(links(&page(&hub, &older).await), 10);
     assert_eq!(links(&page(&hub, &format!("{LIST}?q=note+n4")).await), 11);
@@ -207,7 +207,7 @@ async fn an_edit_of_what_was_seen_is_saved_and_a_stale_one_is_kept_beside() {
 }
 
 #[tokio::test]
-async fn what_nobody_touched_stays_to_the_byte() {
+async fn untouched_fields_stay_identical() {
     let hub = hub().await;
     let id = ItemId::new("a").unwrap();
     let text = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>T</title>\
@@ -343,7 +343,7 @@ async fn conflicts_are_resolved_by_keeping_taking_or_merging() {
             ("title", "merged"),
             ("content", "both"),
         ];
-        // Somebody was quicker: nothing is done, and what was typed stays.
+        // Another edit was faster: nothing is changed, and the input stays.
         let before = item(&hub).await;
         let mut stale = fields;
         stale[1].1 = "0123456789abcdef0123456789abcdef";
@@ -359,7 +359,7 @@ async fn conflicts_are_resolved_by_keeping_taking_or_merging() {
         let after = item(&hub).await;
         assert_eq!((after.conflicts.len(), &*title(&after.winner)), (0, expected), "{action}");
         assert!(before.versions().all(|version| version.is_subsumed_by(&after.winner)), "{action}");
-        // The same form again: there is nothing to resolve any more.
+        // The same form again: there is no conflict left.
         assert_eq!(post(&hub, ITEM, &fields).await.status(), StatusCode::CONFLICT, "{action}");
         assert_eq!(item(&hub).await, after);
     }
@@ -389,7 +389,7 @@ async fn a_merge_of_conflicts_that_somebody_resolved_meanwhile_becomes_an_edit()
     let again = html(refused).await;
     assert!(again.contains("id=\"edit\" open") && !again.contains("id=\"merge\""), "{again}");
     assert!(again.contains("value=\"kept words\"") && again.contains("and these</textarea>"));
-    // And that form saves it.
+    // The new form saves it.
     let edit = merge(&again, "edit", "base");
     goes_to(&post(&hub, ITEM, &borrowed(&edit)).await, &format!("{ITEM}?said=edited"));
     assert_eq!(title(&item(&hub).await.winner), "kept words");
@@ -456,7 +456,7 @@ async fn pages_make_no_more_items_than_a_collection_may_have() {
     let again = html(full).await;
     assert!(again.contains("value=\"kept words\"") && again.contains("and these"), "{again}");
     assert!(again.contains("may have 1"), "{again}");
-    // What is there may be changed; what is gone comes back only where there is room.
+    // Existing items may be changed; deleted ones come back only within the limit.
     delete(&hub.endpoint, "a").await;
     assert_eq!(post(&hub, LIST, &typed).await.status(), StatusCode::SEE_OTHER);
     let before = item(&hub).await;
@@ -487,7 +487,7 @@ async fn pages_make_no_more_items_than_a_collection_may_have() {
 }
 
 #[tokio::test]
-async fn what_was_typed_into_an_item_that_is_gone_comes_back_as_a_new_one() {
+async fn input_for_a_removed_item_is_offered_as_a_new_item() {
     let hub = hub().await;
     let path = format!("{LIST}/items/none");
     let fields =
@@ -506,7 +506,7 @@ async fn forms_of_other_sites_and_what_is_no_form_change_nothing() {
     let form = visitor.form(LIST).await;
     let cookie = format!("feedsync-form={}", visitor.cookie("feedsync-form").unwrap());
     let kind = ("content-type", "application/x-www-form-urlencoded");
-    // The form is its browser's own, so that what the row says is the one fault.
+    // The form belongs to this browser, so that the row's fault is the only one.
     let send = async |headers: &[(&str, &str)], fields: &str| {
         let headers = [&[("cookie", &*cookie)], headers].concat();
         let body = format!("{fields}&form={form}");

@@ -1,6 +1,6 @@
-//! Markup in every text that others send, on every page that shows it: it stays text.
+//! Markup in every text of other parties, on every page that shows it: it stays text.
 //!
-//! The pages are those of the route table, each read as a browser reads it.
+//! The pages are those of the route table, each parsed as a browser does.
 
 use feedsync::{
     By, Edit, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
@@ -77,7 +77,7 @@ fn contents() -> Vec<(String, String)> {
     .to_vec()
 }
 
-/// A version as a stranger may sign it.
+/// A version with an arbitrary signature.
 fn version(by: &str, sequence: u32, payload: Payload) -> Version<Payload> {
     let update = Update::signed(
         Sequence::new(sequence).unwrap(),
@@ -93,7 +93,7 @@ fn version(by: &str, sequence: u32, payload: Payload) -> Version<Payload> {
     }
 }
 
-/// A hub with a collection in which everything is hostile; the ids of its items.
+/// A hub with a collection of hostile content; the ids of its items.
 async fn world() -> (World, Vec<ItemId>, Newsroom) {
     let mut world = World::in_memory().await;
     world.password("root", PASSWORD).await;
@@ -140,11 +140,11 @@ async fn world() -> (World, Vec<ItemId>, Newsroom) {
     (world, ids, room)
 }
 
-/// The pages of the route table that take a method, with all that can stand in their paths.
+/// Pages of the route table that support a method, with all values of their path segments.
 fn pages(method: &Method, ids: &[ItemId]) -> Vec<String> {
     let mut pages = Vec::new();
     for (path, takes, _) in rights() {
-        // `pages_reading_shown` has the pages of articles and feeds.
+        // `pages_reading_shown` tests the pages of articles and feeds.
         let is_else = path.ends_with("/{name}") || path.ends_with("/{number}");
         let shown = path == "/" || path.starts_with("/pages/") && !is_else;
         if takes != *method || !shown {
@@ -162,7 +162,7 @@ fn pages(method: &Method, ids: &[ItemId]) -> Vec<String> {
     pages
 }
 
-/// What stands in addresses.
+/// Percent-encodes a text for an address.
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -172,7 +172,7 @@ fn check(place: &str, page: &str) {
 }
 
 #[tokio::test]
-async fn what_others_wrote_is_text_on_every_page() {
+async fn untrusted_content_is_text_on_every_page() {
     let (world, ids, _room) = world().await;
     let root = Visitor::signed_in(&world.router, "root", PASSWORD).await;
     let nobody = Visitor::new(&world.router);
@@ -211,7 +211,7 @@ async fn what_others_wrote_is_text_on_every_page() {
 }
 
 #[tokio::test]
-async fn what_comes_back_from_a_form_is_text() {
+async fn returned_form_input_is_text() {
     let (world, ids, _room) = world().await;
     let root = Visitor::signed_in(&world.router, "root", PASSWORD).await;
     let form = root.form("/pages/users").await;
@@ -249,7 +249,7 @@ async fn what_comes_back_from_a_form_is_text() {
 }
 
 #[tokio::test]
-async fn what_is_told_of_an_address_that_is_none_is_text() {
+async fn error_about_an_invalid_address_is_text() {
     let (world, _, _room) = world().await;
     let root = Visitor::signed_in(&world.router, "root", PASSWORD).await;
     let attack = encoded(SCRIPT);

@@ -1,4 +1,4 @@
-//! Pages about people: one's own account, users, roles; who gets there, and what their forms come to.
+//! Pages about users: the own account, users, roles; access to them, and the effects of their forms.
 
 use feedsync_store::{GrantsOf, Role, Scope, TokenKind};
 use http::StatusCode;
@@ -88,7 +88,7 @@ async fn a_token_is_shown_in_the_one_answer_that_makes_it_and_allows_what_was_ch
         let refused = owner.post(ACCOUNT, &[("action", "token"), (name, value)]).await;
         assert_eq!(refused.status(), status, "{name}={value}");
     }
-    // Nobody makes more of a token than it allows.
+    // A restricted token cannot create one with more rights.
     for scope in [
         Scope { role: Some(Role::Reader), collection: None },
         Scope { role: None, collection: Some(collection("notes")) },
@@ -223,7 +223,7 @@ async fn an_owner_says_who_may_do_what_in_a_collection() {
 }
 
 #[tokio::test]
-async fn who_only_reads_is_shown_nothing_to_change() {
+async fn readers_see_no_controls_for_changes() {
     let world = world().await;
     for path in ["/pages/collections/notes", "/pages/collections/notes/items/a"] {
         let page = visitor(&world, "rita").await.page(path).await;

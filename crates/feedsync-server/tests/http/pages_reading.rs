@@ -1,5 +1,5 @@
-//! Subscriptions, lists and articles as pages: what is done there is done to the one reading that newsreaders and logs
-//! see, by whose it is alone.
+//! Subscriptions, lists and articles as pages: they change the same reading state as newsreaders and logs,
+//! and only that of their user.
 
 use axum::body::Body;
 use http::{Method, StatusCode};
@@ -16,7 +16,7 @@ pub(crate) const HOME: &str = "/pages/reading";
 pub(crate) const LIST: &str = "/pages/reading/articles";
 pub(crate) const FEED: &str = "https://news.example/feed";
 
-/// A hub on which anna reads a feed with so many articles, numbered from 1 as their titles are.
+/// A hub on which anna is subscribed to a feed with so many articles, numbered from 1 as in their titles.
 pub(crate) async fn reading(count: u64) -> (Newsroom, Visitor) {
     let room = Newsroom::of(&["anna", "bob"]).await;
     let anna = Visitor::signed_in(&room.router, "anna", PASSWORD).await;
@@ -29,14 +29,14 @@ pub(crate) async fn reading(count: u64) -> (Newsroom, Visitor) {
     (room, anna)
 }
 
-/// Posts a form that is carried out, and gives where it leads.
+/// Posts a form that is processed, and returns the address that it leads to.
 pub(crate) async fn done(visitor: &Visitor, page: &str, fields: &[(&str, &str)]) -> String {
     let answer = visitor.post(page, fields).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{page} {fields:?}");
     text(&answer, "location").to_owned()
 }
 
-/// A page that is well.
+/// A page with status 200.
 pub(crate) async fn seen(visitor: &Visitor, page: &str) -> String {
     let shown = visitor.page(page).await;
     assert_eq!(faults(&shown), Vec::<String>::new(), "{page}: {shown}");
@@ -44,7 +44,7 @@ pub(crate) async fn seen(visitor: &Visitor, page: &str) -> String {
 }
 
 impl Newsroom {
-    /// What a newsreader of somebody's is told.
+    /// Response to a newsreader of a user.
     pub(crate) async fn told(&self, name: &str, path: &str) -> Value {
         let authorization = basic(name, PASSWORD);
         let headers = [("authorization", &*authorization)];
@@ -54,14 +54,14 @@ impl Newsroom {
         serde_json::from_slice(&bytes(answer).await).unwrap()
     }
 
-    /// The titles of somebody's unread articles, as a newsreader shows them.
+    /// Titles of a user's unread articles, as a newsreader shows them.
     pub(crate) async fn unread(&self, name: &str) -> Vec<String> {
         let told = self.told(name, "miniflux/v1/entries?status=unread&direction=asc").await;
         let titles = told["entries"].as_array().unwrap().iter();
         titles.map(|entry| entry["title"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The log of what somebody reads.
+    /// Log of a user's reading state.
     pub(crate) async fn log(&self, name: &str) -> String {
         let authorization = basic(name, PASSWORD);
         let headers = [("authorization", &*authorization)];
@@ -156,7 +156,7 @@ async fn an_article_is_read_when_a_form_says_so_and_never_by_being_asked_for() {
     assert_eq!(room.unread("anna").await, ["Title 1.", "Title 3."]);
     assert!(room.log("anna").await.contains(&format!("\"id\":\"{}\"", room.name(2).await)));
     assert!(!seen(&anna, &page).await.contains("data-opens"));
-    // Who wants it unread is not told by opening it that it is read.
+    // Opening an article that was just marked unread does not mark it as read.
     let again = done(&anna, &page, &[("action", "unread")]).await;
     assert!(!seen(&anna, &again).await.contains("data-opens"));
     assert_eq!(room.unread("anna").await.len(), 3);
@@ -180,7 +180,7 @@ async fn an_article_is_read_when_a_form_says_so_and_never_by_being_asked_for() {
     assert_eq!(anna.post(&page, &[("action", "none")]).await.status(), StatusCode::BAD_REQUEST);
 }
 
-/// What is next among the unread, and what was read on the way there.
+/// The next unread article, and the read ones on the way back.
 #[tokio::test]
 async fn one_goes_on_and_back_in_the_list_that_one_came_from() {
     let (room, anna) = reading(4).await;
@@ -196,15 +196,15 @@ async fn one_goes_on_and_back_in_the_list_that_one_came_from() {
     let shown = seen(&anna, &all).await;
     let beside = "/pages/reading/articles/2?feed=1&#38;show=all&#38;order=oldest";
     assert!(shown.contains(&format!("rel=\"prev\" href=\"{beside}\"")), "{shown}");
-    // Behind the last there is the list.
+    // After the last article comes the list.
     let last = done(&anna, &format!("{LIST}/1?q=title"), &[("action", "next")]).await;
     assert_eq!(last, format!("{LIST}?q=title"));
     assert_eq!(room.unread("anna").await, ["Title 3."]);
 }
 
-/// Another person's articles and feeds are not there; who has not signed in is led to do so.
+/// Another user's articles and feeds are not found; an anonymous client is redirected to the sign-in page.
 #[tokio::test]
-async fn nobody_sees_or_marks_what_others_read() {
+async fn users_cannot_see_or_mark_articles_of_others() {
     let (room, anna) = reading(2).await;
     let bob = Visitor::signed_in(&room.router, "bob", PASSWORD).await;
     let nobody = Visitor::new(&room.router);
@@ -236,7 +236,7 @@ async fn nobody_sees_or_marks_what_others_read() {
     drop(anna);
 }
 
-/// A form that this browser was not given changes nothing.
+/// A form that was not issued to this browser changes nothing.
 #[tokio::test]
 async fn foreign_forms_are_refused() {
     let (room, anna) = reading(2).await;

@@ -1,4 +1,4 @@
-//! Lists of articles as pages: their order, their parts, what is found, and what marks a part as read.
+//! Lists of articles as pages: their order, paging, search, and marks for a part of a list.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::newsroom::{CAME, Newsroom, article};
 use crate::pages_reading::{FEED, HOME, LIST, done, reading, seen};
 use crate::visitor::{Visitor, hidden};
 
-/// The numbers of the articles of a page, in its order.
+/// Numbers of the articles of a page, in order.
 fn numbers(page: &str) -> Vec<u64> {
     let rows = page.split("data-article").skip(1);
     let links = rows.map(|row| row.split("/pages/reading/articles/").nth(1).unwrap());
@@ -17,7 +17,7 @@ fn numbers(page: &str) -> Vec<u64> {
     links.map(number).collect()
 }
 
-/// Where the list goes on.
+/// Address of the next page.
 fn next(page: &str) -> Option<String> {
     let (_, link) = page.split_once("<a rel=\"next\" href=\"")?;
     Some(link.split('"').next()?.replace("&#38;", "&"))
@@ -42,7 +42,7 @@ async fn a_list_is_walked_by_place_in_either_order() {
     let oldest: Vec<u64> = (1..=120).collect();
     assert_eq!(walked(&anna, &format!("{LIST}?order=oldest&show=all&feed=1")).await, oldest);
 
-    // What is read or comes on the way moves nothing.
+    // Articles that are read or arrive meanwhile move no page.
     let first = seen(&anna, LIST).await;
     done(&anna, LIST, &[("read", "120")]).await;
     let late = article("late", "Late", "", 500);
@@ -51,7 +51,7 @@ async fn a_list_is_walked_by_place_in_either_order() {
     assert_eq!(numbers(&seen(&anna, LIST).await)[..2], [121, 119]);
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?show=all")).await)[..2], [121, 120]);
 
-    // Whoever goes on from a part comes back to it when something is marked there.
+    // A user who marks something on a later page returns to that page.
     let part = next(&first).unwrap();
     let back = done(&anna, &part, &[("star", "70")]).await;
     assert_eq!(back, format!("{part}&said=starred"));
@@ -85,14 +85,14 @@ async fn lists_are_of_feeds_folders_and_tags_and_words_are_found_in_them() {
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?q=MILK")).await), [oats, bread]);
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?q=milk+oats&feed=2")).await), [oats]);
     assert!(seen(&anna, &format!("{LIST}?q=milk&feed=1")).await.contains("No article has"));
-    // What was read is found, too, unless one looks among the unread.
+    // Searches find read articles too, unless they are limited to unread ones.
     done(&anna, LIST, &[("read", &bread.to_string())]).await;
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?q=milk")).await), [oats, bread]);
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?q=milk&show=unread")).await), [oats]);
     let long = "x".repeat(1_024);
     assert!(seen(&anna, &format!("{LIST}?q={long}")).await.contains("No article has"));
     assert_eq!(anna.get(&format!("{LIST}?q={long}x")).await.status(), StatusCode::BAD_REQUEST);
-    // All that is found is marked, and nothing else.
+    // All found articles are marked, and no others.
     let page = format!("{LIST}?q=milk");
     let last = hidden(&seen(&anna, &page).await, "last").unwrap();
     done(&anna, &page, &[("all", "1"), ("last", &last)]).await;
@@ -104,7 +104,8 @@ fn all(feeds: i64) -> feedsync_library::Selection {
     feedsync_library::Selection { feeds, most: 1_000, ..Default::default() }
 }
 
-/// What came after the page was shown stays unread, also if it says that it is older; of a feed it is one record.
+/// Articles that arrived after the page was shown stay unread, even with an older date; a feed takes one
+/// record.
 #[tokio::test]
 async fn all_of_a_list_is_what_was_shown() {
     for (since, records) in [(5_000, 1), (1, 60)] {
@@ -124,7 +125,7 @@ async fn all_of_a_list_is_what_was_shown() {
     assert_eq!(room.unread("anna").await, ["Title 2.", "Title 3."]);
 }
 
-/// A small generator of numbers that never repeats a run.
+/// A linear congruential generator.
 struct Chance(u64);
 
 impl Chance {
@@ -140,7 +141,7 @@ async fn unread(visitor: &Visitor) -> BTreeSet<u64> {
     walked(visitor, LIST).await.into_iter().collect()
 }
 
-/// Whatever a list holds and whatever its dates: a part of it is marked, and nothing that is none of it.
+/// For any list and any dates: marking a part of it changes no other article.
 #[tokio::test]
 async fn a_part_of_a_list_is_marked_and_nothing_else() {
     let room = Newsroom::of(&["anna"]).await;
@@ -152,7 +153,7 @@ async fn a_part_of_a_list_is_marked_and_nothing_else() {
     let mut chance = Chance(7);
     let mut came = 0;
     for round in 0..40_u64 {
-        // Few dates, so that many articles stand at the same.
+        // Few dates, so that many articles share one.
         let mut publish = async |count: u64, chance: &mut Chance| {
             for _ in 0..count {
                 came += 1;

@@ -1,4 +1,4 @@
-//! What pages show of articles: nothing of it runs, loads or leads where it should not; and files in and out.
+//! Rendering of articles on pages: no content runs, loads or leads elsewhere; and import and export of files.
 
 use axum::body::Body;
 use feedsync_library::Enclosure;
@@ -15,7 +15,7 @@ use crate::visitor::{Visitor, html};
 const SCRIPT: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)></title></textarea>\
                       <svg/onload=alert(1)><iframe srcdoc=x><base href=//example.org>";
 
-/// Attacks that were seen, and some that were thought of.
+/// Known attacks, and some invented ones.
 const HOSTILE: [&str; 20] = [
     SCRIPT,
     "<a href='javascript:alert(1)'>x</a><a href='jav&#x09;ascript:alert(1)'>x</a><a href=' javascript:x'>",
@@ -84,7 +84,7 @@ async fn hostile() -> (Newsroom, Visitor, usize) {
 }
 
 #[tokio::test]
-async fn nothing_that_a_feed_says_runs_loads_or_leads_astray() {
+async fn feed_content_runs_loads_and_redirects_nothing() {
     let (_room, anna, count) = hostile().await;
     let said = "%3Cscript%3Ealert(1)%3C/script%3E";
     for page in
@@ -106,7 +106,7 @@ async fn nothing_that_a_feed_says_runs_loads_or_leads_astray() {
             let shown = html(answer).await;
             let found: Vec<_> = crate::browsing::faults(&shown)
                 .into_iter()
-                // A picture that was asked for is on the web.
+                // Pictures that were requested come from the web.
                 .filter(|fault| !(query == "?pictures=1" && fault.starts_with("<img src=\"http")))
                 .collect();
             assert_eq!(found, Vec::<String>::new(), "{page}: {shown}");
@@ -155,7 +155,7 @@ async fn pictures_are_loaded_where_they_are_asked_for_alone() {
     let shown = html(answer).await;
     assert!(shown.contains("src=\"https://news.example/cat.png\""), "{shown}");
     assert!(shown.contains("Hide pictures") && shown.contains("loading=\"lazy\""));
-    // It goes on so to the list and to what is next, and is kept nowhere else.
+    // The setting is carried on to the list and to the next article, and stored nowhere else.
     let list = format!("{LIST}?feed=1&#38;pictures=1");
     assert!(shown.contains(&format!("href=\"{list}\"")), "{shown}");
     let policy = text(&anna.get(&page).await, "content-security-policy").to_owned();
@@ -223,7 +223,7 @@ async fn lists_and_everything_go_in_and_out() {
     );
     assert!(page.contains("javascript:alert(1)") && crate::browsing::faults(&page).is_empty());
     assert!(seen(&anna, HOME).await.contains("Kitchen"));
-    // The same again changes nothing, unless it is filed otherwise and that is to count.
+    // A second import changes nothing, unless folders differ and should be applied.
     let again = html(anna.upload(TRANSFER, &form, opml.as_bytes(), &[]).await).await;
     assert!(again.contains("0 changes"), "{again}");
     let other = opml.replace("Kitchen", "Baking");
@@ -269,7 +269,7 @@ async fn lists_and_everything_go_in_and_out() {
         [("content-type", "multipart/form-data; boundary=bb"), ("origin", "http://localhost:4287")];
     let broken = anna.ask(Method::POST, TRANSFER, &broken, "--bb\r\nx".into()).await;
     assert_eq!(broken.status(), StatusCode::BAD_REQUEST);
-    // A hub that keeps no articles says so.
+    // A hub without articles reports it.
     let hub = crate::hub::hub().await;
     let asked = request(Method::GET, HOME, &[], Body::empty());
     let answer = hub.router.oneshot(asked).await.unwrap();

@@ -1,4 +1,4 @@
-//! Pages that sign in and out, the sessions that they begin, and the forms that belong to one.
+//! Pages for signing in and out, their sessions, and the forms that belong to a session.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::visitor::{Visitor, hidden, html};
 pub(crate) const SECRET: &str = "correct horse";
 pub(crate) const ACCOUNT: &str = "/pages/account";
 
-/// A little longer than rights are believed.
+/// Slightly more than the lifetime of cached rights.
 pub(crate) const BELIEVED: Duration = Duration::from_millis(1_100);
 
-/// A hub on which everybody has the same password.
+/// A hub on which all users have the same password.
 pub(crate) async fn world() -> World {
     let world = World::in_memory().await;
     for name in ["root", "rita", "eddy", "owen", "nora"] {
@@ -42,7 +42,7 @@ pub(crate) async fn newest(world: &World) -> Act {
     world.endpoint.store().acts(selection).await.unwrap().remove(0).act
 }
 
-/// How long a token lasts; the clock goes on at each look.
+/// Lifetime of a token in days; the clock advances at each read.
 pub(crate) fn days(token: &Token) -> u64 {
     (token.expires.unwrap().micros() - token.created.micros()).div_ceil(86_400_000_000)
 }
@@ -124,7 +124,7 @@ async fn a_link_of_another_site_finds_who_is_signed_in() {
     let world = world().await;
     let login = "/pages/login?to=%2Fpages%2Faccount";
     for (site, refresh) in [("cross-site", "0; url=/pages/account"), ("same-origin", "")] {
-        // The session is not sent along, which is what the cookie is set to.
+        // The browser does not send the session: its cookie forbids that.
         let headers = [("sec-fetch-site", site), ("sec-fetch-mode", "navigate")];
         let page = world.ask(Method::GET, login, &headers).await;
         assert_eq!(page.status(), StatusCode::OK);
@@ -170,7 +170,7 @@ async fn guesses_at_the_page_run_dry() {
     assert_eq!(right.status(), StatusCode::TOO_MANY_REQUESTS, "a right guess is not told either");
 }
 
-/// A path of the table with something in each of its segments.
+/// A path of the table with a value for each of its segments.
 fn filled(path: &str) -> String {
     path.replace("{collection}", "notes").replace("{id}", "a")
 }
@@ -183,7 +183,7 @@ async fn no_form_is_carried_out_without_what_its_page_put_into_it() {
     let before = (acts(&world).await, root.cookie("feedsync-session"));
     let mut forms = 0;
     for (path, method, _) in rights() {
-        // `pages_reading` has the forms of those who read.
+        // `pages_reading` tests the forms for reading.
         let is_else = !path.starts_with("/pages/") || path.starts_with("/pages/reading");
         if method != Method::POST || is_else {
             continue;
@@ -213,7 +213,8 @@ async fn no_form_is_carried_out_without_what_its_page_put_into_it() {
     assert!(forms >= 7, "{forms}");
     assert_eq!((acts(&world).await, root.cookie("feedsync-session")), before, "nothing was done");
 
-    // As the page gave it, it is carried out; Basic, which browsers send by themselves, has one too.
+    // With its own form token the form is processed; Basic, which browsers send automatically, has a
+    // form token too.
     goes_to(
         &root.post("/pages/users", &[("action", "promote"), ("name", "nora")]).await,
         "/pages/users?said=promoted",

@@ -1,12 +1,12 @@
-//! The same over PostgreSQL, in a database for each test: the tests of this program that reach the store are
-//! run again, all in one process, so that they share one server.
+//! The same tests over PostgreSQL, in a database for each test: those that use the store run again, all in
+//! one process, so that they share one server.
 
 use std::process::Command;
 
 use crate::hub::OVER_POSTGRES;
 
-/// What is not run again: what brings its own store, what stops the clock while the database works, and what
-/// is about bytes, pages and sockets, whatever the store.
+/// Tests that do not run again: those with their own store, those that stop the clock while the database
+/// works, and those about bytes, pages and sockets, which do not depend on the store.
 const SKIPPED: [&str; 10] = [
     "postgres::",
     "sqlite::",

@@ -1,5 +1,5 @@
-//! What HTTP asks of every answer: the order of conditions, what a 304 says, dates and headers, and
-//! what this hub does not offer (RFC 9110, RFC 3229).
+//! HTTP rules for every response: the order of conditions, the content of a 304, dates and headers, and
+//! unsupported features (RFC 9110, RFC 3229).
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use http::{Method, Response, StatusCode, header};
 use crate::hub::{TestHub, add, bytes, hub, path, text};
 use crate::members::{ENTRY, send, set};
 
-/// Addresses of every kind of answer that has a tag; the last one is media.
+/// Addresses of every kind of response that has a tag; the last one is media.
 async fn tagged(hub: &TestHub) -> Vec<String> {
     set(hub, r#"{"accept": ["image/*", "application/atom+xml;type=entry"]}"#).await;
     add(&hub.endpoint, "a").await;
@@ -31,7 +31,7 @@ async fn ask(hub: &TestHub, path: &str, headers: &[(&str, &str)]) -> Response<Bo
     hub.call(Method::GET, path, headers).await
 }
 
-/// AH4: `If-Match` before `If-None-Match`, both before `Range`; dates do not count beside tags.
+/// AH4: `If-Match` before `If-None-Match`, both before `Range`; dates are ignored beside tags.
 #[tokio::test]
 async fn conditions_are_weighed_in_their_order() {
     const OLD: &str = "Thu, 01 Jan 2015 00:00:00 GMT";
@@ -103,7 +103,7 @@ async fn dates_are_conditions_wherever_they_are_sent() {
     }
 }
 
-/// AH3: a proxy that compresses marks tags in its own way; the hub knows them as its own and repeats them.
+/// AH3: a proxy that compresses marks tags in its own way; the hub recognizes and repeats them.
 #[tokio::test]
 async fn tags_marked_by_proxies_are_known_wherever_there_are_tags() {
     let hub = hub().await;
@@ -121,7 +121,8 @@ async fn tags_marked_by_proxies_are_known_wherever_there_are_tags() {
     }
 }
 
-/// AH5: what is not there, not allowed or not taken is refused before a condition is looked at.
+/// AH5: a request for a missing resource, without a right or of an unsupported kind is refused before
+/// conditions are checked.
 #[tokio::test]
 async fn a_condition_counts_only_where_the_request_could_succeed() {
     let hub = hub().await;
@@ -154,7 +155,7 @@ async fn a_condition_counts_only_where_the_request_could_succeed() {
     assert_eq!(again.status(), StatusCode::GONE, "a tombstone is before a condition");
 }
 
-/// AH6: a 304 says what the 200 would, without a body.
+/// AH6: a 304 has the headers of the 200, without a body.
 #[tokio::test]
 async fn a_304_has_the_headers_that_caches_need() {
     let hub = hub().await;
@@ -181,7 +182,7 @@ async fn a_304_has_the_headers_that_caches_need() {
     }
 }
 
-/// AH7, AH36: dates are IMF-fixdates and not ahead, tags are quoted, nothing stands twice.
+/// AH7, AH36: dates are IMF-fixdates and not in the future, tags are quoted, no header is repeated.
 #[tokio::test]
 async fn headers_are_well_formed_and_stand_once() {
     let hub = hub().await;
@@ -225,9 +226,9 @@ async fn headers_are_well_formed_and_stand_once() {
     }
 }
 
-/// AD16, AD17, AD21: there are no deltas by manipulation; who asks for one is answered whole.
+/// AD16, AD17, AD21: there are no deltas by instance manipulation; a request for one gets the whole response.
 #[tokio::test]
-async fn who_asks_for_a_delta_by_its_tag_is_answered_whole() {
+async fn delta_requests_get_the_whole_response() {
     let hub = hub().await;
     add(&hub.endpoint, "a").await;
     let feed = "/collections/notes";
@@ -245,10 +246,10 @@ async fn who_asks_for_a_delta_by_its_tag_is_answered_whole() {
     assert_eq!(bytes(answer).await, whole);
 }
 
-/// A signature is kept to the byte, and is no reason to refuse an edit (AT20); so are a source (AT18) and
-/// markup that a browser would run (AT21), and what an entry says of its language and base (AT19).
+/// A signature is stored to the byte, and is no reason to refuse an edit (AT20). The same holds for a source
+/// (AT18), markup that a browser would run (AT21), and the language and base of an entry (AT19).
 #[tokio::test]
-async fn what_an_entry_holds_comes_back_to_the_byte_even_if_it_is_signed_or_unclean() {
+async fn entry_content_comes_back_to_the_byte_even_if_signed_or_unclean() {
     let hub = hub().await;
     let inside = "<title>t</title><id>urn:x:1</id><updated>2026-01-01T00:00:00Z</updated>\
         <source><id>urn:x:feed</id><title>From elsewhere</title>\

@@ -1,4 +1,4 @@
-//! What one person may come to hold and send: refused beyond, and a refusal leaves nothing.
+//! Quotas of one user: requests above them are refused, and a refusal leaves nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,8 @@ use http::{Method, Response, StatusCode};
 use crate::hub::{TestHub, bytes, hub_in, json, request, text};
 use crate::members::set;
 
-/// A hub over a database with an administrator, `root`, and two others; what each sends.
+/// A hub over a database with an administrator, `root`, and two other users; the credentials of
+/// each.
 pub(crate) async fn people(
     directory: &Path,
     limits: Limits,
@@ -44,7 +45,7 @@ async fn make(hub: &TestHub, authorization: &str, name: &str) -> Response<Body> 
     hub.send(request(Method::PUT, &path, &headers, Body::from("{}"))).await
 }
 
-/// Bytes of all files of a directory.
+/// Total size of all files of a directory.
 fn size(directory: &Path) -> u64 {
     let files = std::fs::read_dir(directory).unwrap();
     files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
@@ -56,7 +57,7 @@ async fn a_million_collections_of_one_user_end_at_the_quota_and_refusals_leave_n
     let limits = Limits { owned_collections: 20, ..Limits::default() };
     let (hub, bearer) = people(directory.path(), limits).await;
     let anna = bearer("anna");
-    // A refusal writes nothing, so that a million leave what these leave.
+    // A refusal writes nothing, so that a million refusals leave no more than these.
     let mut made = 0;
     let mut after_the_first = None;
     for number in 0..3_000 {
@@ -81,7 +82,8 @@ async fn a_million_collections_of_one_user_end_at_the_quota_and_refusals_leave_n
     let acts = ActSelection { user: Some(&user), limit: 100, ..Default::default() };
     assert_eq!(store.acts(acts).await.unwrap().len(), 20);
 
-    // What is there is changed as before; one that goes makes room; others have room of their own.
+    // Existing collections can be changed as before; a removed one frees its slot; other users have
+    // quotas of their own.
     assert_eq!(make(&hub, &anna, "c7").await.status(), StatusCode::OK);
     let gone = hub.call(Method::DELETE, "/collections/c7", &[("authorization", &anna)]).await;
     assert_eq!(gone.status(), StatusCode::NO_CONTENT);
@@ -95,7 +97,7 @@ async fn a_million_collections_of_one_user_end_at_the_quota_and_refusals_leave_n
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_makes_many_collections_at_once_comes_to_no_more_than_the_quota() {
+async fn concurrent_creations_stay_within_the_collection_quota() {
     let directory = tempfile::tempdir().unwrap();
     let limits = Limits { owned_collections: 5, ..Limits::default() };
     let (hub, bearer) = people(directory.path(), limits).await;
@@ -145,7 +147,7 @@ async fn one_person_sends_so_many_bytes_of_media_in_a_day() {
     let digests = [Digest::of(&first), Digest::of(&second)];
     let missing = hub.endpoint.store().missing_blobs(&digests).await.unwrap();
     assert_eq!(missing.len(), 2, "nothing was stored");
-    // A blob counts too, and another person has what is theirs.
+    // A blob counts too, and another user has their own quota.
     let blob = format!("/blobs/{}?collection=anna", Digest::of(&first));
     let anna = bearer("anna");
     let headers = [("authorization", &*anna)];
@@ -230,7 +232,7 @@ async fn databases_documents_attachments_and_logs_of_a_person_end_at_their_quota
     refused(put("/couch/b/4", "{}").await, "3 documents");
     let more = r#"{"docs":[{"_id":"4"}]}"#.to_owned();
     refused(ask("anna", Method::POST, "/couch/a/_bulk_docs", more).await, "3 documents");
-    // Whoever writes: it is anna's database.
+    // Whoever writes, the database is charged to anna.
     refused(ask("root", Method::PUT, "/couch/a/5", "{}".to_owned()).await, "3 documents");
     let found = ask("anna", Method::GET, "/couch/a/1", String::new()).await.1;
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
@@ -252,7 +254,7 @@ async fn databases_documents_attachments_and_logs_of_a_person_end_at_their_quota
     assert!(text.contains("\"limit\":\"owned_bytes\""), "{text}");
     let large = format!("{{\"_rev\":\"{revision}\",\"x\":\"{}\"}}", "x".repeat(2_000));
     refused(put("/couch/a/1", &large).await, "bytes");
-    // To delete is always possible, and what goes makes room.
+    // Deletions are always possible, and free quota.
     let path = format!("/couch/a/1?rev={revision}");
     assert_eq!(ask("anna", Method::DELETE, &path, String::new()).await.0, 200);
     assert_eq!(ask("anna", Method::DELETE, "/couch/a", String::new()).await.0, 200);

@@ -1,4 +1,4 @@
-//! How often the store is asked: what many want is read once.
+//! Number of store operations: data that many clients need is read once.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::events::Follower;
 use crate::hub::{TestHub, add, bytes, create, endpoint, feed, hub_with, notes};
 
-/// A hub with a user, whose `notes` everybody may read.
+/// A hub with a user and the public collection `notes`.
 async fn public() -> TestHub {
     let config = || Config { metrics: Audience::Public, ..Config::default() };
     let mut hub = hub_with(config()).await;
@@ -26,7 +26,7 @@ async fn public() -> TestHub {
     hub
 }
 
-/// How often the hub has asked its store for something.
+/// Number of operations of a kind that the hub requested from its store.
 async fn asked(hub: &TestHub, operation: &str) -> u64 {
     let page = bytes(hub.get("/metrics").await).await;
     let begin = format!("feedsync_store_seconds_count{{operation=\"{operation}\"}} ");
@@ -62,7 +62,7 @@ async fn a_change_is_read_for_all_who_follow_and_for_none_of_them_alone() {
         for follower in &mut followers {
             assert_eq!(follower.event().await.unwrap().data["id"], id);
         }
-        // All are up to date, and wait.
+        // All clients are up to date, and wait.
         for follower in &mut followers {
             assert!(timeout(Duration::from_millis(10), follower.event()).await.is_err());
         }
@@ -73,12 +73,12 @@ async fn a_change_is_read_for_all_who_follow_and_for_none_of_them_alone() {
         tell(id).await;
     }
     assert_eq!(asked(&hub, "collection").await, collections);
-    // Each is read, and then that nothing follows; where nodes share a database, both again when they tell
-    // one another. If each follower read for itself, it would be a hundred times.
+    // Each change is read once, followed by one read without changes. Where nodes share a database, both
+    // happen again on their notification. If each client read for itself, it would be a hundred times.
     assert!(asked(&hub, "changes").await - changes < 5 * 20 / 2);
 }
 
-/// A feed that is posted costs one write, which also records that it has been shown.
+/// A posted feed costs one write, which also records that it was shown.
 #[tokio::test]
 async fn a_posted_feed_is_one_write() {
     let hub = hub_with(Config { metrics: Audience::Public, ..Config::default() }).await;

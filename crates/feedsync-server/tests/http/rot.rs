@@ -1,4 +1,4 @@
-//! Bytes that the disk has changed are never sent.
+//! Bytes that were corrupted on the disk are never sent.
 
 use feedsync_store::Digest;
 use futures_util::StreamExt as _;
@@ -67,7 +67,7 @@ async fn a_damaged_attachment_is_an_error_until_it_is_stored_again() {
     flip(&directory, "attachments");
     let told = refused(hub.get("/couch/db/x/a").await, "application/json").await;
     assert!(told.contains("damaged on the disk"), "{told}");
-    // An answer that has begun breaks off.
+    // A response that has begun is aborted.
     let whole = hub.get("/couch/db/x?attachments=true").await;
     let pieces: Vec<_> = whole.into_body().into_data_stream().collect().await;
     assert!(pieces.iter().any(Result::is_err), "{pieces:?}");

@@ -83,7 +83,7 @@ async fn every_route_answers_its_methods_and_names_them() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_a_problem() {
+async fn missing_resources_return_a_problem() {
     let hub = hub().await;
     for path in [
         "/nothing",

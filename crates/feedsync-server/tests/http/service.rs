@@ -1,4 +1,4 @@
-//! What AtomPub clients may create, and where.
+//! Collections in which AtomPub clients may create members.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use http::{Method, StatusCode};
 
 use crate::hub::{TestHub, bytes, create, hub, text};
 
-/// Sets a collection, created if need be, to what the JSON texts say.
+/// Applies settings, given as JSON texts, to a collection, which is created if it does not exist.
 pub(crate) async fn set(hub: &TestHub, name: &str, settings: &[(&str, &str)]) {
     let collection = CollectionName::new(name).unwrap();
     if hub.endpoint.store().collection(&collection).await.unwrap().is_none() {
@@ -110,7 +110,7 @@ async fn both_documents_are_sent_once_until_they_change() {
     }
 }
 
-/// Lists of all collections are made and sent piece by piece. Their tag is that of their bytes.
+/// Lists of all collections are built and sent piece by piece. Their tag is that of their bytes.
 #[tokio::test]
 async fn lists_of_many_collections_are_sent_in_pieces() {
     let hub = hub().await;
@@ -133,7 +133,7 @@ async fn lists_of_many_collections_are_sent_in_pieces() {
             let list: serde_json::Value = serde_json::from_str(&whole).unwrap();
             assert_eq!(list[1_200]["name"], "notes");
         }
-        // What changes while it is sent breaks it off.
+        // A change during sending aborts the response.
         let response = hub.get(path).await;
         let mut pieces = response.into_body().into_data_stream();
         let first = pieces.next().await.unwrap().unwrap();

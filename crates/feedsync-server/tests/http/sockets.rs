@@ -1,4 +1,4 @@
-//! What only real sockets show: bounds of time and size, lies about lengths, stopping.
+//! Behaviour that only real sockets show: limits of time and size, false lengths, shutdown.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -135,19 +135,19 @@ async fn lies_about_the_length_store_nothing() {
              Content-Type: application/atom+xml\r\n{headers}\r\n"
         )
     };
-    // Declares more than it sends, and waits.
+    // A declared length above the real one, followed by waiting.
     let longer = post(format!("Content-Length: {}\r\n", body.len() + 1)) + &body;
     assert_eq!(status(&running.exchange(&longer).await), "408");
-    // Declares more than it sends, and hangs up.
+    // A declared length above the real one, followed by a disconnect.
     let mut stream = running.connect().await;
     stream.write_all(longer.as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
     let answer = read_all(&mut stream).await;
     assert!(["", "400"].contains(&status(&answer)), "{answer}");
-    // Declares less than it sends: the rest is no request.
+    // A declared length below the real one: the rest is no request.
     let shorter = post(format!("Content-Length: {}\r\n", body.len() - 9)) + &body;
     assert_eq!(status(&running.exchange(&shorter).await), "400");
-    // Declares nonsense, or two things.
+    // Declared lengths that are invalid or contradictory.
     let lengths =
         ["Content-Length: x", "Content-Length: -1", "Content-Length: 1\r\nContent-Length: 2"];
     for length in lengths {
@@ -156,7 +156,7 @@ async fn lies_about_the_length_store_nothing() {
     }
     let chunk = post("Transfer-Encoding: chunked\r\n".to_owned()) + "zz\r\n" + &body;
     assert_eq!(status(&running.exchange(&chunk).await), "400");
-    // Declares far too much: refused before any of it is sent.
+    // A declared length far above the limit: refused before any of the body is sent.
     let huge = post("Content-Length: 99999999999\r\nExpect: 100-continue\r\n".to_owned());
     let answer = running.exchange(&huge).await;
     assert_eq!(status(&answer), "413", "{answer}");
@@ -186,7 +186,7 @@ async fn a_slow_head_and_a_slow_body_are_given_up() {
     stream.write_all(b"GET / HTTP/1.1\r\nHo").await.unwrap();
     read_all(&mut stream).await;
     assert!(began.elapsed() < Duration::from_secs(5));
-    // A byte now and then keeps the pause short, but not the whole.
+    // Single bytes keep the pause short, but the total time is limited.
     let mut stream = running.connect().await;
     let head = "POST /collections/notes/changes HTTP/1.1\r\nHost: localhost\r\n\
                 Content-Type: application/atom+xml\r\nContent-Length: 1000\r\n\r\n";

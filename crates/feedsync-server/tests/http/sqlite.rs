@@ -1,4 +1,4 @@
-//! The same over a database, where reads and writes run beside one another.
+//! The same tests over a database, where reads and writes run concurrently.
 
 use tempfile::TempDir;
 

@@ -1,4 +1,4 @@
-//! A collection for those who know SSE 0.91 alone: documents of it go out, and come in.
+//! A collection for peers that support only SSE 0.91: its documents are sent and received.
 
 use feedsync::Format;
 use feedsync::sse::{NAMESPACE, NAMESPACE_AS_PRINTED};
@@ -109,7 +109,7 @@ async fn documents_of_sse_are_taken_in_both_spellings_and_at_every_address_of_fe
     let item = read.items().next().unwrap();
     assert_eq!((item.version.get(), item.history.updates.len(), item.conflict), (2, 1, false));
     assert!(item.payload.text.contains("Oat milk"));
-    // Somebody else had edited the first version.
+    // Another endpoint had edited the first version.
     let beside = "id='i' version='2'><sx:history when='Mon, 23 May 2005 09:43:33 GMT' by='Q'>\
         <sx:update when='Sat, 21 May 2005 09:43:33 GMT' by='P'/></sx:history>";
     let answer = posted(&hub, "sse.opml", RSS, rss(NAMESPACE, beside, "Soy milk")).await;
@@ -159,7 +159,8 @@ async fn a_bounded_feed_holds_whole_seconds_and_nothing_purged_is_promised() {
     add(&hub.endpoint, "b").await;
     let read = document(&hub, "sse.rss").await;
     let sharing = read.sharing().unwrap();
-    // What was left out changed in another second; the rest of a second comes with its last change.
+    // The items that were left out changed in another second; all changes of one second are sent
+    // together.
     assert_eq!(ids(&read).last(), Some(&"b"));
     let (since, until) = (sharing.since.clone().unwrap(), sharing.until.clone().unwrap());
     assert!(since.timestamp() <= until.timestamp());

@@ -1,4 +1,4 @@
-//! A browser without scripts: keeps its cookies and posts the forms of pages.
+//! A browser without scripts: it stores cookies and posts the forms of pages.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ impl Visitor {
         Self { router: router.clone(), cookies: Mutex::default() }
     }
 
-    /// One who signed in with a password.
+    /// A browser whose user signed in with a password.
     pub(crate) async fn signed_in(router: &Router, user: &str, password: &str) -> Self {
         let visitor = Self::new(router);
         let answer = visitor.sign_in(user, password, "/").await;
@@ -32,27 +32,27 @@ impl Visitor {
         self.post("/pages/login", &[("user", user), ("password", password), ("to", to)]).await
     }
 
-    /// A page as it is answered.
+    /// Response to a request for a page.
     pub(crate) async fn get(&self, path: &str) -> Response<Body> {
         let accept = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
         self.ask(Method::GET, path, &[accept], Body::empty()).await
     }
 
-    /// A page that is there.
+    /// A page with status 200.
     pub(crate) async fn page(&self, path: &str) -> String {
         let answer = self.get(path).await;
         assert_eq!(answer.status(), StatusCode::OK, "{path}");
         html(answer).await
     }
 
-    /// Posts a form of a page, with what the page put into it.
+    /// Posts a form of a page, with its form token.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response<Body> {
         let form = self.form(path).await;
         let all: Vec<_> = fields.iter().copied().chain([("form", &*form)]).collect();
         self.send(path, &all).await
     }
 
-    /// Posts fields and nothing else.
+    /// Posts only these fields.
     pub(crate) async fn send(&self, path: &str, fields: &[(&str, &str)]) -> Response<Body> {
         let encoded =
             |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
@@ -66,7 +66,7 @@ impl Visitor {
         self.ask(Method::POST, path, &headers, pairs.join("&").into()).await
     }
 
-    /// What the forms of this browser carry: it is the same on each page.
+    /// Form token of this browser, the same on each page.
     pub(crate) async fn form(&self, path: &str) -> String {
         for place in [path, "/", "/pages/users", "/pages/login"] {
             let answer = self.get(place).await;
@@ -124,7 +124,7 @@ pub(crate) async fn html(response: Response<Body>) -> String {
     String::from_utf8(bytes(response).await.to_vec()).unwrap()
 }
 
-/// The value of the first hidden field of a name.
+/// Value of the first hidden field of a name.
 pub(crate) fn hidden(page: &str, name: &str) -> Option<String> {
     let begin = format!("name=\"{name}\" value=\"");
     let (_, rest) = page.split_once(&begin)?;

@@ -1,4 +1,4 @@
-//! Drafts are for those who may edit, where a collection honours them (RFC 5023 13.1.1).
+//! Visibility of drafts: only editors see them, where a collection honours them (RFC 5023 13.1.1).
 
 use axum::body::Body;
 use feedsync::{Base, Edit, Format, ItemId, Payload};
@@ -38,7 +38,7 @@ async fn a_draft_is_seen_by_editors_alone_and_where_there_are_none_by_all() {
     }
 }
 
-/// An entry that says so much, perhaps as a draft.
+/// An entry with a title and more elements, perhaps as a draft.
 fn entry(title: &str, draft: bool, more: &str) -> String {
     let draft = if draft { "yes" } else { "no" };
     format!(
@@ -55,7 +55,7 @@ async fn add(world: &World, name: &str, title: &str, draft: bool, more: &str) ->
     id
 }
 
-/// What somebody is answered: the status, and all that it says.
+/// Status and body of a response to a user.
 async fn answer(world: &World, path: &str, authorization: Option<&str>) -> (StatusCode, String) {
     let headers: Vec<_> = authorization.map(|value| ("authorization", value)).into_iter().collect();
     let response = world.ask(Method::GET, path, &headers).await;
@@ -71,7 +71,7 @@ async fn drafts_stand_in_no_listing_page_or_search_of_those_who_may_not_edit() {
     for (name, audience) in [
         ("drafty", vec![(Some(&*reader), false), (Some(&*editor), true)]),
         ("news", vec![(None, false), (Some(&*reader), false), (Some(&*editor), true)]),
-        // Where drafts are not honoured, they are entries like others.
+        // Where drafts are not honoured, they are ordinary entries.
         ("open", vec![(None, true), (Some(&*reader), true), (Some(&*editor), true)]),
     ] {
         add(&world, name, "shownitem", false, "").await;
@@ -98,7 +98,7 @@ async fn drafts_stand_in_no_listing_page_or_search_of_those_who_may_not_edit() {
                     assert!(text.contains("shownitem"), "{path} {authorization:?}");
                 }
             }
-            // A search for what only a draft says finds nothing, and tells nothing by its links.
+            // A search for words of a draft finds nothing, and its links reveal nothing.
             let (_, found) = answer(&world, &format!("{pages}?q=secretitem"), authorization).await;
             assert_eq!(found.contains("/items/secretitem"), sees, "{found}");
             for address in
@@ -131,7 +131,7 @@ async fn drafts_stand_in_no_listing_page_or_search_of_those_who_may_not_edit() {
             }
             tags.push((tag, sees));
         }
-        // What one audience holds is not taken for what the other would be shown.
+        // A tag of one audience never validates for the other.
         if let Some((held, _)) = tags.iter().find(|(_, sees)| !sees) {
             let headers = [("authorization", &*editor), ("if-none-match", &**held)];
             let response = world.ask(Method::GET, &listing, &headers).await;
@@ -168,7 +168,7 @@ async fn pages_of_a_listing_lead_past_any_number_of_drafts() {
 }
 
 #[tokio::test]
-async fn what_becomes_a_draft_goes_for_readers_and_a_draft_beside_the_winner_is_not_shown() {
+async fn new_drafts_and_draft_conflicts_are_hidden_from_readers() {
     let world = World::in_memory().await;
     let reader = bearer(&world.access("rita").await);
     let editor = bearer(&world.access("eddy").await);

@@ -1,5 +1,5 @@
-//! Identity is an id: what a name was given is not given to the next user of that name, and a name that the hub derives
-//! gives nobody a right.
+//! User identity is an id: rights of a name do not pass to the next user of that name, and a name that the
+//! hub derives gives nobody a right.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::newsroom::{Newsroom, PASSWORD};
 const FEED: &str = "https://news.example/feed";
 
 impl Newsroom {
-    /// Status, headers but the time, and body of a response to a user.
+    /// Status, headers except the time, and body of a response to a user.
     async fn answer(
         &self,
         name: &str,
@@ -42,7 +42,7 @@ impl Newsroom {
             response.headers().iter().filter(|(name, _)| !varies.contains(&name.as_str()));
         let headers = headers.map(|(name, value)| format!("{name}: {value:?}")).collect();
         let mut text = String::from_utf8_lossy(&bytes(response).await).into_owned();
-        // Each response names its request.
+        // Each response contains the id of its request.
         const REQUEST: &str = "urn:feedsync:1:request:";
         if let Some(start) = text.find(REQUEST) {
             let rest = &text[start + REQUEST.len()..];
@@ -57,13 +57,13 @@ impl Newsroom {
         self.answer(name, method, path, body).await.0
     }
 
-    /// Subscribes a user to a feed; the status.
+    /// Subscribes a user to a feed; returns the status.
     pub(super) async fn subscribe(&self, name: &str) -> u16 {
         let body = format!("{{\"feed_url\":\"{FEED}\",\"category_id\":1}}");
         self.status(name, Method::POST, "/reader/miniflux/v1/feeds", &body).await
     }
 
-    /// How many feeds a user sees.
+    /// Number of feeds that a user sees.
     async fn feeds(&self, name: &str) -> usize {
         let (status, _, text) =
             self.answer(name, Method::GET, "/reader/miniflux/v1/feeds", "").await;
@@ -83,7 +83,7 @@ impl Newsroom {
         self.pause().await;
     }
 
-    /// Waits until the hub looks up again who may do what.
+    /// Waits until the hub reads rights again.
     pub(super) async fn pause(&self) {
         tokio::time::pause();
         tokio::time::advance(std::time::Duration::from_millis(1_050)).await;
@@ -96,7 +96,7 @@ impl Newsroom {
         grants.into_iter().map(|grant| (grant.user.to_string(), grant.role)).collect()
     }
 
-    /// Makes a collection as an earlier version let anybody do.
+    /// Creates a collection in a way that an earlier version allowed to all users.
     async fn squat(&self, name: &str, roles: &[(&str, Role)]) {
         let new = NewCollection {
             name: collection(name),
@@ -134,7 +134,7 @@ async fn reading_collections_are_reserved_for_their_users() {
     }
     assert_eq!(room.endpoint.store().collections().await.unwrap().len(), 1);
 
-    // The user may make it, as a device that begins with the log does, and nobody else gets a role.
+    // The user may create it, as a device does that begins with the log, and nobody else gets a role.
     assert_eq!(room.status("victim", post, "/logs/reading-victim", "x\n").await, 201);
     assert_eq!(room.grants("reading-victim").await, [("victim".to_owned(), Role::Owner)]);
     let grant = Grant {
@@ -166,7 +166,7 @@ async fn a_collection_that_another_user_made_first_is_renamed_and_not_used() {
             let status = room.status(who, Method::GET, "/logs/reading-victim", "").await;
             assert!(matches!(status, 401 | 404), "{who} {status}");
         }
-        // What was there keeps its roles.
+        // The former collection keeps its roles.
         assert_eq!(room.grants("former-1-reading-victim").await.len(), roles.len());
     }
 }
@@ -184,7 +184,7 @@ async fn a_users_own_reading_collection_is_taken_over_and_roles_of_others_end() 
         let status = room.status(who, Method::GET, "/logs/reading-victim", "").await;
         assert!(matches!(status, 401 | 404), "{who} {status}");
     }
-    // A role that an earlier version gave in the meantime ends at the next use.
+    // A role that an earlier version granted meanwhile ends at the next use.
     let user = user("mallory");
     let grant = Grant { user, collection: collection("reading-victim"), role: Role::Owner };
     room.endpoint.store().grant(grant).await.unwrap();
@@ -215,7 +215,7 @@ async fn a_later_user_of_the_same_name_inherits_nothing() {
     let security = r#"{"admins":{"names":["bob"]},"members":{"names":["bob"]}}"#;
     let path = "/couch/shared/_security";
     assert_eq!(room.status("anna", put.clone(), path, security).await, 200);
-    // A name can be written down before there is a user of that name.
+    // `_security` may contain a name before there is a user of that name.
     let path = "/couch/own/_security";
     let security = r#"{"admins":{"names":["bob","carl"]},"members":{"names":["bob","carl"]}}"#;
     assert_eq!(room.status("bob", put.clone(), path, security).await, 200);
@@ -233,7 +233,7 @@ async fn a_later_user_of_the_same_name_inherits_nothing() {
         assert_eq!((all.0, all.2.trim()), (200, "[]"));
         assert_eq!(room.feeds(name).await, 0, "{name}");
     }
-    // The administrator has what is left.
+    // The remaining resources belong to the administrator.
     for path in ["/collections/plans", "/couch/own", "/couch/shared"] {
         assert_eq!(room.status("anna", get.clone(), path, "").await, 200, "{path}");
     }
@@ -258,7 +258,7 @@ async fn a_database_does_not_take_the_name_of_a_collection() {
     room.endpoint.open_as_database(&collection("plans")).await.unwrap();
     assert_eq!(room.status("victim", get.clone(), "/couch/plans", "").await, 200);
     assert_eq!(room.status("mallory", get.clone(), "/couch/plans", "").await, 404);
-    // The next collection of that name has another database, which is empty.
+    // The next collection of that name has another, empty database.
     assert_eq!(room.status("victim", put.clone(), "/couch/plans/x", "{\"a\":1}").await, 201);
     assert_eq!(room.status("victim", Method::DELETE, "/collections/plans", "").await, 204);
     assert_eq!(room.status("anna", get.clone(), "/couch/plans", "").await, 404);
@@ -305,7 +305,7 @@ async fn the_first_user_gets_what_was_read_before_at_once() {
     };
     room.endpoint.add_user(new("anna", true)).await.unwrap();
     assert!(room.endpoint.reading_of(None).await.is_err());
-    // The hub asked a moment ago whether there are users.
+    // The hub checked a moment ago whether there are users.
     assert_eq!(room.feeds("anna").await, 1);
     let starred = "/reader/miniflux/v1/entries?starred=true";
     let (_, _, entries) = room.answer("anna", Method::GET, starred, "").await;
@@ -338,7 +338,7 @@ async fn private_names_answer_like_missing_names() {
         let absent = there.replace(missing.0, missing.1);
         let known = room.answer(who, method.clone(), there, "{}").await;
         let none = room.answer(who, method.clone(), &absent, "{}").await;
-        // Pages also say where they are in a query.
+        // Pages also contain their address in a query.
         let encoded = [missing.0, missing.1].map(|text| text.replace('/', "%2F"));
         let same =
             |text: &str| text.replace(missing.0, missing.1).replace(&*encoded[0], &encoded[1]);
@@ -350,7 +350,7 @@ async fn private_names_answer_like_missing_names() {
         compared += 1;
     };
     for (path, method, right) in feedsync_server::rights() {
-        // Who may make a name learns whether it is free: that is all that a refusal says.
+        // A user who may create a name learns whether it is free, and nothing else.
         let makes =
             matches!(right, feedsync_server::Right::Create | feedsync_server::Right::Append);
         for who in ["stranger", "nobody"] {
@@ -360,7 +360,7 @@ async fn private_names_answer_like_missing_names() {
                     .replace("{generation}", "1.00000000")
                     .replace("{id}", "a")
                     .replace("{name}", "n");
-                // Spellings of an address that name a collection elsewhere, or nowhere.
+                // Spellings of an address that name another collection, or none.
                 for ending in ["", ".xml", ".none", "%2Exml", ".", "/", "%20"] {
                     if !(makes && who == "stranger" && ending.is_empty()) {
                         let there = format!("{there}{ending}");

@@ -1,4 +1,4 @@
-//! Random worlds of users who are added and removed, and what each of them may read.
+//! Random worlds in which users are added and removed, with checks of what each may read.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ async fn users_read_only_what_they_made_or_were_granted() {
     }
 }
 
-/// Adds and removes users, who make and remove collections and databases and give roles in them. After each step, each
-/// user reads exactly what they made or were granted.
+/// Adds and removes users, who create and remove collections and databases and grant roles in them. After
+/// each step, each user reads exactly what they created or were granted.
 async fn users_come_and_go(seed: u64) {
     const NAMES: [&str; 3] = ["bob", "cleo", "dora"];
     let mut random = SmallRng::seed_from_u64(seed);

@@ -1,7 +1,8 @@
-//! The matrix: what every route and method answers every caller, for each kind of collection (AH5, AH29).
+//! Access matrix: the response of every route and method to every caller, for each kind of collection
+//! (AH5, AH29).
 //!
-//! It is made from the route table. A new route is covered by its right; a right, a segment of a path
-//! or a route that decides for itself that this file does not know of fails the test.
+//! It is generated from the route table. A new route is covered by its right. The test fails on a right,
+//! a path segment or a resource decision that this file does not know.
 
 use axum::body::Body;
 use feedsync_server::{Right, rights};
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 use super::world::{World, bearer, collection, user};
 use crate::hub::bytes;
 
-/// Somebody who asks: what they send, and what they are.
+/// A caller: its credentials and its identity.
 struct Caller {
     name: &'static str,
     authorization: Option<String>,
@@ -21,15 +22,16 @@ struct Caller {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Is {
-    /// Nobody, who says so.
+    /// An anonymous caller.
     Nobody,
-    /// Nobody, who sends something that was or looks like credentials.
+    /// An anonymous caller with expired or invalid credentials.
     Refused,
-    /// Signed in, with a role in all collections, or none, and perhaps by a token with bounds.
+    /// A signed-in caller, with or without a role in all collections, and perhaps with a restricted
+    /// token.
     Known { role: Option<Role>, administers: bool, bounded: bool },
 }
 
-/// What is answered.
+/// Expected response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdict {
     Allowed,
@@ -98,7 +100,7 @@ async fn callers(world: &World) -> Vec<Caller> {
     callers
 }
 
-/// What a caller must be answered where a right guards a collection.
+/// Expected response to a caller where a right guards a collection.
 fn expected(right: Right, is: Is, public: bool, drafts: bool) -> Verdict {
     use Verdict::{Allowed, Forbidden, Hidden, SignIn};
     let (role, administers) = match is {
@@ -136,9 +138,9 @@ fn refused(is: Is, known: Verdict) -> Verdict {
     if is == Is::Nobody { Verdict::SignIn } else { known }
 }
 
-/// What a caller must be answered by a route that decides for itself; `notes` alone names the blob.
+/// Expected response of a route that decides for itself; only `notes` names the blob.
 fn decided(path: &str, method: &Method, is: Is) -> Verdict {
-    // Lists hold what the caller may see; who is signed out may sign in, and out again.
+    // Lists contain what the caller may see; a signed-out caller may sign in, and out again.
     let lists = ["/", "/collections", "/service", "/pages/remotes", "/pages/limits"];
     let sessions = ["/pages/login", "/pages/logout"];
     match (path, method.as_str()) {
@@ -147,17 +149,17 @@ fn decided(path: &str, method: &Method, is: Is) -> Verdict {
         (path, "GET" | "POST") if sessions.contains(&path) => Verdict::Allowed,
         ("/blobs/{sha256}", "GET") => expected(Right::Read, is, false, false),
         ("/metrics", "GET") => expected(Right::Administer, is, false, false),
-        // What is asked decides, and first of all whether it can be read: `newsreaders` has the rest.
+        // The request decides, first of all whether it is valid: `newsreaders` tests the rest.
         ("/reader/miniflux/{*path}", "GET") if is == Is::Nobody => Verdict::SignIn,
         (path, _) if path.starts_with("/reader/") => Verdict::Allowed,
-        // Whose a database is, it says itself: `couch::rights` has the rest.
+        // A database names its users itself: `couch::rights` tests the rest.
         (path, _) if path.starts_with("/couch") && is == Is::Nobody => Verdict::SignIn,
         (path, _) if path.starts_with("/couch") => Verdict::Allowed,
         (path, method) => panic!("say here what {method} {path} must answer to whom"),
     }
 }
 
-/// A path of the table with something in each of its segments.
+/// A path of the table with a value for each of its segments.
 fn filled(path: &str, target: &str, world: &World) -> String {
     let filled = path
         .replace("{collection}", target)
@@ -171,7 +173,7 @@ fn filled(path: &str, target: &str, world: &World) -> String {
     filled
 }
 
-/// What an answer says, in a problem or on a page.
+/// Verdict in a response, from a problem or a page.
 async fn verdict(response: Response<Body>, target: &str) -> Verdict {
     let status = response.status().as_u16();
     let challenges = response.headers().get_all("www-authenticate").iter().count();
@@ -212,8 +214,8 @@ async fn check(mut world: World) {
         for (target, public, drafts) in targets {
             let address = filled(&path, target, &world);
             for caller in &callers {
-                // What is refused before it is done cannot change what the others find: the tag fits
-                // nothing, and rights are checked before preconditions.
+                // Requests that are refused early cannot affect other checks: the tag never matches, and
+                // rights are checked before preconditions.
                 let mut headers = vec![("if-match", "\"none\"")];
                 if method == Method::GET {
                     headers.clear();
@@ -249,7 +251,7 @@ async fn check(mut world: World) {
     making(&world, &callers).await;
 }
 
-/// A collection that does not exist may be made by who may make any.
+/// A missing collection may be created by callers who may create any.
 async fn making(world: &World, callers: &[Caller]) {
     for (number, caller) in callers.iter().enumerate() {
         let expected = match caller.is {
@@ -263,7 +265,7 @@ async fn making(world: &World, callers: &[Caller]) {
         let response = world.ask(Method::PUT, &address, &headers).await;
         assert_eq!(verdict(response, "new").await, expected, "{}", caller.name);
     }
-    // So may its log, by who may make any; who edits all that there is learns that it is not there.
+    // The same holds for its log; a caller who edits all collections learns that it does not exist.
     for (number, caller) in callers.iter().enumerate() {
         let expected = match caller.is {
             Is::Nobody | Is::Refused => Verdict::SignIn,

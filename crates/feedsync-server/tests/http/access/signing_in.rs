@@ -1,4 +1,4 @@
-//! Signing in, what it shows, when it ends, and those who try what they should not.
+//! Signing in and out, its effects, its expiry, and attacks on it.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::hub::{self, bytes, json, payload, request, text};
 
 const CHANGES: &str = "/collections/notes/changes";
 
-/// A little longer than rights are believed.
+/// Slightly more than the lifetime of cached rights.
 const BELIEVED: Duration = Duration::from_millis(1_100);
 
 /// A feed with one item that the hub does not have.
@@ -101,7 +101,7 @@ async fn over_https_a_session_signs_in_by_the_cookie_that_no_other_host_can_set(
     assert_eq!(status(&world, "feedsync-session").await, 401);
 }
 
-/// The cookie of a session that has ended is no guess: it neither takes nor uses up attempts.
+/// The cookie of an ended session is not a guess: it neither takes nor needs an attempt.
 #[tokio::test]
 async fn an_ended_session_reads_what_is_public_and_its_person_signs_in_again() {
     let world = World::in_memory().await;
@@ -268,7 +268,7 @@ async fn a_blob_is_sent_by_editors_and_read_through_an_item() {
 }
 
 #[tokio::test]
-async fn what_is_changed_is_recorded_as_the_callers() {
+async fn changes_are_recorded_under_the_callers_name() {
     let world = World::in_memory().await;
     let token = world.access("eddy").await;
     assert_eq!(post(&world, &[("authorization", &*bearer(&token))], "b").await, StatusCode::OK);
@@ -382,9 +382,10 @@ async fn a_token_for_reading_reads_only() {
     assert_eq!(post(&world, &[("authorization", &*token)], "b").await, StatusCode::FORBIDDEN);
 }
 
-/// AH31: what everybody reads alike is for any cache, the rest for that of one person.
+/// AH31: responses that are the same for all clients may be in any cache, others only in a private
+/// one.
 #[tokio::test]
-async fn what_is_public_is_for_any_cache_and_the_rest_for_one_persons() {
+async fn public_responses_are_for_shared_caches_and_others_for_private_ones() {
     let world = World::in_memory().await;
     let owner = bearer(&world.access("owen").await);
     for (name, shared) in [("open", true), ("notes", false), ("news", false)] {
@@ -405,7 +406,7 @@ async fn what_is_public_is_for_any_cache_and_the_rest_for_one_persons() {
             let vary = format!("{vary:?}");
             assert!(vary.contains("Accept-Encoding"), "{path}: {vary}");
             assert_eq!(vary.contains("Authorization, Cookie"), depends, "{path}: {vary}");
-            // A 304 says the same (AH6).
+            // A 304 has the same header (AH6).
             let held = text(&answer, "etag").to_owned();
             let headers = [("authorization", &*owner), ("if-none-match", &*held)];
             let answer = world.ask(Method::GET, &path, &headers).await;

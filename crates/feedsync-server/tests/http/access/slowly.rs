@@ -1,4 +1,4 @@
-//! A right that ends while a body is still coming counts for nothing once it has come.
+//! A right that ends while a body is being received no longer counts when the body is complete.
 
 use axum::body::{Body, Bytes};
 use feedsync_store::{CollectionChange, Role};
@@ -12,7 +12,7 @@ use crate::hub::request;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A request of which the hub has read the head and waits for the rest.
+/// A request whose head the hub has read, and whose body it waits for.
 struct Slow {
     rest: mpsc::UnboundedSender<Bytes>,
     answer: tokio::task::JoinHandle<Response<Body>>,
@@ -64,7 +64,7 @@ async fn a_collection_that_was_founded_meanwhile_is_not_changed_by_who_was_to_ma
 }
 
 #[tokio::test]
-async fn who_owned_a_collection_does_not_change_another_one_of_its_name() {
+async fn former_owners_cannot_change_a_new_collection_of_the_same_name() {
     let world = World::in_memory().await;
     let owen = bearer(&world.access("owen").await);
     let headers = [("content-type", "application/json"), ("authorization", &*owen)];
@@ -78,13 +78,13 @@ async fn who_owned_a_collection_does_not_change_another_one_of_its_name() {
 }
 
 #[tokio::test]
-async fn who_needed_not_sign_in_has_to_once_there_is_a_user() {
+async fn slow_anonymous_request_is_refused_once_a_user_exists() {
     let hub = crate::hub::hub().await;
     let world = World { router: hub.router.clone(), ..World::in_memory().await };
     let headers = [("content-type", FORM)];
     let slow = Slow::begin(&world, Method::POST, "/pages/collections/notes", &headers).await;
     tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
-    // The hub believes again that there is no user, and then there is one.
+    // The hub caches again that there is no user, and then a user is added.
     assert_eq!(hub.get("/collections/notes").await.status(), StatusCode::OK);
     let anna =
         feedsync_endpoint::NewUser { name: user("anna"), password: None, administrator: true };
@@ -93,7 +93,7 @@ async fn who_needed_not_sign_in_has_to_once_there_is_a_user() {
 }
 
 #[tokio::test]
-async fn who_lost_a_right_while_they_sent_changes_nothing() {
+async fn rights_revoked_during_an_upload_prevent_the_change() {
     let world = World::in_memory().await;
     let eddy = bearer(&world.access("eddy").await);
     let settings =

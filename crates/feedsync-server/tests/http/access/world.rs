@@ -1,4 +1,4 @@
-//! A hub with users of every role, and what each sends to sign in.
+//! A hub with users of every role, and their credentials.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::hub::request;
 pub(crate) struct World {
     pub(crate) endpoint: Endpoint,
     pub(crate) router: Router,
-    /// A blob that an item of `notes` alone names.
+    /// A blob that only an item of `notes` names.
     pub(crate) blob: Digest,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn bearer(token: &str) -> String {
     format!("Bearer {token}")
 }
 
-/// `Basic` of a user and a password.
+/// `Basic` credentials of a user and a password.
 pub(crate) fn basic(user: &str, password: &str) -> String {
     use base64::Engine as _;
     let pair = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
@@ -95,7 +95,7 @@ impl World {
         Self { endpoint, router, blob }
     }
 
-    /// A hub that remembers nothing of who asked before.
+    /// Restarts the hub, which clears its caches of rights and credentials.
     pub(crate) fn restarted(&mut self) {
         self.router = router(self.endpoint.clone(), Config::default());
     }
@@ -106,7 +106,7 @@ impl World {
         self.endpoint.issue_token(new).await.unwrap().0.as_str().to_owned()
     }
 
-    /// An access token for all that a user may do.
+    /// An access token with all rights of a user.
     pub(crate) async fn access(&self, name: &str) -> String {
         self.token(name, TokenKind::Access, Scope::default()).await
     }
@@ -137,7 +137,7 @@ impl World {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
-    /// The status of a `GET` with an `Authorization`.
+    /// Status of a `GET` with an `Authorization`.
     pub(crate) async fn get(&self, path: &str, authorization: &str) -> u16 {
         let headers = [("authorization", authorization)];
         self.ask(Method::GET, path, &headers).await.status().as_u16()

@@ -1,4 +1,4 @@
-//! Addresses of databases alone, and characters that an address may not have, over sockets.
+//! Addresses that serve databases only, and characters that an address must not contain, over sockets.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ async fn serving(config: Config) -> Serving {
     serve(endpoint("hub"), Config { listen, ..config }, std::future::pending()).await.unwrap()
 }
 
-/// Head and body of the answer to a request, of which the target and what follows its head's first line are given.
+/// Head and body of the response to a request with this target and this text after its request line.
 async fn ask(address: SocketAddr, line: &str, rest: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let host = if rest.contains("Host:") { "" } else { "Host: localhost\r\n" };
@@ -43,7 +43,7 @@ async fn databases_are_at_the_root_of_a_listener() {
     assert!(head.contains("location: http://localhost/db"), "{head}");
     let (head, body) = ask(*couch, "POST /_session", "Content-Type: application/json\r\nContent-Length: 29\r\n\r\n{\"name\":\"a\",\"password\":\"b\"}  ").await;
     assert!(head.contains("set-cookie: authsession=open; path=/;"), "{head} {body}");
-    // The same database, seen from the hub; nothing else of the hub is there.
+    // The hub serves the same database; the database address serves nothing else of the hub.
     let (head, _) = ask(serving.address(), "GET /couch/db", "").await;
     assert!(head.starts_with("http/1.1 200"), "{head}");
     let (head, _) = ask(serving.address(), "PUT /couch/other", "").await;
@@ -55,7 +55,7 @@ async fn databases_are_at_the_root_of_a_listener() {
         assert!(head.starts_with(&format!("http/1.1 {status}")), "{path}: {head}");
         assert!(body.contains("\"error\":\"not_found\""), "{path}: {body}");
     }
-    // A page that may use databases may read answers there, too; another one may not.
+    // Pages of admitted origins may read these responses too, other pages may not.
     for (origin, status) in [("app://obsidian.md", 401), ("https://elsewhere.example", 403)] {
         let (head, body) = ask(*couch, "GET /db", &format!("Origin: {origin}\r\n\r\n")).await;
         assert!(head.starts_with(&format!("http/1.1 {status}")), "{head}");
@@ -85,7 +85,7 @@ async fn databases_are_at_the_root_of_a_host() {
     assert!(head.starts_with("http/1.1 200"), "{head}");
 }
 
-/// Clients send `"` and its like as they are, and CouchDB takes them.
+/// Clients send characters such as `"` unencoded, and CouchDB accepts them.
 #[tokio::test]
 async fn bare_characters_in_an_address_are_understood() {
     let serving = serving(Config::default()).await;
@@ -103,7 +103,7 @@ async fn bare_characters_in_an_address_are_understood() {
             "{query}: {head} {body}"
         );
     }
-    // One connection, bodies with what looks like request lines.
+    // One connection, with bodies that contain text like request lines.
     let mut stream = TcpStream::connect(address).await.unwrap();
     let body = "{\"a\":\"GET /\\\"<\\\" HTTP/1.1\",\r\n\r\n\"b\":1}";
     for (line, body) in [

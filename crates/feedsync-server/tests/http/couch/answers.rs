@@ -1,4 +1,4 @@
-//! What goes wrong is told with the status and the words that clients switch on (section 11), and changes nothing.
+//! Errors have the status and the words that clients depend on (section 11), and change nothing.
 
 use axum::body::Body;
 use futures_util::StreamExt as _;
@@ -9,7 +9,7 @@ use super::{Couch, JSON, said, send};
 use crate::hub::{bytes, text};
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_in_couchdbs_words() {
+async fn invalid_requests_return_couchdb_errors() {
     let couch = Couch::new().await;
     couch.put("/db/gone", "{}").await;
     let (_, gone) = couch.get("/db/gone").await;
@@ -151,7 +151,7 @@ async fn what_cannot_be_is_refused_in_couchdbs_words() {
     assert_eq!((&info["doc_count"], &info["doc_del_count"]), (&json!(0), &json!(1)));
 }
 
-/// The type is asked for where CouchDB asks for it, and not where it does not (section 2).
+/// The media type is required exactly where CouchDB requires it (section 2).
 #[tokio::test]
 async fn bodies_are_said_to_be_json() {
     let couch = Couch::new().await;
@@ -164,12 +164,13 @@ async fn bodies_are_said_to_be_json() {
     }
     let response = couch.send(Method::PUT, "/db/x", &[], "{}").await;
     assert_eq!(response.status(), 201);
-    // An application that sends everything through one function of its own says so of nothing, too (CL7).
+    // An application that sends all requests through one function declares the type of empty bodies too
+    // (CL7).
     assert_eq!(couch.send(Method::GET, "/db/x", &[JSON], "").await.status(), 200);
 }
 
 #[tokio::test]
-async fn whoever_asks_what_the_server_is_hears_the_same_for_ever() {
+async fn server_information_is_stable() {
     let couch = Couch::new().await;
     let (status, welcome) = couch.get("/").await;
     assert_eq!((status, &welcome["couchdb"]), (200, &json!("Welcome")));
@@ -191,7 +192,7 @@ async fn whoever_asks_what_the_server_is_hears_the_same_for_ever() {
     assert_eq!(uuids["uuids"].as_array().unwrap().len(), 3);
 }
 
-/// A database that is made again is another one, and nothing that was said of the first is said of it (CG15).
+/// A database that is created again is a different one, and keeps no data of the first (CG15).
 #[tokio::test]
 async fn a_database_that_is_made_again_begins_anew() {
     let couch = Couch::new().await;
@@ -209,9 +210,9 @@ async fn a_database_that_is_made_again_begins_anew() {
     assert_ne!(couch.get("/db").await.1["instance_start_time"], before["instance_start_time"]);
 }
 
-/// What is here is told of the database as it is when the question has come, however long that takes.
+/// The comparison uses the database as it is when the request body is complete, however long that takes.
 #[tokio::test]
-async fn nothing_is_here_of_a_database_that_was_made_again_while_one_asked() {
+async fn revisions_are_missing_if_the_database_was_recreated_during_the_request() {
     let couch = Couch::new().await;
     couch.replicate(r#"{"_id":"x","_rev":"1-a"}"#).await;
     let asked = r#"{"x":["1-a"]}"#;
@@ -255,7 +256,8 @@ async fn a_database_is_set_as_it_is_asked_to_be() {
     assert_eq!(couch.get("/db/_changes").await.1["results"], json!([]));
 }
 
-/// What is replicated may end, further back than is kept, what is here: that is no leaf any more (CG10).
+/// A replicated path may descend from a stored leaf by ancestors that are no longer stored: that revision is
+/// no leaf any more (CG10).
 #[tokio::test]
 async fn a_path_longer_than_what_is_kept_ends_what_it_came_of() {
     let couch = Couch::new().await;
@@ -274,9 +276,9 @@ async fn a_path_longer_than_what_is_kept_ends_what_it_came_of() {
     assert_eq!(said, json!({"_id": "y", "_rev": "6-f", "_revisions": path}));
 }
 
-/// A document that is named twice is purged once, and what is left is told of.
+/// A document that is named twice is purged once, and the response reports the remaining leaves.
 #[tokio::test]
-async fn what_is_named_twice_is_purged_once() {
+async fn document_named_twice_is_purged_once() {
     let couch = Couch::new().await;
     couch
         .replicate(r#"{"_id":"x","_rev":"1-a"},{"_id":"x","_rev":"1-b"},{"_id":"x","_rev":"1-c"}"#)
@@ -289,7 +291,7 @@ async fn what_is_named_twice_is_purged_once() {
     assert_eq!(couch.get(&path).await.1["results"][0]["changes"], json!([{"rev": "1-a"}]));
 }
 
-/// What cannot be understood would name nobody, or everybody.
+/// An invalid `_security` would name nobody, or everybody.
 #[tokio::test]
 async fn whom_a_database_names_is_said_so_that_it_can_be_understood() {
     let couch = Couch::new().await;
@@ -307,7 +309,7 @@ async fn whom_a_database_names_is_said_so_that_it_can_be_understood() {
     assert_eq!(couch.put("/db/_security", "{}").await.0, 200);
 }
 
-/// Compaction gives back what superseded revisions took (CL43, CL44).
+/// Compaction frees the space of superseded revisions (CL43, CL44).
 #[tokio::test]
 async fn compaction_gives_space_back() {
     let couch = Couch::new().await;
@@ -331,7 +333,7 @@ async fn compaction_gives_space_back() {
     assert_eq!(couch.get("/db").await.1["compact_running"], false);
 }
 
-/// HEAD tells what GET would, without a body.
+/// HEAD has the headers of GET, without a body.
 #[tokio::test]
 async fn heads_are_those_of_answers() {
     let couch = Couch::new().await;
@@ -346,7 +348,7 @@ async fn heads_are_those_of_answers() {
     }
 }
 
-/// All databases that there are, however many (a page of them is a thousand).
+/// All databases are listed, however many (one read returns a thousand).
 #[tokio::test]
 async fn all_databases_are_listed() {
     let couch = Couch::new().await;
@@ -363,8 +365,8 @@ async fn all_databases_are_listed() {
     assert_eq!(couch.get("/_all_dbs?limit=0").await.1, json!([]));
 }
 
-/// Of a database that is another one by now nothing is told as if it were the same: whoever was told a part hears that
-/// this was not all.
+/// If the database was replaced by another one meanwhile, the response is aborted, so that the client knows
+/// that it is incomplete.
 #[tokio::test]
 async fn an_answer_breaks_off_where_the_rest_cannot_be_told() {
     let ids: Vec<String> = (0..2_500).map(|at| format!("{at:04}")).collect();

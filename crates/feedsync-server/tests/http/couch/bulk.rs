@@ -1,11 +1,11 @@
-//! `_bulk_docs` of revisions that were made elsewhere: what CouchDB takes is taken, and what is refused is refused alone.
+//! `_bulk_docs` of replicated revisions: it accepts what CouchDB accepts, and refuses documents individually.
 
 use http::Method;
 use serde_json::{Value, json};
 
 use super::Couch;
 
-/// The rows of a request with these documents, `new_edits` being false.
+/// Rows of the response to these documents with `new_edits=false`.
 async fn replicated(couch: &Couch, documents: &[Value]) -> Vec<Value> {
     let body = json!({"docs": documents, "new_edits": false}).to_string();
     let (status, rows) = couch.post("/db/_bulk_docs", &body).await;
@@ -32,7 +32,7 @@ async fn revisions_that_couchdb_takes_are_taken() {
             let asked = json!({id: [given]}).to_string();
             assert_eq!(couch.post("/db/_revs_diff", &asked).await, (200, json!({})), "{given}");
         }
-        // An edit goes on from there; after the last generation there is none.
+        // An edit continues from there; after the last generation there is none.
         let (status, told) = couch.put("/db/empty?rev=1-", "{}").await;
         assert_eq!(status, 201, "{told}");
         assert!(told["rev"].as_str().unwrap().starts_with("2-"), "{told}");
@@ -44,7 +44,7 @@ async fn revisions_that_couchdb_takes_are_taken() {
     }
 }
 
-/// A fault in one document leaves the others written.
+/// An error in one document does not affect the others.
 #[tokio::test]
 async fn a_document_that_is_refused_leaves_the_others_alone() {
     let faulty = [
@@ -85,7 +85,7 @@ async fn a_document_that_is_refused_leaves_the_others_alone() {
             }
         }
         assert_eq!(couch.get("/db/f").await.0, 404);
-        // Of edits, a faulty document refuses all, as in CouchDB.
+        // An invalid document among edits refuses all of them, as in CouchDB.
         let body = json!({"docs": [{"_id": "new"}, {"_id": "_f"}]}).to_string();
         assert_eq!(couch.post("/db/_bulk_docs", &body).await.0, 400);
         assert_eq!(couch.get("/db/new").await.0, 404);
@@ -102,7 +102,7 @@ async fn local_documents_ignore_attachments() {
     }
 }
 
-/// A stub stands for nothing once compaction has let go of the only revision that named the attachment.
+/// A stub is not valid once compaction has removed the only revision that named the attachment.
 #[tokio::test]
 async fn a_stub_of_an_attachment_that_compaction_dropped_returns_412() {
     for couch in Couch::on_both_backends().await {
@@ -125,7 +125,8 @@ async fn a_stub_of_an_attachment_that_compaction_dropped_returns_412() {
     }
 }
 
-/// Missing design documents and functions are 404, with CouchDB's reasons; functions that are there are not executed.
+/// Missing design documents and functions are 404, with CouchDB's reasons; existing functions are not
+/// executed.
 #[tokio::test]
 async fn missing_functions_are_not_found() {
     for couch in Couch::on_both_backends().await {

@@ -1,4 +1,4 @@
-//! Requests that drivers of CouchDB make besides replication, over both backends.
+//! Requests of CouchDB drivers besides replication, over both backends.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Couch, said};
 use crate::hub::{bytes, text};
 
-/// The keys of a listing, `null` for one that was not found.
+/// Keys of a listing, `null` for each one that was not found.
 fn ids(listing: &Value) -> Vec<Option<&str>> {
     let rows = listing["rows"].as_array().unwrap_or_else(|| panic!("{listing}"));
     rows.iter().map(|row| row["id"].as_str()).collect()
@@ -177,7 +177,7 @@ async fn a_document_is_copied() {
         assert_eq!((&told["ok"], &told["id"]), (&json!(true), &json!("new/id")));
         assert_eq!(tag, format!("\"{}\"", told["rev"].as_str().unwrap()));
         assert_eq!(couch.get("/db/new%2Fid").await.1["n"], 2);
-        // An older revision, over a document that is there, with its attachments.
+        // An older revision, copied over an existing document, with its attachments.
         let target = format!("new%2Fid?rev={}", told["rev"].as_str().unwrap());
         assert_eq!(send(&path, "new%2Fid").await.status(), 409);
         assert_eq!(send(&path, &target).await.status(), 201);
@@ -289,7 +289,7 @@ async fn writes_with_batch_ok_answer_202_and_are_stored() {
         let (status, posted) = couch.post("/db?batch=ok", "{\"_id\":\"b\"}").await;
         assert_eq!((status, posted), (202, json!({"ok": true, "id": "b"})));
         assert_eq!(couch.get("/db/b").await.0, 200);
-        // What cannot be written is refused all the same.
+        // An invalid write is refused all the same.
         assert_eq!(couch.put("/db/a?batch=ok", "{}").await.0, 409);
         let path = format!("/db/a?batch=ok&rev={}", read["_rev"].as_str().unwrap());
         let deleted = couch.ask(Method::DELETE, &path, "").await;

@@ -10,7 +10,7 @@ async fn revision(couch: &Couch, path: &str) -> String {
     couch.get(path).await.1["_rev"].as_str().unwrap().to_owned()
 }
 
-/// What comes out is what went in, to the byte (CG16, CL28).
+/// Values come back unchanged to the byte (CG16, CL28).
 #[tokio::test]
 async fn values_pass_through_unmodified() {
     let couch = Couch::new().await;
@@ -102,9 +102,9 @@ async fn an_edit_names_what_it_is_made_on_in_any_of_three_ways() {
     assert_eq!((status, made["id"].as_str().unwrap().len()), (201, 32));
 }
 
-/// A revision is here wherever it is in the tree (CG5).
+/// A revision anywhere in the tree is not missing (CG5).
 #[tokio::test]
-async fn what_is_missing_is_what_is_nowhere() {
+async fn revisions_anywhere_in_the_tree_are_not_missing() {
     let couch = Couch::new().await;
     couch
         .replicate(
@@ -126,8 +126,8 @@ async fn what_is_missing_is_what_is_nowhere() {
     assert_eq!(said, json!({"missing_revs": {"x": ["9-z"]}}));
 }
 
-/// As many answers as questions, in their order, and nothing beside them (CG3).
-/// What does not fit into one piece comes in several, with each question answered in its place.
+/// The response has one result for each request, in the same order, and nothing else (CG3). If it
+/// does not fit into one piece, it is sent in several, still in order.
 #[tokio::test]
 async fn however_much_is_asked_for_is_answered() {
     let couch = Couch::new().await;
@@ -253,7 +253,8 @@ async fn documents_are_listed_by_id_and_by_key() {
     assert_eq!(rows[5], json!({"key": 5, "error": "not_found"}));
 }
 
-/// What is local stays, is never told of, and is written without conflict (section 8, CL24).
+/// Local documents are not replicated or listed among changes, and are written without conflicts
+/// (section 8, CL24).
 #[tokio::test]
 async fn local_documents_are_written_by_whoever_comes_last() {
     let couch = Couch::new().await;
@@ -272,7 +273,7 @@ async fn local_documents_are_written_by_whoever_comes_last() {
     assert_eq!(couch.get(path).await.0, 404);
 }
 
-/// What the note plugin asks at each start (CL40).
+/// The query that the note plugin sends at each start (CL40).
 #[tokio::test]
 async fn documents_are_found_by_a_selector() {
     let couch = Couch::new().await;
@@ -292,9 +293,10 @@ async fn documents_are_found_by_a_selector() {
     assert_eq!(limited[0]["_id"], "h:+a");
 }
 
-/// What is found comes some at a time, up or down, and each answer says where the next one begins.
+/// Results are paged, in ascending or descending order, and each response contains the bookmark of
+/// the next page.
 #[tokio::test]
-async fn what_is_found_is_paged_by_bookmarks() {
+async fn find_results_are_paged_by_bookmarks() {
     let couch = Couch::new().await;
     let all: Vec<String> = (0..7).map(|it| format!("{it}/\u{e4}")).collect();
     for id in &all {
@@ -332,7 +334,7 @@ async fn what_is_found_is_paged_by_bookmarks() {
     couch.replicate(r#"{"_id":"c","_rev":"1-a"},{"_id":"c","_rev":"1-b"}"#).await;
     let (_, told) = couch.post("/db/_find", r#"{"selector":{"_id":"c"},"conflicts":true}"#).await;
     assert_eq!(told["docs"][0]["_conflicts"], json!(["1-a"]));
-    // A selector for which nothing is there is answered as well, and one that cannot be asked is not.
+    // A selector without matches gets an empty result, and an invalid one is refused.
     let (_, told) = couch.post("/db/_find", r#"{"selector":{"_id":"none"}}"#).await;
     assert_eq!((&told["docs"], &told["bookmark"]), (&json!([]), &json!("nil")));
     let (status, _) =
@@ -340,7 +342,7 @@ async fn what_is_found_is_paged_by_bookmarks() {
     assert_eq!(status, 400);
 }
 
-/// Local documents come among others, and are written behind them (section 8).
+/// Local documents may be sent among others, and are written after them (section 8).
 #[tokio::test]
 async fn local_documents_may_come_among_others() {
     let couch = Couch::new().await;
@@ -361,16 +363,16 @@ async fn local_documents_may_come_among_others() {
     let gone = r#"{"docs":[{"_id":"_local/e","_deleted":true}]}"#;
     assert_eq!(couch.post("/db/_bulk_docs", gone).await.1[0]["rev"], "0-0");
     assert_eq!(couch.get("/db/_local/e").await.0, 404);
-    // One that cannot be written keeps back all of them.
+    // One invalid document prevents all of them from being written.
     let faulty = r#"{"docs":[{"_id":"z"},{"_id":"_local/f"},{"_id":"_local/g","_rev":"1-a"}]}"#;
     assert_eq!(couch.post("/db/_bulk_docs", faulty).await.0, 400);
     assert_eq!((couch.get("/db/z").await.0, couch.get("/db/_local/f").await.0), (404, 404));
     assert_eq!(couch.get("/db").await.1["doc_count"], 2);
 }
 
-/// What was made says where it is, in an address that leads there.
+/// The location of a created resource leads to it.
 #[tokio::test]
-async fn what_was_made_is_where_it_says() {
+async fn location_leads_to_the_created_resource() {
     let couch = Couch::new().await;
     let design = "/db/_design/views";
     for (method, path, location) in [
@@ -390,7 +392,7 @@ async fn what_was_made_is_where_it_says() {
     assert!(text(&posted, "location").starts_with("http://localhost:4287/couch/db/"));
 }
 
-/// What may be put as a document may be sent among others, and nothing deeper (section 6).
+/// The depth limit of a document is the same for a single PUT and among others (section 6).
 #[tokio::test]
 async fn documents_are_as_deep_however_they_come() {
     let couch = Couch::new().await;
@@ -408,7 +410,7 @@ async fn documents_are_as_deep_however_they_come() {
     assert_eq!(status, 200);
 }
 
-/// Whichever way attachments come, a document has as many and of such types as others take.
+/// The limits on the number and types of attachments hold for every way of sending them.
 #[tokio::test]
 async fn attachments_have_bounds_also_one_by_one() {
     let couch = Couch::new().await;
@@ -425,7 +427,7 @@ async fn attachments_have_bounds_also_one_by_one() {
     assert_eq!(couch.send(Method::PUT, "/db/new/a", &kind, "x").await.status(), 400);
 }
 
-/// Signatures are any text, also one that JSON must escape.
+/// Signatures are any text, including characters that JSON must escape.
 #[tokio::test]
 async fn odd_revisions_stand_in_answers_as_json() {
     let couch = Couch::new().await;
@@ -438,7 +440,7 @@ async fn odd_revisions_stand_in_answers_as_json() {
     assert_eq!((status, &purged["purged"]["x"]), (201, &json!(["1-a\"b"])));
 }
 
-/// Many revisions of one document are read together, and told each in its place.
+/// Many revisions of one document are read together, and each is sent in its position.
 #[tokio::test]
 async fn many_revisions_of_one_document_are_told_each_in_its_place() {
     let couch = Couch::new().await;

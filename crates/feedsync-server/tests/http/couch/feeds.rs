@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::{Couch, JSON};
 use crate::hub::{bytes, text};
 
-/// What stands in a database of three documents and a conflict.
+/// A database with three documents and a conflict.
 async fn filled() -> Couch {
     let couch = Couch::new().await;
     couch
@@ -38,7 +38,7 @@ async fn changes_are_told_in_their_order() {
     assert_eq!(all["results"][0]["changes"], json!([{"rev": "1-a"}]));
     assert_eq!(all["results"][0].get("deleted"), None);
     assert_eq!(all["results"][4]["deleted"], true);
-    // A resolution is told by the deleted leaf (CG7).
+    // A resolution appears as the deleted leaf (CG7).
     let (_, leaves) = couch.get("/db/_changes?style=all_docs").await;
     assert_eq!(leaves["results"][0]["changes"], json!([{"rev": "1-a"}, {"rev": "2-z"}]));
     let (_, part) = couch.get("/db/_changes?limit=2").await;
@@ -60,7 +60,7 @@ async fn changes_are_told_in_their_order() {
     assert_eq!(documents["results"][4]["doc"], gone);
 }
 
-/// Pages are read ahead: each row is there once and in its place, whatever is asked besides.
+/// Pages are read ahead: each row appears once and in order, whatever other parameters are given.
 #[tokio::test]
 async fn pages_follow_one_another() {
     let couch = Couch::new().await;
@@ -77,12 +77,13 @@ async fn pages_follow_one_another() {
     assert_eq!(told("limit=2300&include_docs=true", "{}").await, all[..2_300]);
     let newest: Vec<String> = all.iter().rev().take(2_400).cloned().collect();
     assert_eq!(told("descending=true&limit=2400", "{}").await, newest);
-    // A limit counts what is told, and not what is read.
+    // A limit counts the rows that are sent, not those that are read.
     let odd: Vec<String> = all.iter().skip(1).step_by(2).cloned().collect();
     let selector = r#"{"selector":{"is_odd":true}}"#;
     assert_eq!(told("filter=_selector&limit=1200", selector).await, odd[..1_200]);
     assert_eq!(told("filter=_selector", selector).await, odd);
-    // Where a limit ends it in the middle of what was read, it goes on behind what was told.
+    // If a limit ends the response within a page that was read, the next one continues after the
+    // last row that was sent.
     let (mut since, mut walked) = ("0".to_owned(), Vec::new());
     while walked.len() < odd.len() {
         let path = format!("/db/_changes?filter=_selector&limit=300&since={since}");
@@ -95,7 +96,7 @@ async fn pages_follow_one_another() {
         since = said["last_seq"].as_str().unwrap().to_owned();
     }
     assert_eq!(walked, odd);
-    // What changes while it is read is told where it then stands.
+    // A document that changes during the read appears at its new position.
     let response = couch.send(Method::GET, "/db/_changes", &[], "").await;
     let mut open = response.into_body().into_data_stream();
     let mut whole = String::new();
@@ -117,7 +118,7 @@ async fn pages_follow_one_another() {
     assert_eq!(there, all);
 }
 
-/// What is filtered is passed over, and the place advances over it (CG8, CL32, CL33).
+/// Filtered changes are skipped, and the sequence number advances past them (CG8, CL32, CL33).
 #[tokio::test]
 async fn filters_let_through_and_advance() {
     let couch = filled().await;
@@ -133,19 +134,20 @@ async fn filters_let_through_and_advance() {
         (ids(&none), &none["last_seq"], &none["pending"]),
         (vec![], &all["last_seq"], &json!(0))
     );
-    // Only the leaves that are meant are told.
+    // Only the selected leaves are sent.
     let (_, told) =
         ask("filter=_selector&style=all_docs", r#"{"selector":{"_deleted":true}}"#).await;
     assert_eq!(told["results"][0]["changes"], json!([{"rev": "2-z"}]));
     let (_, named) = ask("filter=_doc_ids", r#"{"doc_ids":["c","none"]}"#).await;
     assert_eq!(ids(&named), ["c"]);
     assert_eq!(ids(&couch.get("/db/_changes?filter=_design").await.1), ["_design/d"]);
-    // Functions are not carried out, and nobody is told that they let all through.
+    // Functions are not executed, and a request that names one is refused instead of getting all
+    // changes.
     assert_eq!(couch.get("/db/_changes?filter=d/f").await.0, 501);
     assert_eq!(couch.get("/db/_changes?filter=d/none").await.0, 404);
 }
 
-/// The next piece of a feed, as text.
+/// Next piece of a feed, as text.
 async fn piece(feed: &mut Feed) -> Option<String> {
     let next = timeout(Duration::from_secs(10), feed.next()).await.expect("something is sent");
     next.map(|bytes| String::from_utf8(bytes.unwrap().to_vec()).unwrap())
@@ -177,7 +179,7 @@ async fn a_long_poll_ends_with_the_first_change_that_is_meant() {
     }
     let told: Value = serde_json::from_str(&format!("{{\"results\":[{rest}")).unwrap();
     assert_eq!(ids(&told), ["note"]);
-    // Without heartbeats it ends by itself, where it stands (CL35).
+    // Without heartbeats it ends by itself, at its current position (CL35).
     let ended = couch.get("/db/_changes?feed=longpoll&since=now&timeout=20").await.1;
     assert_eq!((ids(&ended), &ended["pending"]), (vec![], &json!(0)));
 }
@@ -201,7 +203,7 @@ async fn a_continuous_feed_goes_on() {
         .collect();
     assert_eq!((&lines[0]["id"], lines.len()), (&json!("x"), 2));
     assert_eq!(lines[1], json!({"last_seq": lines[0]["seq"], "pending": 0}));
-    // A new device's first download: as many as it asks for, then the end (CL38).
+    // The first download of a new device: as many changes as requested, then the end (CL38).
     let path = "/db/_changes?feed=continuous&include_docs=true&style=all_docs&since=0&limit=10000&timeout=20";
     let whole = bytes(couch.send(Method::GET, path, &[], "").await).await;
     let whole = String::from_utf8(whole.to_vec()).unwrap();
@@ -209,7 +211,7 @@ async fn a_continuous_feed_goes_on() {
     assert!(whole.lines().last().unwrap().starts_with("{\"last_seq\":"));
 }
 
-/// What goes down to the oldest has an end in any feed, and the form of that feed.
+/// A descending feed ends at the oldest change in every mode, in the format of that mode.
 #[tokio::test]
 async fn the_newest_first_come_as_they_are_asked_for() {
     let couch = filled().await;
@@ -248,9 +250,9 @@ async fn a_browser_is_told_as_events() {
     assert_eq!(piece(&mut open).await.unwrap(), "event: heartbeat\ndata: \n\n");
 }
 
-/// What is not told postpones neither heartbeats nor the end (CL34, CL35).
+/// Skipped changes postpone neither heartbeats nor the end (CL34, CL35).
 #[tokio::test]
-async fn what_is_passed_over_holds_nothing_up() {
+async fn skipped_changes_delay_neither_heartbeats_nor_timeouts() {
     let couch = filled().await;
     let path = "/db/_changes?feed=longpoll&since=now&heartbeat=100&filter=_selector";
     let selector = r#"{"selector":{"type":{"$ne":"leaf"}}}"#;
@@ -274,7 +276,7 @@ async fn what_is_passed_over_holds_nothing_up() {
     }
 }
 
-/// Who follows a database that goes hears that it broke off (CL21).
+/// A feed of a deleted database is aborted, so that its client notices (CL21).
 #[tokio::test]
 async fn a_feed_ends_with_its_database() {
     let couch = filled().await;
@@ -287,7 +289,8 @@ async fn a_feed_ends_with_its_database() {
     assert!(timeout(Duration::from_secs(10), waits).await.unwrap().unwrap().unwrap().is_err());
 }
 
-/// A place of another life of the database, as after a backup was put back, loses nothing (CG14).
+/// A sequence number of another incarnation of the database, as after a restored backup, loses no
+/// changes (CG14).
 #[tokio::test]
 async fn a_place_of_another_life_means_the_beginning() {
     let couch = filled().await;

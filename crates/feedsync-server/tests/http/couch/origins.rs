@@ -1,4 +1,4 @@
-//! Applications that bring their own browser (CL8 to CL16).
+//! Applications with a browser of their own (CL8 to CL16).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,8 @@ use crate::hub::text;
 
 const ORIGINS: [&str; 3] = ["app://obsidian.md", "capacitor://localhost", "http://localhost"];
 
-/// Every answer tells the browser that it may be read, errors before all (CL8); a preflight needs no password (CL9).
+/// Every response, in particular an error, has the headers that let the application read it (CL8); a
+/// preflight needs no password (CL9).
 #[tokio::test]
 async fn applications_may_read_every_answer() {
     let directory = TempDir::new().unwrap();
@@ -62,7 +63,7 @@ async fn applications_may_read_every_answer() {
     }
 }
 
-/// What a browser keeps for this hub is not such an application's, and other pages may do nothing.
+/// Cookies of this hub do not count for such an application, and pages of other origins may do nothing.
 #[tokio::test]
 async fn other_origins_stay_outside() {
     let couch = Couch::new().await;
@@ -71,12 +72,12 @@ async fn other_origins_stay_outside() {
         assert_eq!(response.status(), 403, "{origin}");
         assert_eq!(text(&response, "access-control-allow-origin"), "");
     }
-    // Who is on this machine needs no password; a page of an application that is does.
+    // A client on this machine needs no password; a page of an application on it does.
     let response = couch.send(Method::GET, "/db", &[("origin", ORIGINS[0])], "").await;
     assert_eq!(response.status(), 401);
 }
 
-/// What an address of databases takes is told without a word of feeds, which it does not take.
+/// The `Accept` headers of a database address name no feed formats, which it does not accept.
 #[tokio::test]
 async fn databases_say_what_they_are_asked_with() {
     let couch = Couch::new().await;
@@ -88,7 +89,7 @@ async fn databases_say_what_they_are_asked_with() {
     }
 }
 
-/// What the plugin's check of its server looks at (CL12, CL14, CL15).
+/// The properties that the plugin's server check reads (CL12, CL14, CL15).
 #[tokio::test]
 async fn the_check_of_the_server_finds_what_it_wants() {
     let couch = Couch::new().await;
@@ -126,7 +127,7 @@ async fn the_check_of_the_server_finds_what_it_wants() {
     assert_eq!(status, 200);
 }
 
-/// A machine that has random numbers until it has none.
+/// A source of random numbers that can be exhausted.
 #[derive(Default)]
 struct Dry(AtomicBool);
 
@@ -141,7 +142,7 @@ impl Environment for Dry {
     }
 }
 
-/// Also what the hub did not expect is told so that the application may read it, and as CouchDB tells it.
+/// Unexpected errors are readable for the application too, and have CouchDB's form.
 #[tokio::test]
 async fn applications_may_read_that_a_hub_failed() {
     let environment = Arc::new(Dry::default());

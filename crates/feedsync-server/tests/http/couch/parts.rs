@@ -1,4 +1,4 @@
-//! Attachments, and documents of several parts (section 9).
+//! Attachments and multipart documents (section 9).
 
 use std::io::Write as _;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Couch, said};
 use crate::hub::{bytes, text};
 
-/// What an answer of several parts has: what each is said to be, and holds.
+/// Parts of a multipart response: the type and the content of each.
 pub(super) async fn parts(response: Response<axum::body::Body>) -> (Kind, Vec<(String, Vec<u8>)>) {
     let content_type = text(&response, "content-type").to_owned();
     let body = bytes(response).await;
@@ -68,7 +68,7 @@ async fn an_attachment_is_a_resource() {
     let none = couch.send(Method::GET, "/db/x/a.txt", &[("range", "bytes=9-")], "").await;
     assert_eq!(said(none).await.0, 416);
     assert_eq!(couch.get("/db/x/b.txt").await.1["reason"], "Document is missing attachment");
-    // It is put, and goes, as an edit of its document.
+    // It is stored and removed by an edit of its document.
     let put = async |path: &str, body: &'static str| {
         said(couch.send(Method::PUT, path, &[("content-type", "image/png")], body).await).await
     };
@@ -88,7 +88,7 @@ async fn an_attachment_is_a_resource() {
     assert_eq!(put("/db/new2/_a", "x").await.0, 400, "no attachment is called so");
 }
 
-/// Who asks for attachments gets them in the form that they accept (CG12).
+/// Attachments are sent in the form that the client accepts (CG12).
 #[tokio::test]
 async fn attachments_come_with_the_document_or_behind_it() {
     let (couch, revision) = with_attachment().await;
@@ -102,10 +102,10 @@ async fn attachments_come_with_the_document_or_behind_it() {
         assert_eq!(document["_attachments"]["a.txt"]["follows"], true);
         assert_eq!(found[1], ("text/plain".to_owned(), b"hello".to_vec()));
     }
-    // CouchDB asks for documents with attachments one by one, and takes nothing else (CG4).
+    // CouchDB requests documents with attachments one by one, and accepts only multipart (CG4).
     let asked = format!("/db/x?revs=true&latest=true&open_revs=%5B%22{revision}%22,%229-x%22%5D");
     let accept = [("accept", "multipart/mixed")];
-    // A document without any is no more than itself.
+    // A document without attachments has one part.
     couch.put("/db/plain", "{}").await;
     let plain = couch.send(Method::GET, "/db/plain?attachments=true", &[], "").await;
     assert_eq!(text(&plain, "content-type"), "application/json");
@@ -117,7 +117,7 @@ async fn attachments_come_with_the_document_or_behind_it() {
     assert_eq!(document["_revisions"]["start"], 1);
     assert_eq!(found[1].0, "application/json; error=\"true\"");
     assert_eq!(found[1].1, b"{\"missing\":\"9-x\"}");
-    // Who has the revision before gets stubs of what that had.
+    // A client with the previous revision gets stubs of its attachments.
     let since = format!("{asked}&atts_since=%5B%22{revision}%22");
     let since = since.trim_end_matches('&');
     let (_, stubs) =
@@ -127,7 +127,7 @@ async fn attachments_come_with_the_document_or_behind_it() {
     assert_eq!(bulk["results"][0]["docs"][0]["ok"]["_attachments"]["a.txt"]["data"], "aGVsbG8=");
 }
 
-/// What CouchDB sends where a document has attachments (9.4).
+/// The form in which CouchDB sends documents with attachments (9.4).
 #[tokio::test]
 async fn a_document_comes_with_its_attachments_behind_it() {
     let couch = Couch::new().await;
@@ -149,7 +149,7 @@ async fn a_document_comes_with_its_attachments_behind_it() {
     assert_eq!(&*bytes(stored).await, b"\r\n--");
     let stored = couch.send(Method::GET, "/db/x/a.txt", &[], "").await;
     assert_eq!(&*bytes(stored).await, b"hello");
-    // A revision that has what is here already says so by a stub.
+    // A revision whose attachments are stored already names them by stubs.
     let stub = r#"{"_id":"x","_revisions":{"start":3,"ids":["c","b","a"]},"_attachments":{"a.txt":{"stub":true,"revpos":1}}}"#;
     let next = format!("--b\r\nContent-Type: application/json\r\n\r\n{stub}\r\n--b--\r\n");
     assert_eq!(send(next).await.0, 201);
@@ -172,7 +172,7 @@ async fn a_document_comes_with_its_attachments_behind_it() {
     assert_eq!((status, &told["error"]), (412, &json!("missing_stub")));
 }
 
-/// CouchDB keeps texts packed, however well that goes, and a document that is refused is never sent again.
+/// CouchDB stores texts compressed at any ratio, and a document that is refused is never sent again.
 #[tokio::test]
 async fn an_attachment_may_be_packed_as_well_as_it_can_be() {
     let couch = Couch::new().await;
@@ -198,7 +198,8 @@ async fn an_attachment_may_be_packed_as_well_as_it_can_be() {
     assert!(*bytes(stored).await == *whole);
 }
 
-/// Of what somebody has already only stubs are sent, also as JSON; who says what that is asks for all else.
+/// Attachments that the client has are sent as stubs, also in JSON; a client that names known revisions
+/// requests all others.
 #[tokio::test]
 async fn documents_as_json_have_the_attachments_that_are_new() {
     let (couch, revision) = with_attachment().await;
@@ -215,7 +216,7 @@ async fn documents_as_json_have_the_attachments_that_are_new() {
     }
 }
 
-/// However much documents have attached, some of it is in memory at once, and all of it is told.
+/// Attachments of many documents are sent completely, but only some are in memory at once.
 #[tokio::test]
 async fn attachments_of_many_documents_come_in_pieces() {
     let couch = Couch::new().await;
@@ -240,9 +241,9 @@ async fn attachments_of_many_documents_come_in_pieces() {
     }
 }
 
-/// What is kept of the revisions before it changes without the document.
+/// Information about stored ancestors changes without the document.
 #[tokio::test]
-async fn what_is_kept_of_revisions_is_never_unchanged() {
+async fn revs_info_never_returns_304() {
     let (couch, revision) = with_attachment().await;
     let tag = format!("\"{revision}\"");
     for (path, status) in [("/db/x", 304), ("/db/x?revs_info=true", 200)] {
@@ -253,9 +254,9 @@ async fn what_is_kept_of_revisions_is_never_unchanged() {
     }
 }
 
-/// White space in Base64 says nothing, and what came otherwise than it was sent is not taken.
+/// White space in Base64 is ignored, and content with a wrong checksum is refused.
 #[tokio::test]
-async fn what_an_attachment_holds_is_what_was_sent() {
+async fn attachment_content_matches_its_encoding_and_checksum() {
     let couch = Couch::new().await;
     let wrapped = r#"{"_attachments":{"a":{"data":"YWJj\nZGVm\r\n "}}}"#;
     assert_eq!(couch.put("/db/x", wrapped).await.0, 201);
@@ -271,9 +272,9 @@ async fn what_an_attachment_holds_is_what_was_sent() {
     }
 }
 
-/// An entity tag is for one form: what may be told in parts has none.
+/// An entity tag belongs to one representation: a response that may be multipart has none.
 #[tokio::test]
-async fn what_comes_in_parts_is_never_taken_for_what_is_known() {
+async fn responses_with_attachments_never_return_304() {
     let couch = Couch::new().await;
     couch.put("/db/x", r#"{"_attachments":{"a":{"data":"YWJj"}}}"#).await;
     let plain = couch.send(Method::GET, "/db/x", &[], "").await;

@@ -1,4 +1,4 @@
-//! The requests of CouchDB's replicator, which pulls from a hub, over both backends.
+//! Requests of CouchDB's replicator, which pulls from a hub, over both backends.
 
 use feedsync_couch::multipart::Kind;
 use http::{HeaderMap, Method};
@@ -8,7 +8,7 @@ use super::parts::{parts, read};
 use super::{Couch, JSON, said};
 use crate::hub::text;
 
-/// `open_revs` as CouchDB's replicator sends it, with the ancestors that `_revs_diff` of the target gave.
+/// `open_revs` as CouchDB's replicator sends it, with the ancestors from `_revs_diff` of the target.
 fn open_revs(id: &str, revision: &str, since: &[&str]) -> String {
     let list = |revisions: &[&str]| {
         let quoted: Vec<String> = revisions.iter().map(|it| format!("%22{it}%22")).collect();
@@ -20,8 +20,8 @@ fn open_revs(id: &str, revision: &str, since: &[&str]) -> String {
 
 const MIXED: [(&str, &str); 1] = [("accept", "multipart/mixed")];
 
-/// A revision that leaves all attachments as they were is JSON: behind `multipart/related` CouchDB waits for a part, and
-/// stops for 300 seconds if none comes.
+/// A revision with unchanged attachments only is sent as JSON: after `multipart/related` CouchDB waits for a
+/// part, and stops for 300 seconds if none comes.
 #[tokio::test]
 async fn a_revision_with_stubs_alone_is_sent_as_json() {
     for couch in Couch::on_both_backends().await {
@@ -42,13 +42,13 @@ async fn a_revision_with_stubs_alone_is_sent_as_json() {
             let document: Value = serde_json::from_slice(&found[0].1).unwrap();
             assert_eq!(document["_attachments"]["a.txt"]["stub"], true);
             assert_eq!(document["_revisions"], json!({"start": 2, "ids": ["b", "a"]}));
-            // Whoever has nothing gets the content.
+            // A client without any revision gets the content.
             let path = open_revs("x", "2-b", &[]);
             let (_, found) = parts(couch.send(Method::GET, &path, accept, "").await).await;
             let (kind, related) = read(&found[0].0, &found[0].1);
             assert_eq!((kind, &related[1].1[..]), (Kind::Related, &b"hello"[..]));
         }
-        // The same of one revision: related only if a part follows.
+        // The same for one revision: `multipart/related` only if a part follows.
         let since = "/db/x?attachments=true&atts_since=%5B%221-a%22%5D";
         for accept in [&[("accept", "multipart/related")][..], &[("accept", "*/*")], &[]] {
             let answer = couch.send(Method::GET, since, accept, "").await;
@@ -56,7 +56,7 @@ async fn a_revision_with_stubs_alone_is_sent_as_json() {
             let (status, document) = said(answer).await;
             assert_eq!((status, &document["_attachments"]["a.txt"]["stub"]), (200, &json!(true)));
         }
-        // Where one attachment is new, only that one follows.
+        // If one attachment is new, only that one follows.
         couch.replicate(third).await;
         let path = open_revs("x", "3-c", &["2-b", "1-a"]);
         let (_, found) = parts(couch.send(Method::GET, &path, &MIXED, "").await).await;
@@ -68,8 +68,8 @@ async fn a_revision_with_stubs_alone_is_sent_as_json() {
     }
 }
 
-/// Several leaves of one document, each in the form that it needs: a deletion, one with stubs, one with content, one that
-/// is missing.
+/// Several leaves of one document, each in the necessary form: a deletion, one with stubs, one with content,
+/// and a missing one.
 #[tokio::test]
 async fn each_of_several_revisions_has_the_form_that_it_needs() {
     for couch in Couch::on_both_backends().await {

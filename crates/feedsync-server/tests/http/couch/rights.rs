@@ -1,4 +1,4 @@
-//! Whose a database is.
+//! Access rights to databases.
 
 use feedsync_endpoint::{Actor, Settings};
 use feedsync_store::{CollectionChange, NewCollection, Scope, TokenKind};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const PASSWORD: &str = "correct horse battery";
 
-/// A database is its maker's, and those's whom it names; nobody else learns what it holds.
+/// A database is for its creator and for the users whom it names; other users do not learn its content.
 #[tokio::test]
 async fn a_database_is_for_those_whom_it_names() {
     let directory = TempDir::new().unwrap();
@@ -43,7 +43,7 @@ async fn a_database_is_for_those_whom_it_names() {
     assert_eq!(ask("eddy", get.clone(), "/_all_dbs", "").await.1, json!([]));
     assert_eq!(ask("owen", get.clone(), "/_all_dbs", "").await.1, json!(["mine"]));
     assert_eq!(ask("root", get.clone(), "/_all_dbs", "").await.1, json!(["mine", "ours"]));
-    // Who may use it may not say who else may.
+    // A member may not change `_security`.
     let named = r#"{"admins":{"names":["owen"]},"members":{"names":["eddy"]}}"#;
     assert_eq!(ask("owen", put.clone(), "/mine/_security", named).await.0, 200);
     assert_eq!(ask("eddy", get.clone(), "/mine/x", "").await.0, 200);
@@ -53,7 +53,7 @@ async fn a_database_is_for_those_whom_it_names() {
     let open = r#"{"admins":{"names":["owen"]},"members":{"names":[],"roles":[]}}"#;
     ask("owen", put, "/mine/_security", open).await;
     assert_eq!(ask("eddy", get.clone(), "/mine/x", "").await.0, 200);
-    // Nobody else: without signing in, or with a token that is for less.
+    // All others are refused: without a sign-in, or with a restricted token.
     for path in
         ["/", "/mine", "/mine/x", "/mine/_changes", "/_all_dbs", "/none", "/_node/_local/_config"]
     {
@@ -65,7 +65,7 @@ async fn a_database_is_for_those_whom_it_names() {
     let headers = [("authorization", &*bounded)];
     let (status, _) = said(send(&world.router, get.clone(), "/mine/x", &headers, "").await).await;
     assert_eq!(status, 404);
-    // What takes its time to come is not written into another database of the name.
+    // A slow request does not write into a new database of the same name.
     let authorization = as_whom("eddy");
     let headers = [JSON, ("authorization", &*authorization)];
     let (sender, receiver) = tokio::sync::oneshot::channel::<&'static str>();
@@ -86,9 +86,9 @@ async fn a_database_is_for_those_whom_it_names() {
     assert_eq!((status, &session["userCtx"]["name"]), (200, &json!(null)));
 }
 
-/// Whoever is taken out of a database while a request comes, or while its answer is told, reads no more of it.
+/// A user whose access is revoked during a request, or during its response, reads no more.
 #[tokio::test]
-async fn who_may_use_a_database_no_longer_is_told_no_more() {
+async fn changes_end_after_access_is_revoked() {
     let directory = TempDir::new().unwrap();
     let world = World::in_database(directory.path()).await;
     for name in ["owen", "eddy"] {
@@ -138,7 +138,7 @@ async fn who_may_use_a_database_no_longer_is_told_no_more() {
         assert!(told.next().await.expect("something").is_ok(), "{path}");
         names("\"owen\"").await;
         if path.ends_with("_changes") {
-            // It is looked at again each second.
+            // Rights are checked again every second.
             tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
         }
         let rest: Vec<_> = told.collect().await;
@@ -146,7 +146,7 @@ async fn who_may_use_a_database_no_longer_is_told_no_more() {
     }
 }
 
-/// The database of a collection is for those who may edit that, whatever is said elsewhere.
+/// The database of a collection is for the editors of that collection, whatever `_security` names.
 #[tokio::test]
 async fn the_database_of_a_collection_is_for_its_editors() {
     let world = World::in_memory().await;
@@ -179,13 +179,13 @@ async fn the_database_of_a_collection_is_for_its_editors() {
     ] {
         assert_eq!(ask(name, get.clone(), "/notes/a", "").await.0, reads, "{name}");
         assert_eq!(ask(name, put.clone(), "/notes/_revs_limit", "1001").await.0, limits, "{name}");
-        // With less, versions of items would be taken for conflicts.
+        // With fewer revisions, versions of items would look like conflicts.
         let (status, told) = ask(name, put.clone(), "/notes/_revs_limit", "999").await;
         let refused = if reads == 200 { 403 } else { 404 };
         assert_eq!(status, refused, "{name}");
         let reason = told["reason"].as_str().unwrap();
         assert_eq!(reason.contains("keep at least 1000 revisions"), limits == 200, "{reason}");
-        // What would be done to the collection is not done to its database.
+        // Actions that belong to the collection are refused for its database.
         for (method, path) in
             [(&delete, "/notes"), (&put, "/notes/_security"), (&post, "/notes/_purge")]
         {
@@ -197,7 +197,7 @@ async fn the_database_of_a_collection_is_for_its_editors() {
             assert_eq!(status, refused, "{name} {method}");
         }
     }
-    // A token for this collection opens it, and one for another does not.
+    // A token for this collection opens it, and one for another collection does not.
     for (name, status) in [("notes", 200), ("open", 404)] {
         let of = Some(crate::access::world::collection(name));
         let scope = Scope { role: None, collection: of };
@@ -206,11 +206,11 @@ async fn the_database_of_a_collection_is_for_its_editors() {
         let answer = send(&world.router, get.clone(), "/notes/a", &headers, "").await;
         assert_eq!(said(answer).await.0, status, "{name}");
     }
-    // Nobody makes a database one of a collection by saying so.
+    // A request cannot turn a database into that of a collection.
     assert_eq!(ask("owen", put.clone(), "/own", "").await.0, 201);
     let said_so = r#"{"fs:collection":"open"}"#;
     assert_eq!(ask("owen", put, "/own/_security", said_so).await.0, 400);
-    // Closed, it is for administrators.
+    // Once it is closed, it is for administrators.
     let private = async || {
         assert_eq!(ask("eddy", get.clone(), "/notes/a", "").await.0, 404);
         assert_eq!(ask("owen", get.clone(), "/notes/a", "").await.0, 404);
@@ -223,7 +223,8 @@ async fn the_database_of_a_collection_is_for_its_editors() {
     let diary = crate::access::world::collection("diary");
     let renamed = CollectionChange { name: Some(diary), ..CollectionChange::default() };
     world.endpoint.change_collection(&notes, renamed).await.unwrap();
-    // The database follows its collection, and the name is free. Roles are looked up again after a second.
+    // The database is removed with its collection, and the name is free. Rights are read again after a
+    // second.
     tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
     assert_eq!(ask("eddy", get.clone(), "/diary/a", "").await.0, 200);
     let new = NewCollection {

@@ -1,4 +1,4 @@
-//! What databases may hold in memory, and who waits for whom.
+//! Memory limits of requests to databases, and waiting for memory.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn config(limits: Limits) -> Config {
     Config { limits, ..Config::default() }
 }
 
-/// Tables pack well: how well is no reason to refuse them.
+/// Tables compress well: a high ratio is no reason to refuse them.
 #[tokio::test]
 async fn a_body_may_be_packed_as_well_as_it_can_be() {
     let couch = Couch::new().await;
@@ -41,7 +41,7 @@ async fn a_body_may_be_packed_as_well_as_it_can_be() {
     assert_eq!(said(refused).await.0, 413);
 }
 
-/// What is small waits for nothing that is large, however it is sent.
+/// Small bodies never wait for large ones, however they are sent.
 #[tokio::test]
 async fn small_bodies_do_not_wait_for_large_ones() {
     let bounds = Limits { body_bytes: 64 << 10, database_body_bytes: 1 << 20, ..Limits::default() };
@@ -73,7 +73,7 @@ async fn small_bodies_do_not_wait_for_large_ones() {
     assert_eq!(written.status(), 201);
 }
 
-/// Large bodies come at once as far as they fit together.
+/// Large bodies are received at once as long as they fit together.
 #[tokio::test]
 async fn large_bodies_share_their_room() {
     let bounds = Limits { body_bytes: 200_000, database_body_bytes: 3 << 20, ..Limits::default() };
@@ -84,7 +84,7 @@ async fn large_bodies_share_their_room() {
     let barrier = tokio::sync::Barrier::new(2);
     let send = async |path: &str| {
         let (barrier, text) = (&barrier, text.clone());
-        // Each goes on only when the other has come, too.
+        // Each body continues only when the other one has begun.
         let body = futures_util::stream::once(async move { Ok::<_, std::io::Error>(text) });
         let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
         let gate = futures_util::stream::once(async move {
@@ -102,7 +102,7 @@ async fn large_bodies_share_their_room() {
     assert_eq!(timeout(Duration::from_secs(5), both).await.unwrap(), (201, 201));
 }
 
-/// A body has its time for each so many bytes of it, and no more for who sends less.
+/// The time limit of a body grows with the bytes that arrive, and not for a slower client.
 #[tokio::test(start_paused = true)]
 async fn a_large_body_has_time_as_long_as_it_comes() {
     let bounds = Limits {
@@ -125,7 +125,7 @@ async fn a_large_body_has_time_as_long_as_it_comes() {
     }
 }
 
-/// Answers that may be large are in memory one after the other, and hold up nothing that is small.
+/// Responses that may be large are in memory one after the other, and do not delay small ones.
 #[tokio::test]
 async fn large_answers_wait_for_their_place_and_small_ones_do_not() {
     let bounds = Limits { answers: 1, uploads: 1, ..Limits::default() };
@@ -152,7 +152,7 @@ async fn large_answers_wait_for_their_place_and_small_ones_do_not() {
     for path in large {
         assert!(asks(path).await.is_none(), "{path}");
     }
-    // Who waits for a place keeps nobody from sending.
+    // Waiting for a slot must not hold the permit for bodies.
     let keys = r#"{"keys":["x"]}"#;
     for (path, body) in [("/db/_bulk_get", asked), ("/db/_all_docs?include_docs=true", keys)] {
         let waits = couch.send(Method::POST, path, &[JSON], body);
@@ -165,7 +165,7 @@ async fn large_answers_wait_for_their_place_and_small_ones_do_not() {
             status = sends => assert_eq!(status, 201, "{path}"),
         }
     }
-    // A feed beats while it waits.
+    // A feed sends heartbeats while it waits.
     let path = "/db/_changes?feed=longpoll&include_docs=true&heartbeat=20";
     let feed = couch.send(Method::GET, path, &[], "").await;
     let mut pieces = feed.into_body().into_data_stream();
@@ -187,7 +187,8 @@ async fn large_answers_wait_for_their_place_and_small_ones_do_not() {
     }
 }
 
-/// What does not fit into one answer is refused as JSON, and comes part by part to who takes parts.
+/// Attachments that do not fit into one response are refused as JSON, and sent part by part to a
+/// client that accepts multipart.
 #[tokio::test]
 async fn attachments_that_do_not_fit_together_come_one_by_one() {
     let bounds = Limits { database_body_bytes: 1 << 20, ..Limits::default() };
@@ -215,9 +216,9 @@ async fn attachments_that_do_not_fit_together_come_one_by_one() {
     assert_eq!(lengths.iter().filter(|it| **it == 700_000).count(), 2, "{lengths:?}");
 }
 
-/// A request names so much at most, however little each of it is; keys have so many bytes.
+/// The number of names in a request is limited, however short they are; keys have a limit in bytes.
 #[tokio::test]
-async fn what_is_named_is_bounded() {
+async fn names_in_a_request_are_bounded() {
     let couch = Couch::new().await;
     let list = |one: &str, count: usize| vec![one; count].join(",");
     let long = format!("{{\"keys\":[\"{}\"]}}", "x".repeat(32 << 20));
@@ -250,7 +251,8 @@ async fn what_is_named_is_bounded() {
     assert_eq!((found, &told["reason"]), (400, &json!("There are too many attachments")));
 }
 
-/// The leaves of a document that do not fit into one answer are refused, and come one by one.
+/// Leaves of a document that do not fit into one response are refused together, and are sent one by
+/// one.
 #[tokio::test]
 async fn leaves_that_do_not_fit_together_come_one_by_one() {
     let bounds = Limits { database_body_bytes: 1 << 20, ..Limits::default() };
@@ -285,7 +287,7 @@ async fn leaves_that_do_not_fit_together_come_one_by_one() {
     assert!(each.iter().all(|one| one["ok"]["long"].as_str().unwrap().len() == 600_000));
 }
 
-/// Of many revisions of many documents only as much is in memory as is told of at once.
+/// Of many revisions of many documents only those of the current piece are in memory.
 #[tokio::test]
 async fn trees_have_bytes_too() {
     let couch = Couch::new().await;
@@ -319,7 +321,7 @@ async fn trees_have_bytes_too() {
     assert_eq!(here.get("007"), None);
 }
 
-/// Who looks at long documents again and again keeps no thread from others.
+/// Repeated selectors over long documents do not block the thread for other requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_selector_that_takes_long_holds_up_nobody() {
     let couch = std::sync::Arc::new(Couch::new().await);
@@ -334,7 +336,7 @@ async fn a_selector_that_takes_long_holds_up_nobody() {
             let answer = long.send(Method::POST, path, &[JSON], body).await;
             crate::hub::bytes(answer).await
         });
-        // It is under way when it has the only thread.
+        // It is running once it holds the only thread.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let short = std::sync::Arc::clone(&couch);
         let short = tokio::spawn(async move { short.get("/db/none").await.0 });

@@ -1,4 +1,4 @@
-//! `_session`: clients that sign in once, and send a cookie from then on (section 2).
+//! `_session`: clients that sign in once, and then send a cookie (section 2).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -26,12 +26,12 @@ async fn sign_in(world: &World, name: &str, password: &str) -> Response<axum::bo
     send(&world.router, Method::POST, "/_session", &[JSON], body).await
 }
 
-/// What a client keeps of an answer.
+/// Cookie that a client stores from a response.
 fn kept(response: &Response<axum::body::Body>) -> String {
     text(response, "set-cookie").split(';').next().unwrap().to_owned()
 }
 
-/// Who asks with a cookie.
+/// Identity of a request with a cookie.
 async fn who(world: &World, cookie: &str) -> Value {
     let headers = [("cookie", cookie)];
     let answer = send(&world.router, Method::GET, "/_session", &headers, "").await;
@@ -58,7 +58,7 @@ async fn a_cookie_signs_in_until_its_session_ends() {
     assert_eq!(ask(Method::PUT, "/mine/b", ("sec-fetch-site", "cross-site")).await, 403);
     assert_eq!(ask(Method::PUT, "/mine/b", ("origin", "https://elsewhere.example")).await, 403);
     assert_eq!(ask(Method::GET, "/mine/b", none).await, 404);
-    // Elsewhere it signs in nobody.
+    // Outside databases it signs in nobody.
     let pages = world.ask(Method::GET, "/collections/notes", &[("cookie", &cookie)]).await;
     assert_eq!(pages.status().as_u16(), 401);
     let headers = [("cookie", &*cookie)];
@@ -81,7 +81,7 @@ async fn a_form_signs_in_as_well_and_who_administers_is_told() {
 }
 
 #[tokio::test]
-async fn nobody_else_is_signed_in() {
+async fn invalid_credentials_start_no_session() {
     let world = world().await;
     for (name, password) in
         [("owen", "wrong"), ("none", PASSWORD), ("No one", PASSWORD), ("rita", "")]
@@ -98,9 +98,9 @@ async fn nobody_else_is_signed_in() {
     assert_eq!(who(&world, "AuthSession=fsy_").await["name"], json!(null));
 }
 
-/// A session outlives no token and is for no more than it: the token is what the client keeps.
+/// A session must not outlive its token or have more rights, so the cookie holds the token.
 #[tokio::test]
-async fn who_signs_in_with_a_token_keeps_the_token() {
+async fn cookie_of_a_token_sign_in_holds_the_token() {
     let world = world().await;
     let scope = Scope { role: None, collection: Some(collection("notes")) };
     let bounded = world.token("owen", TokenKind::Access, scope).await;
@@ -114,12 +114,12 @@ async fn who_signs_in_with_a_token_keeps_the_token() {
     let headers = [("cookie", &*cookie)];
     send(&world.router, Method::DELETE, "/_session", &headers, "").await;
     assert_eq!(who(&world, &cookie).await["name"], "owen", "the token stays");
-    // What is a session is no token, and the other way round.
+    // A session cookie is not accepted as a token, nor a token as a session.
     let as_session = cookie.replace("token.", "");
     assert_eq!(who(&world, &as_session).await["name"], json!(null));
 }
 
-/// Where nobody needs to sign in whoever does is let in.
+/// On a hub that needs no sign-in, every sign-in succeeds.
 #[tokio::test]
 async fn an_open_hub_lets_in_who_signs_in() {
     let couch = Couch::new().await;
@@ -131,7 +131,8 @@ async fn an_open_hub_lets_in_who_signs_in() {
     assert_eq!(answer.status(), 200);
 }
 
-/// Cookie jars of drivers keep no cookie without `Expires`, and drivers look at how they signed in.
+/// Cookie jars of drivers drop cookies without `Expires`, and drivers read how the session was
+/// authenticated.
 #[tokio::test]
 async fn a_session_says_when_it_ends_and_how_it_signed_in() {
     let world = world().await;
@@ -142,7 +143,7 @@ async fn a_session_says_when_it_ends_and_how_it_signed_in() {
         httpdate::parse_http_date(time.split(';').next().unwrap()).unwrap()
     };
     let age = expires(&begun).duration_since(std::time::UNIX_EPOCH).unwrap();
-    // The clock of these tests stands near this second.
+    // The clock of these tests begins near this second.
     assert!(age.as_secs().abs_diff(1_763_668_000 + 24 * 60 * 60) < 3_600, "{age:?}");
     let info = async |name: &str, value: &str| {
         let headers = [(name, value)];

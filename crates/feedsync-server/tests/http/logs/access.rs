@@ -1,4 +1,4 @@
-//! Who may do what with a log: what they may do with the collection of its name (LR39).
+//! Rights to a log: those to the collection of its name (LR39).
 
 use axum::body::Body;
 use feedsync_server::{Config, Limits, router};
@@ -26,7 +26,7 @@ async fn send(
 const BEGIN: [(&str, &str); 1] = [("if-none-match", "*")];
 
 #[tokio::test]
-async fn who_begins_a_log_where_no_collection_is_owns_the_collection_that_it_makes() {
+async fn new_log_creates_a_collection_that_its_author_owns() {
     let world = World::in_memory().await;
     let begun = send(&world, "nora", Method::POST, "/logs/journal", &BEGIN).await;
     assert_eq!(begun.status(), StatusCode::CREATED);
@@ -51,7 +51,7 @@ async fn who_begins_a_log_where_no_collection_is_owns_the_collection_that_it_mak
     assert_eq!(actions, ["begin-log", "create", "remove-log"]);
 }
 
-/// What is refused makes no collection either.
+/// A refused request creates no collection either.
 #[tokio::test]
 async fn only_a_log_that_begins_makes_a_collection_and_within_the_quota() {
     let mut world = World::in_memory().await;
@@ -77,9 +77,9 @@ async fn only_a_log_that_begins_makes_a_collection_and_within_the_quota() {
     assert_eq!(send(&world, "eddy", Method::POST, "/logs/notes", &BEGIN).await.status(), 201);
 }
 
-/// One key of two people is two keys.
+/// Equal keys of two users are different keys.
 #[tokio::test]
-async fn nobody_is_answered_for_what_another_appended_under_the_same_key() {
+async fn idempotency_keys_of_users_are_separate() {
     let world = World::in_memory().await;
     let keyed = [BEGIN[0], ("idempotency-key", "1")];
     let begun = send(&world, "eddy", Method::POST, "/logs/notes", &keyed).await;

@@ -1,4 +1,4 @@
-//! Appending: by who says where the log ends, all or nothing (LR4, LR32, LR34 to LR38).
+//! Appending: only at the current position of the log, all or nothing (LR4, LR32, LR34 to LR38).
 
 use axum::body::Body;
 use feedsync_server::{Config, Limits};
@@ -8,7 +8,7 @@ use http::{Method, Response, StatusCode};
 use super::{LOG, begun, generation, grown, held, length, post, send};
 use crate::hub::{TestHub, hub, hub_with, json, text};
 
-/// What refuses, and says where the log stands.
+/// Checks a refusal that contains the position of the log.
 async fn stands(response: Response<Body>, status: StatusCode, tag: &str) {
     assert_eq!(response.status(), status);
     assert_eq!(text(&response, "etag"), tag);
@@ -45,8 +45,8 @@ async fn a_log_is_begun_once_and_grows_under_the_tag_of_who_read_it() {
     assert_eq!(held(&hub).await, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
 }
 
-/// LR36, LR29: only a strong tag of ours that is the current one appends; whoever names another is told
-/// where the log stands.
+/// LR36, LR29: only the current strong tag of this hub appends; a request with another tag gets the
+/// current position.
 #[tokio::test]
 async fn another_tag_than_the_current_one_is_refused_and_tells_it() {
     let hub = hub().await;
@@ -68,7 +68,7 @@ async fn another_tag_than_the_current_one_is_refused_and_tells_it() {
         let refused = post(&hub, &[("if-match", &stale)], "4\n").await;
         stands(refused, StatusCode::PRECONDITION_FAILED, &three).await;
     }
-    // As a proxy marks it that compressed what was read.
+    // The tag as a proxy marks it that compressed the response.
     for current in [format!("W/{three}"), "*".to_owned()] {
         let appended = post(&hub, &[("if-match", &current)], "3\n").await;
         assert_eq!(appended.status(), StatusCode::NO_CONTENT, "{current}");
@@ -77,7 +77,7 @@ async fn another_tag_than_the_current_one_is_refused_and_tells_it() {
 }
 
 #[tokio::test]
-async fn who_does_not_say_where_the_log_stands_changes_nothing() {
+async fn append_without_a_condition_changes_nothing() {
     let hub = hub().await;
     let tag = begun(&hub, "1\n").await;
     for (method, headers) in [
@@ -100,7 +100,7 @@ async fn who_does_not_say_where_the_log_stands_changes_nothing() {
     assert_eq!(held(&hub).await, "1\n");
 }
 
-/// LR32: who expects a log that is not there, or no longer, learns which.
+/// LR32: a request that expects a log is told whether it never existed or was removed.
 #[tokio::test]
 async fn a_log_that_is_not_there_is_404_and_one_that_was_removed_410_until_it_begins_again() {
     let hub = hub().await;
@@ -138,7 +138,7 @@ async fn a_log_that_is_not_there_is_404_and_one_that_was_removed_410_until_it_be
     stands(stale, StatusCode::PRECONDITION_FAILED, &again).await;
 }
 
-/// LR36: what is refused is not stored, and the answer says what was wrong with which record.
+/// LR36: refused records are not stored, and the response names the faulty record and the reason.
 #[tokio::test]
 async fn only_whole_records_within_the_bounds_of_the_logs_own_type_are_taken() {
     let limits = Limits {
@@ -180,13 +180,13 @@ async fn only_whole_records_within_the_bounds_of_the_logs_own_type_are_taken() {
         assert_eq!(refused.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
     assert_eq!(held(&hub).await, "1\n");
-    // Bytes are bytes: neither JSON nor UTF-8, and the type may be written otherwise.
+    // Records may be neither JSON nor UTF-8, and the type may have another spelling.
     let kind = ("content-type", "Application/X-NDJSON; charset=utf-8");
     let appended = post(&hub, &[("if-match", &tag), kind], &b"\xff\x00\n\n"[..]).await;
     assert_eq!(appended.status(), StatusCode::NO_CONTENT);
     let full = post(&hub, &[("if-match", "*")], "2\n".repeat(32)).await;
     assert_eq!(full.status(), StatusCode::NO_CONTENT);
-    // A full log can be compacted, but not again while what it was is read.
+    // A full log can be compacted, but not again while the former generation is readable.
     for (method, status, length_) in
         [(Method::POST, 507, 70), (Method::PUT, 204, 12), (Method::PUT, 507, 12)]
     {
@@ -199,7 +199,8 @@ async fn only_whole_records_within_the_bounds_of_the_logs_own_type_are_taken() {
     }
 }
 
-/// LR38: who never heard that their append succeeded asks again under its key, and is answered as then.
+/// LR38: a client that lost the response repeats the append under its key, and gets the first response
+/// again.
 #[tokio::test]
 async fn an_append_that_is_asked_for_again_by_its_key_is_made_once() {
     let hub = hub().await;
@@ -229,7 +230,7 @@ async fn an_append_that_is_asked_for_again_by_its_key_is_made_once() {
     assert_eq!(held(&hub).await, "1\n2\n3\n");
 }
 
-/// LR34: a part at the end is an append; one that would overwrite or leave a hole is none.
+/// LR34: a part at the end is an append; one that would overwrite bytes or leave a gap is refused.
 #[tokio::test]
 async fn a_part_is_put_at_the_end_and_nowhere_else() {
     let hub = hub().await;
@@ -259,7 +260,7 @@ async fn a_part_is_put_at_the_end_and_nowhere_else() {
     assert_eq!(held(&hub).await, "1\n2\n3\n");
 }
 
-/// LR37: of several who read the same, one appends, and the others are told where it led.
+/// LR37: of several clients that read the same end, one appends, and the others get the new position.
 #[tokio::test]
 async fn of_32_who_append_to_one_place_one_does() {
     let hub = hub().await;

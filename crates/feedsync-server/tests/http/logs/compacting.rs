@@ -1,4 +1,4 @@
-//! Compacting: the next generation, and what becomes of the one before (LR46).
+//! Compaction: the next generation, and the fate of the previous one (LR46).
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ async fn a_compacted_log_goes_on_in_another_generation_and_the_one_before_stays_
     assert_ne!(generation(&three), generation(&two));
     assert_eq!(held(&hub).await, "12\n");
 
-    // Who had read the former learns so by its tag and by the generation, and appends nothing to it.
+    // A client of the former generation notices by the tag and the generation, and cannot append to
+    // it.
     let asked = [("if-none-match", &*two), ("range", "bytes=4-")];
     let shorter = hub.call(Method::GET, LOG, &asked).await;
     assert_eq!(shorter.status(), StatusCode::RANGE_NOT_SATISFIABLE);

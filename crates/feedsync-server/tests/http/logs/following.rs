@@ -1,4 +1,4 @@
-//! Events of a log: where it stands, as soon as it does (LR33).
+//! Events of a log: its position after each change (LR33).
 
 use axum::body::Body;
 use feedsync_server::{Config, Limits};
@@ -11,7 +11,7 @@ use crate::hub::{TestHub, add, hub, hub_with, request, text};
 
 const EVENTS: &str = "/logs/notes/events";
 
-/// The next event is that the log stands at this tag.
+/// Checks that the next event has this tag.
 async fn stands(follower: &mut Follower, tag: &str) {
     let event = follower.event().await.unwrap();
     assert_eq!(event.id, tag.trim_matches('"'));
@@ -27,7 +27,7 @@ async fn a_follower_is_told_where_the_log_stands_and_each_time_that_it_stands_el
     stands(&mut follower, &one).await;
     let two = grown(&hub, &one, "2\n").await;
     stands(&mut follower, &two).await;
-    // What concerns the collection alone is no event; of several appends the last is told.
+    // Changes of the collection alone are no event; of several appends only the last is sent.
     add(&hub.endpoint, "a").await;
     let three = grown(&hub, &two, "3\n").await;
     let four = grown(&hub, &three, "4\n").await;
@@ -39,7 +39,7 @@ async fn a_follower_is_told_where_the_log_stands_and_each_time_that_it_stands_el
 }
 
 #[tokio::test]
-async fn who_comes_back_is_told_at_once_unless_the_log_stands_where_it_did() {
+async fn reconnecting_client_gets_an_event_unless_the_log_is_unchanged() {
     let hub = hub().await;
     let one = begun(&hub, "1\n").await;
     let two = grown(&hub, &one, "2\n").await;

@@ -1,4 +1,4 @@
-//! What a client may send that means harm: nothing changes, nothing breaks.
+//! Malicious input of a client: nothing changes, nothing breaks.
 
 use http::{Method, Request, StatusCode};
 
@@ -25,7 +25,7 @@ async fn thousands_of_tags_are_one_condition() {
     assert_eq!(held(&hub).await, "1\n2\n");
 }
 
-/// A log is what whoever began it said, and a browser does nothing with it.
+/// The media type of a log is chosen by its creator, and a browser must not interpret the log.
 #[tokio::test]
 async fn a_media_type_gets_into_no_other_header_and_makes_no_page() {
     let hub = hub().await;
@@ -68,7 +68,7 @@ async fn names_that_no_collection_has_are_not_found_and_made() {
     }
 }
 
-/// A body that never ends is cut at the bound; one that lies about its length is refused by its head.
+/// An endless body is cut at the limit; one with a false length is refused by its head.
 #[tokio::test]
 async fn endless_and_packed_bodies_are_bounded() {
     let hub = hub().await;

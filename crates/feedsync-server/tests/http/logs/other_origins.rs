@@ -1,4 +1,4 @@
-//! Pages of other origins, which use logs with tokens where they are let in (LR39).
+//! Pages of other origins, which use logs with tokens where they are admitted (LR39).
 
 use feedsync_server::{Config, router};
 use feedsync_store::{Scope, TokenKind};
@@ -71,7 +71,7 @@ async fn a_page_that_was_let_in_uses_logs_with_a_token_and_reads_what_it_needs()
 }
 
 #[tokio::test]
-async fn what_a_browser_keeps_for_the_hub_counts_for_no_other_page() {
+async fn cookies_of_the_hub_do_not_count_for_other_pages() {
     let world = world().await;
     let session = world.token("owen", TokenKind::Session, Scope::default()).await;
     let cookie = format!("feedsync-session={session}");
@@ -82,7 +82,7 @@ async fn what_a_browser_keeps_for_the_hub_counts_for_no_other_page() {
     assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(text(&refused, "access-control-allow-origin"), PAGE);
 
-    // Nor does it count that who asks is on this machine, where nobody needs to sign in.
+    // Nor does a client on this machine count, where no sign-in is needed.
     let hub = hub_with(config()).await;
     assert_eq!(hub.get(LOG).await.status(), StatusCode::NOT_FOUND);
     let refused = hub.call(Method::GET, LOG, &[("origin", PAGE)]).await;
@@ -116,7 +116,7 @@ async fn other_pages_and_other_resources_stay_refused() {
     }
     let two = [("origin", PAGE), ("origin", "https://example.org"), ("authorization", &*eddy)];
     assert_eq!(world.ask(Method::GET, LOG, &two).await.status(), StatusCode::FORBIDDEN);
-    // As long as none is named, none is let in.
+    // While no origin is configured, none is admitted.
     let none = World::in_memory().await.ask(Method::GET, LOG, &[("origin", PAGE)]).await;
     assert_eq!(none.status(), StatusCode::FORBIDDEN);
     assert_eq!(text(&none, "vary"), "");

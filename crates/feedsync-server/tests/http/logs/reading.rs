@@ -1,4 +1,4 @@
-//! Reading: conditionally, in parts, from where one has read to (LR3, LR20 to LR26, LR29, LR31).
+//! Reading: conditionally, in parts, from an offset on (LR3, LR20 to LR26, LR29, LR31).
 
 use std::collections::BTreeSet;
 
@@ -36,9 +36,9 @@ async fn a_log_is_a_file_that_anybody_with_ranges_can_read() {
     }
 }
 
-/// LR20, LR22, LR24: what did not change is a 304 whatever range was asked, and what was appended a 206.
+/// LR20, LR22, LR24: an unchanged log is a 304 whatever the range, and appended bytes are a 206.
 #[tokio::test]
-async fn who_asks_for_what_follows_gets_what_was_appended_and_nothing_twice() {
+async fn range_from_the_last_offset_returns_only_appended_bytes() {
     let hub = hub().await;
     let one = begun(&hub, "first\n").await;
     let next = async |held: Option<&str>, from: u64| {
@@ -51,12 +51,13 @@ async fn who_asks_for_what_follows_gets_what_was_appended_and_nothing_twice() {
         let unchanged = next(Some(&weak), 6).await;
         assert_eq!(unchanged.status(), StatusCode::NOT_MODIFIED);
         assert_eq!(text(&unchanged, "etag"), one);
-        // Devices get this most often: it says no more than it must (RFC 9110 15.4.5).
+        // This is the most frequent response to devices: it has only the necessary headers (RFC 9110
+        // 15.4.5).
         let names: BTreeSet<&str> = unchanged.headers().keys().map(HeaderName::as_str).collect();
         assert_eq!(names, BTreeSet::from(["cache-control", "etag", "x-request-id"]));
         assert!(bytes(unchanged).await.is_empty());
     }
-    // Without the tag the end says so: nothing begins there.
+    // Without the tag a range at the end is not satisfiable.
     let nothing = next(None, 6).await;
     assert_eq!(nothing.status(), StatusCode::RANGE_NOT_SATISFIABLE);
     assert_eq!(text(&nothing, "content-range"), "bytes */6");
@@ -96,13 +97,13 @@ async fn every_range_is_what_it_says() {
         let response = hub.call(Method::GET, LOG, &[("range", range)]).await;
         assert_eq!(response.status(), StatusCode::RANGE_NOT_SATISFIABLE, "{range}");
     }
-    // LR21, LR27: without a unit it is no range, and of several all is sent.
+    // LR21, LR27: a range without a unit is ignored, and a request for several gets everything.
     for range in ["6-", "bytes=0-1,3-4", "bytes=3-2", "bytes=x"] {
         let response = hub.call(Method::GET, LOG, &[("range", range)]).await;
         assert_eq!(response.status(), StatusCode::OK, "{range}");
         assert_eq!(bytes(response).await, "0123456\n");
     }
-    // LR23: If-Range goes on with what was begun, and only with that.
+    // LR23: If-Range continues only the representation that it names.
     for (held, status) in [(tag.clone(), 206), (format!("W/{tag}"), 200), ("\"x\"".to_owned(), 200)]
     {
         let asked = [("range", "bytes=2-"), ("if-range", &*held)];
@@ -113,7 +114,7 @@ async fn every_range_is_what_it_says() {
     assert_eq!(other.status(), StatusCode::PRECONDITION_FAILED);
 }
 
-/// What is longer than a piece comes whole, also from the middle; it is never packed (LR31).
+/// A log longer than a piece is sent completely, also from the middle; it is never compressed (LR31).
 #[tokio::test]
 async fn a_long_log_is_sent_in_pieces_as_it_is() {
     let hub = hub().await;
@@ -139,7 +140,8 @@ async fn a_long_log_is_sent_in_pieces_as_it_is() {
     }
 }
 
-/// What goes away while it is sent is cut off, so that nobody takes a part for the whole.
+/// The response is truncated when the log is removed meanwhile, so that no client takes a part for the
+/// whole.
 #[tokio::test]
 async fn a_log_that_is_removed_while_it_is_sent_is_cut_off() {
     use futures_util::StreamExt as _;

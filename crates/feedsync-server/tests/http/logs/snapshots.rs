@@ -1,4 +1,4 @@
-//! Snapshots: what a log comes to, for whoever begins (LR44, LR45).
+//! Snapshots: the state of a log, for new readers (LR44, LR45).
 
 use feedsync_server::{Config, Limits};
 use http::{Method, StatusCode};
@@ -54,7 +54,7 @@ async fn a_snapshot_says_what_it_covers_and_whoever_begins_reads_on_from_there()
     assert_eq!(text(&hub.get(SNAPSHOT).await, "log-covers"), two);
 }
 
-/// Of several who make one the furthest stays, and nobody covers what is not there.
+/// Of several snapshots the one that covers most stays, and none may cover more than the log.
 #[tokio::test]
 async fn a_snapshot_of_less_or_of_what_is_not_in_the_log_is_refused() {
     let hub = hub().await;
@@ -86,7 +86,7 @@ async fn a_snapshot_of_less_or_of_what_is_not_in_the_log_is_refused() {
     assert_eq!(bytes(hub.get(SNAPSHOT).await).await, "{}");
 }
 
-/// RFC 9110 13.1: who says which snapshot there is replaces no other one.
+/// RFC 9110 13.1: a conditional request replaces only the snapshot that it names.
 #[tokio::test]
 async fn a_snapshot_is_replaced_where_it_is_what_was_said() {
     let hub = hub().await;

@@ -1,4 +1,4 @@
-//! Newsreaders that mean no good, or do not know what they say: nothing of it gets anywhere, and nothing breaks.
+//! Malicious or malformed requests of newsreaders have no effect, and nothing breaks.
 
 use http::Method;
 use rand::rngs::SmallRng;
@@ -10,7 +10,7 @@ use feedsync_endpoint::reading_collection;
 use super::{FEED, Hub, PASSWORD, user};
 use crate::access::world::basic;
 
-/// One request of each kind that there is, with what `SID` and `ITEM` stand for.
+/// One request of each kind, with the placeholders `SID` and `ITEM`.
 const REQUESTS: [(Method, &str, &str); 62] = [
     (Method::POST, "google/accounts/ClientLogin", "Email=anna&Passwd=x"),
     (Method::GET, "google/reader/api/0/token", ""),
@@ -156,7 +156,7 @@ const REQUESTS: [(Method, &str, &str); 62] = [
     ),
 ];
 
-/// What is put where it does not belong.
+/// Fragments for malformed input.
 const PIECES: [&str; 22] = [
     "-1",
     "0",
@@ -182,7 +182,7 @@ const PIECES: [&str; 22] = [
     ",",
 ];
 
-/// A request that was right, less so.
+/// A valid request with random damage.
 fn spoilt(text: &str, random: &mut SmallRng) -> String {
     let mut text: Vec<char> = text.chars().collect();
     for _ in 0..random.random_range(1..4) {
@@ -208,7 +208,7 @@ fn spoilt(text: &str, random: &mut SmallRng) -> String {
     text.into_iter().collect()
 }
 
-/// What of a path can be in a request at all.
+/// The characters of a path that a request can contain.
 fn target(path: &str) -> String {
     let is_kept = |sign: &char| sign.is_ascii_graphic() && !"\"<>`{}|\\^#".contains(*sign);
     path.chars().filter(is_kept).take(8_000).collect()
@@ -238,8 +238,8 @@ fn filled(text: &str, token: &str) -> String {
     text.replace("SID", token).replace("ITEM", "tag:google.com,2005:reader/item/0000000000000002")
 }
 
-/// Each kind is understood as it stands, and whatever is made of it is answered: never with a failure of the hub, and
-/// what is refused has changed nothing.
+/// Each request is valid as it stands. Its damaged forms never cause an internal error, and those that are
+/// refused change nothing.
 #[tokio::test]
 async fn malformed_requests_are_refused_and_change_nothing() {
     let hub = Hub::of(&["anna"]).await;
@@ -253,7 +253,7 @@ async fn malformed_requests_are_refused_and_change_nothing() {
         let (status, text) = send(&hub, (&method, &path, &body), &basic, &token).await;
         let is_wrong_password = path.ends_with("ClientLogin") && status == 403;
         let is_no_icon = path.ends_with("icon") && status == 404;
-        // A label of which there is none.
+        // A label that does not exist.
         let is_none = path.ends_with("rename-tag") || path.ends_with("categories/1");
         assert!(
             status < 300 || is_wrong_password || is_no_icon || is_none,
@@ -282,14 +282,14 @@ async fn malformed_requests_are_refused_and_change_nothing() {
     }
 }
 
-/// Numbers of others' articles and feeds are no secret, and of no use.
+/// Numbers of other users' articles and feeds are not secret, but give no access.
 #[tokio::test]
 async fn ids_of_what_somebody_does_not_read_show_and_change_nothing() {
     let hub = Hub::of(&["anna", "bob"]).await;
     let (anna, bob) = (hub.google("anna").await, hub.google("bob").await);
     hub.subscribe(&anna, FEED).await;
     hub.publish(FEED, 5).await;
-    // Bob had it once.
+    // Bob was once subscribed to it.
     hub.subscribe(&bob, FEED).await;
     let path = "google/reader/api/0/subscription/edit";
     let leave = "ac=unsubscribe&s=feed/1";
@@ -324,7 +324,7 @@ async fn ids_of_what_somebody_does_not_read_show_and_change_nothing() {
     assert_eq!(hub.unread("anna", &anna).await, unread);
 }
 
-/// A token is good for as long as it stands: not when it was revoked, its session ended, or its user may do nothing any more.
+/// A token is valid until it is revoked, its session ends, or its user is disabled.
 #[tokio::test]
 async fn tokens_that_ended_are_good_for_nothing() {
     let hub = Hub::of(&["anna", "bob"]).await;
@@ -335,7 +335,7 @@ async fn tokens_that_ended_are_good_for_nothing() {
         assert!(status == 200 || status == 401, "{status}");
         status == 200
     };
-    // What is done elsewhere is known here within a second.
+    // Changes on other nodes take effect here within a second.
     let ends = async |token: &str| {
         while is_good(token).await {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -349,7 +349,7 @@ async fn tokens_that_ended_are_good_for_nothing() {
         let (_, text) = hub.ask(Method::POST, "ttrss/api/", "", members.to_string()).await;
         serde_json::from_str(&text).unwrap()
     };
-    // One session ends; another one of the same person goes on.
+    // One session ends; another one of the same user continues.
     let login = json!({"op": "login", "user": "bob", "password": PASSWORD});
     let (one, other) = (ttrss(login.clone()).await, ttrss(login).await);
     let session = |answer: &Value| answer["content"]["session_id"].as_str().unwrap().to_owned();
@@ -358,7 +358,7 @@ async fn tokens_that_ended_are_good_for_nothing() {
     let replayed = ttrss(json!({"op": "getFeeds", "sid": one, "cat_id": -3})).await;
     assert_eq!(replayed["content"]["error"], "NOT_LOGGED_IN");
     assert!(!is_good(&one).await && is_good(&other).await);
-    // What somebody has of their own outlives a session in which it stood for a password.
+    // A user's own token outlives a session in which it served as the password.
     let own = {
         let new = feedsync_endpoint::NewToken {
             user: user("bob"),
@@ -386,7 +386,7 @@ async fn tokens_that_ended_are_good_for_nothing() {
     ends(&token).await;
 }
 
-/// A user whose reading collection somebody else made first gets another one, which nobody else can read.
+/// If another user created the reading collection first, the user gets a new one, which nobody else can read.
 #[tokio::test]
 async fn a_collection_of_another_user_is_not_used_for_reading() {
     let hub = Hub::of(&["anna", "bob"]).await;

@@ -1,6 +1,6 @@
-//! A day of two people with three devices each, in no time: two newsreaders that speak whatever dialect they like,
-//! and a device that keeps in step with the log, now and then. Whatever they do in whatever order, all dialects show
-//! what the model says, and in the end so does every device.
+//! A simulated day of two users with three devices each: two newsreaders that use any dialect, and a device
+//! that synchronizes with the log now and then. Whatever they do in any order, all dialects show the state of
+//! the model, and in the end so does every device.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::access::world::basic;
 const PEOPLE: [&str; 2] = ["anna", "bob"];
 const FEEDS: usize = 3;
 const STEPS: usize = 120;
-/// When articles began to be published, in milliseconds.
+/// Time of the first articles, in milliseconds.
 const BEGIN: u64 = 1_763_000_000_000;
 const ITEM: &str = "tag:google.com,2005:reader/item/";
 
@@ -28,7 +28,7 @@ fn address(feed: usize) -> FeedAddress {
     format!("https://news{feed}.example/feed").parse().unwrap()
 }
 
-/// Runs 8 seeds; one in 1,250 of `FEEDSYNC_SCHEDULES`, or the one that `FEEDSYNC_SEED` names.
+/// Runs 8 seeds; one in 1,250 of `FEEDSYNC_SCHEDULES`, or the one in `FEEDSYNC_SEED`.
 #[tokio::test]
 async fn all_dialects_and_devices_show_what_the_model_says() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
@@ -50,7 +50,7 @@ struct World {
     hub: Hub,
     random: SmallRng,
     people: Vec<Somebody>,
-    /// All articles of all feeds, by their numbers less one.
+    /// All articles of all feeds, by number minus one.
     articles: Vec<Article>,
 }
 
@@ -60,7 +60,7 @@ struct Somebody {
     basic: String,
     token: String,
     truth: Truth,
-    /// What the hub knows.
+    /// Actions that the hub knows.
     hub: Known,
     device: Replica,
     device_knows: Known,
@@ -110,7 +110,7 @@ impl World {
         self.check(who).await;
     }
 
-    /// Everything is brought in step, and everybody knows the same.
+    /// Synchronizes everything, so that all replicas have the same state.
     async fn settle(&mut self) {
         for who in 0..self.people.len() {
             self.synchronise(who).await;
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// A feed has more articles, some of them older than what it had.
+    /// Publishes more articles in a feed, some of them older than its existing ones.
     async fn publish(&mut self, feed: usize) {
         for _ in 0..self.random.random_range(1..4) {
             let shown = BEGIN + self.random.random_range(0..1_000) * 60_000;
@@ -143,12 +143,12 @@ impl World {
         let path = "google/reader/api/0/subscription/edit";
         let (_, answer) = self.hub.ask(Method::POST, path, &somebody.google, body).await;
         assert_eq!(answer, "OK");
-        // What is fetched is known once somebody looks.
+        // Fetched articles become known at the next request.
         self.hub.get("miniflux/v1/feeds", &somebody.basic).await;
         somebody.truth.add(&mut somebody.hub, Deed::Subscribe { feed, is_in });
     }
 
-    /// One article of a feed that is subscribed to, as far as is known.
+    /// One article of a feed that is subscribed to, according to the known actions.
     fn pick(&mut self, who: usize, on_device: bool) -> Option<usize> {
         let somebody = &self.people[who];
         let known = if on_device { &somebody.device_knows } else { &somebody.hub };
@@ -161,7 +161,7 @@ impl World {
         Some(places[self.random.random_range(0..places.len())])
     }
 
-    /// A newsreader changes what it shows of an article, in one of the dialects.
+    /// A newsreader changes marks of an article, in one of the dialects.
     async fn act_in_newsreader(&mut self, who: usize) {
         let Some(place) = self.pick(who, false) else { return };
         let (dialect, is_star) = (self.random.random_range(0..4), self.random.random_ratio(1, 3));
@@ -214,7 +214,7 @@ impl World {
                 assert_eq!(hub.ask(Method::PUT, &path, &somebody.basic, "{}").await.0, 200);
             }
             _ => {
-                // What is unread is what this sets.
+                // This field sets the unread mark.
                 let (field, mode) = if is_star { (0, is) } else { (2, !is) };
                 let members = json!({"article_ids": number.to_string(), "field": field,
                     "mode": i64::from(mode)});
@@ -224,7 +224,7 @@ impl World {
         somebody.truth.add(&mut somebody.hub, deed);
     }
 
-    /// All of a feed, or of all feeds, is marked as read in one of the dialects; in one up to a moment.
+    /// A feed, or all feeds, are marked as read in one of the dialects; in one of them up to a moment.
     async fn mark_all(&mut self, who: usize) {
         let dialect = self.random.random_range(0..4);
         let one = self.random.random_bool(0.5).then(|| self.random.random_range(0..FEEDS));
@@ -256,7 +256,7 @@ impl World {
                     None => "miniflux/v1/users/1/mark-all-as-read".to_owned(),
                 };
                 let status = hub.ask(Method::PUT, &path, &somebody.basic, "").await.0;
-                // What is not subscribed to is not there.
+                // Feeds without a subscription do not exist for the user.
                 assert!(status == 204 || status == 404, "{status}");
             }
             2 => {
@@ -288,7 +288,7 @@ impl World {
         }
     }
 
-    /// The device that keeps in step now and then changes what it knows of an article.
+    /// The device that synchronizes now and then changes marks of an article that it knows.
     fn act_on_device(&mut self, who: usize) {
         let Some(place) = self.pick(who, true) else { return };
         let (is_star, is_all) = (self.random.random_ratio(1, 3), self.random.random_ratio(1, 12));
@@ -330,7 +330,7 @@ impl World {
         somebody.device_knows.extend(&somebody.hub);
     }
 
-    /// All dialects show somebody the same: what the model says.
+    /// All dialects show a user the state of the model.
     async fn check(&self, who: usize) {
         let (somebody, hub) = (&self.people[who], &self.hub);
         let (mut unread, mut starred) = (BTreeSet::new(), BTreeSet::new());
@@ -339,7 +339,7 @@ impl World {
             if is_subscribed && !somebody.truth.is_read(&somebody.hub, place, *article) {
                 unread.insert(place as u64 + 1);
             }
-            // A star keeps an article in reach after the subscription has ended.
+            // A star keeps an article accessible after the subscription has ended.
             if somebody.truth.is_starred(&somebody.hub, place) {
                 starred.insert(place as u64 + 1);
             }
@@ -356,7 +356,7 @@ impl World {
 }
 
 impl Somebody {
-    /// What Tiny Tiny RSS answers.
+    /// Response of Tiny Tiny RSS.
     async fn ttrss(&self, hub: &Hub, operation: &str, mut members: Value) -> Value {
         members["op"] = operation.into();
         members["sid"] = self.token.clone().into();
@@ -366,7 +366,7 @@ impl Somebody {
         answer["content"].clone()
     }
 
-    /// The numbers of all that is unread, or starred, in each dialect.
+    /// Numbers of all unread or starred articles, in each dialect.
     async fn shown(&self, hub: &Hub, is_star: bool) -> [(&'static str, BTreeSet<u64>); 4] {
         let google = match is_star {
             true => "s=user/-/state/com.google/starred",
@@ -394,7 +394,7 @@ impl Somebody {
     }
 }
 
-/// The numbers of a list of articles, which some write as text.
+/// Numbers of a list of articles, which some dialects write as text.
 fn numbers(list: &Value) -> BTreeSet<u64> {
     let number = |item: &Value| match &item["id"] {
         Value::String(text) => text.parse().unwrap(),
@@ -410,7 +410,7 @@ fn named(place: usize) -> ArticleId {
     format!("n{place}").parse().unwrap()
 }
 
-/// Whether an article is read and starred, as a device knows it.
+/// Whether an article is read and starred on a device.
 fn on_device(device: &Replica, place: usize, article: Article) -> (bool, bool) {
     match device.state().feed(address(article.feed).as_str()) {
         Some(feed) => {

@@ -1,4 +1,5 @@
-//! Subscribing in each dialect: the address is fetched first, and answered with the codes of the original.
+//! Subscribing in each dialect: the address is fetched first, and the response has the status codes of the
+//! original.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ const FEED: &str = "<rss version='2.0'><channel><title>News</title><item><title>
 const PAGE: &str = "<html><head><link rel=alternate type=application/rss+xml href=/missing title=Gone>\
     <link rel=alternate type=application/rss+xml href=/feed title=Posts>";
 
-/// A web server; its base.
+/// Starts a web server; returns its base address.
 async fn web() -> String {
     let pages: BTreeMap<&str, &str> = BTreeMap::from([
         ("/feed", FEED),
@@ -43,7 +44,7 @@ async fn web() -> String {
     base
 }
 
-/// A hub of anna's, which fetches from this machine.
+/// A hub of the user anna, which may fetch from this machine.
 async fn hub() -> Hub {
     let endpoint = Newsroom::endpoint_of(&["anna"]).await;
     let of_endpoint = endpoint.clone();
@@ -62,7 +63,7 @@ impl Hub {
         (status, serde_json::from_str(&text).unwrap_or_default())
     }
 
-    /// Addresses of all that anna subscribes to.
+    /// Addresses of all subscriptions of anna.
     async fn subscribed(&self) -> Vec<String> {
         let feeds = self.get("miniflux/v1/feeds", &basic("anna", PASSWORD)).await;
         let feeds = feeds.as_array().unwrap().iter();
@@ -138,7 +139,7 @@ async fn google_reader_and_ttrss_say_why_they_do_not_subscribe() {
         assert_eq!(added["numResults"], 0, "{path}");
         assert!(!added["error"].as_str().unwrap().is_empty(), "{path}");
     }
-    // A feed that is found is shown with its title, though it was not polled yet.
+    // A discovered feed is shown with its title before it is polled.
     let feed = format!("{web}/feed");
     for (path, name) in [("/page", "News"), ("/feed", &*feed), ("/page", &*feed)] {
         let added = add(path).await;
@@ -175,7 +176,7 @@ async fn google_reader_and_ttrss_say_why_they_do_not_subscribe() {
     assert!(titles.contains(&"Mine"), "{titles:?}");
 }
 
-/// A long list is taken as one in OPML is.
+/// A long list is handled like an OPML import.
 #[tokio::test]
 async fn many_feeds_at_once_are_subscribed_to_without_fetching() {
     let (hub, web) = (hub().await, web().await);
@@ -217,7 +218,7 @@ async fn nextcloud_folders_answer_409_422_and_404() {
     assert_eq!(gone.0, 404);
 }
 
-/// A finder for which each address takes a while.
+/// A finder that takes a while for each address.
 #[derive(Default)]
 struct SlowFinder {
     now: AtomicUsize,

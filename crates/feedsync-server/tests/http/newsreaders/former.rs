@@ -1,4 +1,4 @@
-//! Starred and tagged articles of subscriptions that have ended: every dialect lists them, and takes stars away.
+//! Starred and tagged articles of ended subscriptions: every dialect lists them, and can remove stars.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ async fn starred_articles_of_ended_subscriptions_are_listed_and_unstarred_in_eve
         assert_eq!(listed, [1, 2, 3, 4]);
     }
     assert_eq!(hub.starred(&bob).await[0], [0; 0], "stars are anna's");
-    // Nothing else of the feed is there, and no subscription.
+    // Nothing else of the feed is visible, and there is no subscription.
     assert_eq!(hub.unread("anna", &anna).await, [0; 4]);
     assert_eq!(hub.get("miniflux/v1/feeds", &basic).await, json!([]));
     let feeds = hub.get("nextcloud/index.php/apps/news/api/v1-2/feeds", &basic).await;
@@ -98,7 +98,7 @@ async fn starred_articles_of_ended_subscriptions_are_listed_and_unstarred_in_eve
     for listed in hub.starred(&anna).await {
         assert_eq!(listed, [0; 0]);
     }
-    // It comes back whole.
+    // After a new subscription the whole feed is visible again.
     hub.subscribe(&anna, FEED).await;
     assert_eq!(hub.unread("anna", &anna).await, [6; 4]);
 }

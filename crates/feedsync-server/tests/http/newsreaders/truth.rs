@@ -1,46 +1,46 @@
-//! What somebody did, one deed after the other, and what is so after those that are known somewhere: the model that
-//! hubs and devices are compared with.
+//! Model of the actions of a user: the state that results from the actions known at a place, to compare hubs
+//! and devices with.
 
 use std::collections::BTreeSet;
 
-/// Something that was done to a feed or an article.
+/// An action on a feed or an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deed {
-    /// An article was marked as read, or as unread.
+    /// An article was marked as read or as unread.
     Mark { article: usize, is_read: bool },
-    /// An article was given a star, or lost it.
+    /// An article was starred or unstarred.
     Star { article: usize, is_starred: bool },
-    /// All that stands in a feed until then was marked as read.
+    /// All articles of a feed up to a moment were marked as read.
     UpTo { feed: usize, shown: u64 },
-    /// A feed was subscribed to, or left.
+    /// A feed was subscribed to or unsubscribed from.
     Subscribe { feed: usize, is_in: bool },
 }
 
-/// An article as the model knows it.
+/// An article of the model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Article {
     pub(crate) feed: usize,
-    /// Where it stands, in milliseconds.
+    /// Its time in lists, in milliseconds.
     pub(crate) shown: u64,
 }
 
-/// All that one person did, in the order of time.
+/// All actions of one user, in chronological order.
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
     deeds: Vec<Deed>,
 }
 
-/// Which deeds are known somewhere, by their places.
+/// Indices of the actions that a replica knows.
 pub(crate) type Known = BTreeSet<usize>;
 
 impl Truth {
-    /// Something is done where so much is known.
+    /// Adds an action at a replica with this knowledge.
     pub(crate) fn add(&mut self, known: &mut Known, deed: Deed) {
         known.insert(self.deeds.len());
         self.deeds.push(deed);
     }
 
-    /// The last of the deeds that says something, the latest first.
+    /// The result of the latest known action that sets a value.
     fn last<T>(&self, known: &Known, says: impl Fn(&Deed) -> Option<T>) -> Option<T> {
         known.iter().rev().find_map(|place| says(&self.deeds[*place]))
     }
