@@ -1,5 +1,6 @@
-//! Drives the library's behaviours for test suites in any language: one JSON object a line on
-//! standard input, one a line on standard output, in order. It holds no logic that the library lacks.
+//! Runs the library's behaviours for test suites in any language. Standard input has one JSON object
+//! per line, and standard output one response per line, in order. The program contains no logic that
+//! the library lacks.
 //!
 //! ```text
 //! {"op":"create","id":"milk","content":"milk","by":"ann","when":"2026-01-01T00:00:00Z"}
@@ -8,7 +9,8 @@
 //!
 //! Operations: `create`, `update`, `delete`, `undelete`, `resolve`, `merge`, `subsumed`, `x_wins`, and
 //! those of SSE 0.91 (`sse_create`, `sse_update`, `sse_merge`, `sse_add_conflict`, `sse_order`,
-//! `sse_cycles`). Whatever is invalid is answered by `{"error":"..."}`, and the next line is served.
+//! `sse_cycles`). The response to an invalid request is `{"error":"..."}`, and the next line is
+//! processed.
 
 #[path = "behaviours/feedsync_item.rs"]
 mod feedsync_item;

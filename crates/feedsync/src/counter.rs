@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// The greatest value of both counters, 2^31-1.
 pub const MAX_COUNTER: u32 = (1 << 31) - 1;
 
-/// Why a text or number is not a counter.
+/// Reason why a text or number is not a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CounterError {
     /// Not `[1-9][0-9]*`: no sign, blank, fraction or leading zero.
@@ -42,7 +42,7 @@ macro_rules! counter {
             /// The value of a new item.
             pub const FIRST: Self = Self(NonZeroU32::MIN);
 
-            /// The number, if it is from 1 to 2^31-1.
+            /// A counter of this number, which must be from 1 to 2^31-1.
             pub fn new(number: u32) -> Result<Self, CounterError> {
                 in_range(number).map(Self).ok_or(CounterError::Range)
             }
@@ -52,7 +52,7 @@ macro_rules! counter {
                 self.0.get()
             }
 
-            /// One more; `None` when the counter is spent.
+            /// The next value; `None` if the counter is exhausted.
             pub fn next(self) -> Option<Self> {
                 in_range(self.get() + 1).map(Self)
             }
@@ -80,12 +80,12 @@ macro_rules! counter {
 }
 
 counter! {
-    /// `sx:sync/@updates`: how many updates led to a version (2.4).
+    /// `sx:sync/@updates`: number of updates that led to a version (2.4).
     Updates
 }
 
 counter! {
-    /// `sx:history/@sequence`: the place of an update in its line of edits (2.5).
+    /// `sx:history/@sequence`: position of an update in its authoring line (2.5).
     Sequence
 }
 

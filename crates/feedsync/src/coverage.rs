@@ -8,10 +8,11 @@ use crate::identifier::By;
 use crate::item::Update;
 use crate::timestamp::Timestamp;
 
-/// Maximum product of both numbers of updates up to which comparing one by one is cheapest.
+/// Maximum product of both numbers of updates up to which pairwise comparison is cheapest.
 const SHORT: usize = 1024;
 
-/// The updates that some histories cover: the greatest sequence of each line, and the updates without `by`.
+/// The updates that some histories cover: the greatest sequence of each authoring line, and the updates
+/// without `by`.
 #[derive(Default)]
 pub(crate) struct Coverage<'a> {
     highest: HashMap<&'a By, Sequence>,

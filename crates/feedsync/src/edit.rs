@@ -1,5 +1,4 @@
-//! Creation, update, deletion and un-deletion (3.1, 3.2), and edits on a version that is no longer
-//! the current one.
+//! Creation, update, deletion and un-deletion (3.1, 3.2), and edits on a version that is not the current one.
 
 use crate::counter::{Sequence, Updates};
 use crate::history::History;
@@ -9,7 +8,7 @@ use crate::item::{Item, Unsigned, Update, Version};
 use crate::merge::unite;
 use crate::timestamp::Timestamp;
 
-/// How an edit is signed: when, by which line of edits, and above which sequence.
+/// Signature of an edit: its time, its authoring line, and a lower bound of its sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
     when: Option<Timestamp>,
@@ -18,12 +17,12 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Signed with both, as the text recommends and as our endpoints always do.
+    /// A stamp with both, as the specification recommends and this project's endpoints always use.
     pub fn new(when: Timestamp, by: By) -> Self {
         Self { when: Some(when), by: Some(by), issued: None }
     }
 
-    /// Signed with one or both (3.2 step 2.1).
+    /// A stamp with one or both (3.2 step 2.1).
     pub fn partial(when: Option<Timestamp>, by: Option<By>) -> Result<Self, Unsigned> {
         if when.is_none() && by.is_none() {
             return Err(Unsigned);
@@ -31,27 +30,27 @@ impl Stamp {
         Ok(Self { when, by, issued: None })
     }
 
-    /// The same stamp, at a sequence above everything this line ever issued for the item, whatever
-    /// its histories still show (3.2 step 2.3.2, the MAY).
+    /// The same stamp, with a sequence above all that this line ever issued for the item, whatever its
+    /// histories still contain (3.2 step 2.3.2, the MAY).
     #[must_use]
     pub fn above(mut self, issued: Option<Sequence>) -> Self {
         self.issued = issued;
         self
     }
 
-    /// The same stamp, dated to another time: for a resolution that only repeats an edit of that time.
+    /// The same stamp with another time, for a resolution that only repeats an edit of that time.
     #[must_use]
     pub fn dated(self, when: Timestamp) -> Self {
         Self { when: Some(when), ..self }
     }
 
-    /// The line of edits it extends.
+    /// The authoring line that it extends.
     pub fn by(&self) -> Option<&By> {
         self.by.as_ref()
     }
 
-    /// The next update of this line (3.2 step 2): S1 is `updates`, unless the line is already there
-    /// or beyond, and then the next after it.
+    /// The next update of this line (3.2 step 2): S1 is `updates`, unless the line has reached it; then it is
+    /// the next after the line's last.
     fn sign(&self, updates: Updates, known: Option<Sequence>) -> Result<Update, EditError> {
         let mut sequence = Sequence::from(updates);
         if self.by.is_some()
@@ -64,16 +63,16 @@ impl Stamp {
     }
 }
 
-/// Why an edit cannot be made; nothing was changed.
+/// Reason why an edit is not possible; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// `updates` is at [`MAX_INCOMING_UPDATES`] or above: peers refuse more.
+    /// `updates` is at least [`MAX_INCOMING_UPDATES`]: peers refuse more.
     #[error(
         "this item has had all {MAX_INCOMING_UPDATES} updates that other endpoints accept; copy it under a new id and \
          edit the copy"
     )]
     UpdatesSpent,
-    /// `sequence` of this line of edits is at 2^31-1.
+    /// The `sequence` of this authoring line is 2^31-1.
     #[error("this line of edits is spent for this item; a new line is needed")]
     SequenceSpent,
     /// The stamp has neither `when` nor `by`.
@@ -81,21 +80,21 @@ pub enum EditError {
     Unsigned(#[from] Unsigned),
 }
 
-/// How an item begins (3.1 steps 1.3 and 1.4).
+/// Initial state of an item (3.1 steps 1.3 and 1.4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Creation {
-    /// `noconflicts`, for the item's whole life; absent is a third state.
+    /// `noconflicts`, which never changes; absent is a third state.
     pub noconflicts: Option<bool>,
-    /// Whether it is a tombstone from birth.
+    /// Whether the item begins as a tombstone.
     pub deleted: bool,
 }
 
-/// What an update changes.
+/// Changes that an update makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit<P> {
-    /// The new payload, or the present one.
+    /// The new payload; absent keeps the current one.
     pub payload: Option<P>,
-    /// `true` deletes, `false` un-deletes, absent leaves it as it is (reading 13).
+    /// `true` deletes, `false` un-deletes, absent changes nothing (reading 13).
     pub deleted: Option<bool>,
 }
 
@@ -105,20 +104,20 @@ impl<P> Edit<P> {
         Self { payload: None, deleted: Some(true) }
     }
 
-    /// An un-deletion that brings back the payload.
+    /// An un-deletion that restores the payload.
     pub fn undelete() -> Self {
         Self { payload: None, deleted: Some(false) }
     }
 }
 
 impl<P> From<P> for Edit<P> {
-    /// New content, deleted state as it is.
+    /// New content; the deleted state is unchanged.
     fn from(payload: P) -> Self {
         Self { payload: Some(payload), deleted: None }
     }
 }
 
-/// The version an edit starts from: what the editor had seen.
+/// The version that an edit starts from, as the editor saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
     /// Its `updates`.
@@ -163,8 +162,8 @@ impl<P> Item<P> {
     /// At [`MAX_INCOMING_UPDATES`] an edit is refused. A deletion is not: `updates` stays as it is, and the new
     /// version covers the old one by its history.
     ///
-    /// Conflicts whose topmost update is of the same line are folded in (step 4); endpoints that keep
-    /// one line of edits to one `by` never have such a conflict (see [`crate::line`]).
+    /// Conflicts whose topmost update has the same authoring line are folded in (step 4). Endpoints that use
+    /// one line for one `by` never have such a conflict (see [`crate::line`]).
     pub fn update(&mut self, stamp: &Stamp, edit: Edit<P>) -> Result<(), EditError> {
         let updates = match next_updates(self.winner.updates) {
             Err(_) if edit.deleted == Some(true) => self.winner.updates,
@@ -175,7 +174,7 @@ impl<P> Item<P> {
         Ok(())
     }
 
-    /// Updates the item, its counter given. The caller shortens the histories.
+    /// Updates the item with a given counter. The caller shortens the histories.
     pub(crate) fn update_at(
         &mut self,
         updates: Updates,
@@ -197,8 +196,8 @@ impl<P> Item<P> {
         Ok(())
     }
 
-    /// An edit on a version that is known but not current: a version beside those that superseded
-    /// it, merged in by 3.3. The stamp must be of a line that nothing outside the base belongs to.
+    /// An edit on a version that is known but not current. It creates a version beside those that superseded
+    /// its base, merged in by 3.3. The authoring line of the stamp must have no update outside the base.
     pub fn branch(
         self,
         base: Base,
@@ -217,7 +216,7 @@ impl<P> Item<P> {
         Ok(united)
     }
 
-    /// Merging Conflict Items (3.4): takes conflicts out and folds their histories into the winner's.
+    /// Merging Conflict Items (3.4): removes conflicts and folds their histories into the winner's.
     pub(crate) fn fold_conflicts(&mut self, mut resolved: impl FnMut(&Version<P>) -> bool) {
         let (folded, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.conflicts).into_iter().partition(&mut resolved);
@@ -228,7 +227,7 @@ impl<P> Item<P> {
     }
 }
 
-/// The counter of an edit on a version with this one.
+/// Counter of an edit on a version with this counter.
 pub(crate) fn next_updates(updates: Updates) -> Result<Updates, EditError> {
     updates.next().filter(|next| next.get() <= MAX_INCOMING_UPDATES).ok_or(EditError::UpdatesSpent)
 }

@@ -1,15 +1,16 @@
-//! A feed as the protocol sees it: what the publisher says of it, and its items.
+//! A feed in the protocol: the publisher's sharing information, and the items.
 
 use crate::item::Item;
 use crate::payload::Payload;
 use crate::timestamp::Timestamp;
 
-/// What a publisher says to this one consumer: `sx:sharing` (2.2). It is never republished (F29).
+/// Information from a publisher for this one consumer: `sx:sharing` (2.2). It is never republished
+/// (F29).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// What the feed holds; both bounds or neither (2.2).
+    /// Range of changes in the feed; both bounds or neither (2.2).
     pub window: Option<Window>,
-    /// The feed should be read again before this (2.2).
+    /// Time before which the feed should be read again (2.2).
     pub expires: Option<Timestamp>,
     /// Related feeds in document order (2.3).
     pub related: Vec<Related>,
@@ -25,13 +26,13 @@ impl Sharing {
     }
 }
 
-/// The bounds of what a feed holds: opaque texts compared by code point, `since` exclusive, `until`
+/// Bounds of the changes in a feed: opaque texts compared by code point, `since` exclusive, `until`
 /// inclusive (2.2, 4).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Window {
-    /// Every item changed after this is in the feed.
+    /// Change after which the feed contains every changed item.
     pub since: String,
-    /// The last change the feed holds.
+    /// Last change in the feed.
     pub until: String,
 }
 
@@ -40,9 +41,9 @@ pub struct Window {
 pub struct Related {
     /// An absolute URI without a fragment.
     pub link: String,
-    /// A name for people.
+    /// Readable name.
     pub title: Option<String>,
-    /// How it is related.
+    /// Kind of relation.
     pub kind: RelatedKind,
 }
 
@@ -55,14 +56,14 @@ pub enum RelatedKind {
     Aggregated,
 }
 
-/// A feed that was read: its sharing and the items that take part. Items without `sx:sync` do not
-/// take part (2.4) and are counted only.
+/// A parsed feed: its sharing and its items. Items without `sx:sync` do not take part (2.4) and are
+/// only counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Feed {
-    /// What the publisher says, if anything.
+    /// Sharing information, if the publisher gives any.
     pub sharing: Option<Sharing>,
     /// Items with `sx:sync`, in document order.
     pub items: Vec<Item<Payload>>,
-    /// How many items had no `sx:sync`.
+    /// Number of items without `sx:sync`.
     pub plain_items: usize,
 }

@@ -1,4 +1,4 @@
-//! Histories: the updates that led to a version, and how they stay short.
+//! Histories: the updates that led to a version, and how they are shortened.
 //!
 //! A history of an item with many edits would grow with each of them. FeedSync allows a clean-up (3.2 and 3.4) that
 //! keeps the highest sequence of each `by`, which covers the same updates. This crate keeps a few more: the latest
@@ -16,7 +16,7 @@ use crate::line;
 /// Number of updates of one authoring line that a history keeps.
 pub const LINE_WINDOW: usize = 16;
 
-/// Number of updates that stand alone and that a history keeps: updates without `by`, and those whose line has one
+/// Number of standalone updates that a history keeps: updates without `by`, and those whose line has one
 /// update ([`line::has_one_update`]). A database keeps as many revisions of a path.
 pub const MAX_LONE_UPDATES: usize = 1_000;
 
@@ -65,13 +65,14 @@ impl History {
         self.0.iter().filter(|update| update.by() == Some(by)).map(Update::sequence).max()
     }
 
-    /// Puts an update on top (3.2 step 3).
+    /// Adds an update on top (3.2 step 3).
     pub(crate) fn push(&mut self, update: Update) {
         self.0.insert(0, update);
     }
 
-    /// Adds the updates of other histories that this one does not cover (3.4, Merging Conflict Items, step 3.3). Each
-    /// goes right after the topmost, in document order, against the history as it then stands.
+    /// Adds the updates of other histories that this one does not cover (3.4, Merging Conflict Items, step
+    /// 3.3). Each is inserted right after the topmost, in document order, and compared with the history at
+    /// that time.
     pub(crate) fn fold<'a>(&mut self, others: impl IntoIterator<Item = &'a History>) {
         let mut known = Coverage::of([&*self]);
         let mut news: Vec<Update> = Vec::new();
@@ -84,7 +85,7 @@ impl History {
         self.0.splice(1..1, news.into_iter().rev());
     }
 
-    /// Puts older updates below.
+    /// Adds older updates at the end.
     pub(crate) fn extend(&mut self, older: impl IntoIterator<Item = Update>) {
         self.0.extend(older);
     }
@@ -100,14 +101,14 @@ impl History {
         is_more
     }
 
-    /// Whether this very update is listed: not only a later one of its line.
+    /// Whether exactly this update is listed, and not only a later one of its line.
     pub(crate) fn lists(&self, update: &Update) -> bool {
         self.0.iter().any(|known| known.is_same(update))
     }
 
-    /// Adds, at the end, the updates of another history that this one covers but does not list. A fold leaves out
-    /// updates that a later one of the same line covers, and then nobody can tell whether they were known (see
-    /// [`crate::line::estranged`]). The coverage of this history stays the same.
+    /// Adds, at the end, the updates of another history that this one covers but does not list. A fold leaves
+    /// out updates that a later one of the same line covers. Then it is impossible to determine whether they
+    /// were known (see [`crate::line::estranged`]). The coverage of this history stays the same.
     pub fn remember(&mut self, covered: &History) {
         let known = Coverage::of([&*self]);
         let mut listed: HashSet<(Sequence, Option<&By>)> =
@@ -129,13 +130,14 @@ impl History {
         self.keep_latest(1);
     }
 
-    /// Shortens the history of a version with so many updates: keeps the latest [`LINE_WINDOW`] updates of each line
-    /// and the latest [`MAX_LONE_UPDATES`] that stand alone. The topmost update always stays.
+    /// Shortens the history of a version with so many updates: keeps the latest [`LINE_WINDOW`] updates of
+    /// each line and the latest [`MAX_LONE_UPDATES`] standalone ones. The topmost update always stays.
     ///
-    /// The coverage stays the same but for old updates that stand alone. Covering too little costs a conflict, never
-    /// an edit. The result depends only on which updates there are: shortening before a union changes nothing.
+    /// The coverage stays the same except for old standalone updates. Covering too little costs a conflict,
+    /// never an edit. The result depends only on the set of updates: shortening before a union changes
+    /// nothing.
     pub(crate) fn shorten(&mut self, updates: Updates) {
-        // The shortest history that anything is removed from.
+        // Nothing is removed from a history of at most this length.
         if self.0.len() <= LINE_WINDOW {
             return;
         }
@@ -146,9 +148,9 @@ impl History {
         self.remove(&dropped);
     }
 
-    /// Drops updates until so many are left: first those that a later update of their line covers, then those with the
-    /// lowest sequences. The latter may cost a conflict. The topmost two stay: an edit must know the version that it
-    /// followed.
+    /// Removes updates until so many are left: first those that a later update of their line covers, then
+    /// those with the lowest sequences. The latter may cost a conflict. The topmost two stay: an edit must
+    /// know the version that it followed.
     pub(crate) fn truncate(&mut self, most: usize, updates: Updates) {
         if self.0.len() <= most.max(2) {
             return;
@@ -171,8 +173,8 @@ impl History {
         self.remove(&dropped);
     }
 
-    /// Keeps the updates with the greatest sequences of each `by`, so many of each. The topmost stays, and so does what
-    /// has no `by`; of two copies of one update, the first stays.
+    /// Keeps so many updates with the greatest sequences of each `by`. The topmost stays, and so do updates
+    /// without `by`; of two copies of one update, the first stays.
     fn keep_latest(&mut self, most: usize) {
         let mut lines: HashMap<&By, Vec<usize>> = HashMap::new();
         for (at, update) in self.0.iter().enumerate() {
@@ -198,10 +200,11 @@ impl History {
         self.remove(&dropped);
     }
 
-    /// The updates at these positions but for the latest ones, so many of those.
+    /// Returns the updates at these positions except so many of the latest ones.
     ///
-    /// The sequence says how late an update is, since endpoints copy it from `updates` (3.2). One that is above
-    /// `updates` says nothing of the kind, and counts as early: else a stranger could push out all others.
+    /// The sequence indicates how late an update is, since endpoints copy it from `updates` (3.2). A sequence
+    /// above `updates` indicates nothing, and counts as early: otherwise a malicious peer could displace all
+    /// others.
     fn all_but_latest(
         &self,
         mut positions: Vec<usize>,

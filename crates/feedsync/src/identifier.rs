@@ -2,19 +2,19 @@
 //!
 //! Both are Namespace Specific Strings of RFC 2141 (FeedSync 2.1 rule 1, 2.4, 2.5): ASCII letters and
 //! digits, ``()+,-.:=@;$_!*'`` and `%hh`. `/`, `?` and `#` are accepted, since the grammar allows
-//! them, but never minted (see [`ItemId::has_reserved`]). They are compared by code point (2.1 rule
-//! 4) and by text: `%2F` and `%2f` are two identifiers. A faulty identifier is refused, never
-//! repaired: a repaired identifier names something else.
+//! them, but never generated (see [`ItemId::has_reserved`]). Identifiers are compared by code point
+//! (2.1 rule 4) and as text: `%2F` and `%2f` are two identifiers. An invalid identifier is refused,
+//! never repaired: a repaired identifier would name something else.
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The most bytes an identifier may have (2.1 rule 3 lets an implementation set a bound).
+/// Maximum size of an identifier, in bytes (2.1 rule 3 lets an implementation set a limit).
 pub const MAX_IDENTIFIER_BYTES: usize = 1024;
 
-/// Why a text is not an identifier.
+/// Reason why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdentifierError {
     /// 2.1 rule 2: an attribute that is set is not empty.
@@ -113,14 +113,14 @@ macro_rules! identifier {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Parses an identifier; it keeps its exact text.
+            /// Parses an identifier, whose exact text is preserved.
             pub fn new(text: &str) -> Result<Self, IdentifierError> {
                 check(text)?;
                 Ok(Self(text.into()))
             }
 
-            /// Makes an identifier of any text, percent-encoding what the grammar does not allow.
-            /// Refused are only texts whose encoding is empty, too long or holds a NUL.
+            /// Makes an identifier of any text, percent-encoding what the grammar does not allow. It
+            /// refuses only a text whose encoding is empty or too long, or contains a NUL.
             pub fn encoded(text: &str) -> Result<Self, IdentifierError> {
                 Self::new(&encode(text))
             }
@@ -130,8 +130,8 @@ macro_rules! identifier {
                 &self.0
             }
 
-            /// Whether it holds `/`, `?` or `#`, which the grammar allows and RFC 2141 2.3.2 advises
-            /// against: worth a warning.
+            /// Whether it contains `/`, `?` or `#`, which the grammar allows and RFC 2141 2.3.2
+            /// advises against: this deserves a warning.
             pub fn has_reserved(&self) -> bool {
                 self.0.bytes().any(is_reserved)
             }
@@ -171,7 +171,7 @@ macro_rules! identifier {
 }
 
 identifier! {
-    /// Names an item, the same in every feed that carries it and for ever (2.4).
+    /// Name of an item, which is permanent and the same in every feed that contains it (2.4).
     ///
     /// ```
     /// # use feedsync::ItemId;
@@ -185,7 +185,7 @@ identifier! {
 }
 
 identifier! {
-    /// Names one line of edits of an endpoint (2.5): no two concurrent edits of an item share it.
+    /// Name of one authoring line of an endpoint (2.5): no two concurrent edits of an item share it.
     By
 }
 

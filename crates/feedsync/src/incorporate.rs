@@ -1,5 +1,5 @@
-//! Taking an incoming item into a set of items: merge (3.3) with the bounds and the quiet that an
-//! endpoint needs.
+//! Incorporating an incoming item into a set of items: the merge (3.3), with limits, and without changes
+//! where nothing is new.
 
 use crate::coverage::covers_all;
 use crate::history::History;
@@ -10,12 +10,12 @@ use crate::revision;
 /// Maximum number of open conflicts of an item. More are refused, never trimmed.
 pub const MAX_CONFLICTS: usize = 256;
 
-/// Maximum value of `updates` that is accepted from others and made here: half of the range, so that no peer can use up
-/// an item's counter (R-F14).
+/// Maximum value of `updates` that is accepted from peers or created here: half of the range, so that no peer
+/// can exhaust an item's counter (R-F14).
 pub const MAX_INCOMING_UPDATES: u32 = 1 << 30;
 
-/// Maximum number of updates that the histories of an item have together, since operations on an item take time by
-/// them. Histories are shortened to it ([`Item::shorten_histories`]).
+/// Maximum total number of updates in the histories of an item, since it determines the time of operations on
+/// the item. Histories are shortened to it ([`Item::shorten_histories`]).
 pub const MAX_UPDATES: usize = 8_192;
 
 /// Maximum number of updates that an incoming item may have before its histories are shortened.
@@ -24,28 +24,28 @@ pub const MAX_READ_UPDATES: usize = 131_072;
 /// Maximum number of versions of an incoming item: some may be known, or cover each other.
 const MAX_VERSIONS: usize = 2 * (MAX_CONFLICTS + 1);
 
-/// What incorporating an item came to.
+/// Result of incorporating an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incorporation<P> {
-    /// There was no such item: here it is.
+    /// The new item; there was none with its id.
     Added(Item<P>),
     /// Every update of the incoming item was known: the local bytes stay (R-F13).
     Unchanged,
-    /// The item that replaces the local one; it has no conflicts.
+    /// Item that replaces the local one; it has no conflicts.
     Updated(Item<P>),
-    /// The item that replaces the local one; it has conflicts.
+    /// Item that replaces the local one; it has conflicts.
     Conflict(Item<P>),
     /// Nothing was changed, for this reason.
     Refused(Refusal),
 }
 
-/// Why an item is not incorporated.
+/// Reason why an item is not incorporated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Refusal {
     /// `updates` above [`MAX_INCOMING_UPDATES`].
     #[error("updates is {updates}: more than {MAX_INCOMING_UPDATES} is refused")]
     UpdatesTooHigh {
-        /// The value that came.
+        /// The received value.
         updates: u32,
     },
     /// More than [`MAX_READ_UPDATES`].
@@ -53,15 +53,15 @@ pub enum Refusal {
         "the item's histories hold {updates} updates: more than {MAX_READ_UPDATES} are refused"
     )]
     TooManyUpdates {
-        /// How many there are.
+        /// Number of updates.
         updates: usize,
     },
-    /// The item's versions together are larger than the endpoint takes.
+    /// The total size of the item's versions exceeds the endpoint's limit.
     #[error("the item's versions have {bytes} bytes together: more than {most} are refused")]
     TooLarge {
-        /// How many there are.
+        /// Size in bytes.
         bytes: usize,
-        /// How many are taken.
+        /// Limit in bytes.
         most: usize,
     },
     /// The result would have more than [`MAX_CONFLICTS`] conflicts.
@@ -69,20 +69,21 @@ pub enum Refusal {
         "the item would have {conflicts} conflicts: more than {MAX_CONFLICTS} are refused; resolve some first"
     )]
     TooManyConflicts {
-        /// How many there would be.
+        /// Number of conflicts of the result.
         conflicts: usize,
     },
 }
 
 /// Incorporates an incoming item.
 ///
-/// `purged` is what an item that was purged here left behind: versions it covers are known, so that no
-/// deletion comes back from the dead, also where the item is here again in another version.
+/// `purged` is the history of a purged item: versions that it covers count as known, so that deleted content
+/// does not return, also where the item has returned in another version.
 ///
-/// Beyond 3.3, so that endpoints come to rest whatever others send: versions that another version of
-/// the same item covers are left out, and of a version that is here already the local payload stays,
-/// with the updates of both histories. Items with [revisions](crate::line::REVISIONS) among their updates are joined by
-/// rules of their own (`docs/mapping.md`). Histories are shortened before the bounds are checked.
+/// There are additional rules beyond 3.3, so that endpoints converge whatever others send. Versions that
+/// another version of the same item covers are left out. A version that is stored already keeps its local
+/// payload, with the updates of both histories. Items with [revisions](crate::line::REVISIONS) among their
+/// updates are merged by separate rules (`docs/mapping.md`). Histories are shortened before the limits are
+/// checked.
 pub fn incorporate<P: Clone>(
     local: Option<&Item<P>>,
     purged: Option<&History>,
@@ -104,8 +105,8 @@ pub fn incorporate<P: Clone>(
     }
 }
 
-/// Incorporates an incoming item without any bound, and keeps all of the histories. For documents in files: merging
-/// them protects no endpoint, and takes everything that 2.4 allows.
+/// Incorporates an incoming item without any limit, and with complete histories. It is for documents in
+/// files: merging them needs no protection of an endpoint, and accepts everything that 2.4 allows.
 pub fn incorporate_unbounded<P: Clone>(
     local: Option<&Item<P>>,
     incoming: Item<P>,
@@ -113,7 +114,7 @@ pub fn incorporate_unbounded<P: Clone>(
     join(local, None, incoming, |_| ())
 }
 
-/// Joins both sides; the result is shortened before it is compared with what was here.
+/// Joins both sides; the result is shortened before it is compared with the local item.
 fn join<P: Clone>(
     local: Option<&Item<P>>,
     purged: Option<&History>,
@@ -156,22 +157,23 @@ fn join<P: Clone>(
     }
 }
 
-/// Checks the bounds that hold for an incoming item before it is joined. They bound the work.
+/// Checks the limits on an incoming item before it is merged. They limit the work.
 fn check_incoming<P>(incoming: &Item<P>) -> Result<(), Refusal> {
     check_counters(incoming, None)?;
     let updates = incoming.versions().map(|version| version.history.updates().len()).sum();
     if updates > MAX_READ_UPDATES {
         return Err(Refusal::TooManyUpdates { updates });
     }
-    // Each is compared with each other one, and most of them would be refused as conflicts.
+    // Each conflict is compared with each other one, and most of them would be refused.
     match incoming.conflicts.len() {
         conflicts if conflicts >= MAX_VERSIONS => Err(Refusal::TooManyConflicts { conflicts }),
         _ => Ok(()),
     }
 }
 
-/// Checks the bounds of an item, whether it was received or made here: a peer of this version accepts each item that
-/// passes. Histories need no check, since they are shortened. An item that was above a bound `before` may stay so.
+/// Checks the limits on an item, whether it was received or created here: a peer of this version accepts each
+/// item that passes. Histories need no check, since they are shortened. An item that was above a limit
+/// `before` may stay so.
 pub fn check_bounds<P>(item: &Item<P>, before: Option<&Item<P>>) -> Result<(), Refusal> {
     check_counters(item, before)?;
     let most = before.map_or(0, |before| before.conflicts.len()).max(MAX_CONFLICTS);
@@ -190,15 +192,15 @@ fn check_counters<P>(item: &Item<P>, before: Option<&Item<P>>) -> Result<(), Ref
     }
 }
 
-/// Whether merging would tell us nothing: every incoming update is covered, and every version of ours
-/// that the incoming item covers is one that it holds too.
+/// Whether merging would add nothing: every incoming update is covered, and every local version that the
+/// incoming item covers is also contained in it.
 fn knows<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
     let stays = |version: &Version<P>| {
         incoming
             .versions()
             .all(|other| !version.is_subsumed_by(other) || version.dot().is_same(other.dot()))
     };
-    // A dot that no version covers is by far the commonest news; it is looked for first.
+    // A dot that no version covers is by far the most common case of a new update, so it is checked first.
     covers_all(
         local.versions().map(|version| &version.history),
         incoming.versions().map(Version::dot),
@@ -206,14 +208,14 @@ fn knows<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
         && knows_histories(local, incoming)
 }
 
-/// Whether every update of the incoming histories is covered by some local one.
+/// Whether local histories cover every update of the incoming ones.
 fn knows_histories<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
     let updates = incoming.versions().flat_map(|version| version.history.updates());
     covers_all(local.versions().map(|version| &version.history), updates)
 }
 
-/// The item without versions that another of its versions covers: peers that omit step 4 of 3.2 send
-/// such (reading 10).
+/// The item without versions that another of its versions covers. Peers that omit step 4 of 3.2 send such
+/// versions (reading 10).
 fn without_stale<P>(item: Item<P>) -> Item<P> {
     if item.conflicts.is_empty() {
         return item;
@@ -235,7 +237,7 @@ fn without_stale<P>(item: Item<P>) -> Item<P> {
     from_versions(id, versions.filter(|(_, stale)| !stale).map(|(version, _)| version).collect())
 }
 
-/// Gives the incoming copy of a version that is here the local payload, and both histories.
+/// Gives the incoming copy of a stored version the local payload, and both histories.
 fn keep_local_payloads<P: Clone>(local: &Item<P>, incoming: &mut Item<P>) {
     for version in incoming.versions_mut() {
         let known = local.versions().find(|known| known.dot().is_same(version.dot()));
@@ -248,7 +250,7 @@ fn keep_local_payloads<P: Clone>(local: &Item<P>, incoming: &mut Item<P>) {
     }
 }
 
-/// Whether both are one version, and the same.
+/// Whether both have one version, and it is the same.
 fn is_same<P>(a: &Item<P>, b: &Item<P>) -> bool {
     a.conflicts.is_empty() && b.conflicts.is_empty() && a.winner.dot().is_same(b.winner.dot())
 }

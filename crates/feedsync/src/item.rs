@@ -1,8 +1,8 @@
-//! What is kept in step: items, their versions, and the histories that order them.
+//! The data model: items, their versions, and the histories that order them.
 //!
-//! An [`Item`] is an antichain: a set of [`Version`]s none of which covers another, one of them the
-//! winner. A version's [`History`] is a version vector once every update has a `by`, and its topmost
-//! update is the version's *dot*. The engine is generic over the payload and never looks inside it.
+//! An [`Item`] is an antichain: a set of [`Version`]s none of which covers another, one of them the winner. A
+//! version's [`History`] is a version vector once every update has a `by`, and its topmost update is the
+//! version's *dot*. The engine is generic over the payload and never reads it.
 
 use std::sync::Arc;
 
@@ -39,41 +39,41 @@ impl Update {
         Ok(Self { sequence, when, by, foreign: None })
     }
 
-    /// An update as an endpoint of ours signs it.
+    /// An update signed as by this project's endpoints.
     pub fn signed(sequence: Sequence, when: Timestamp, by: By) -> Self {
         Self { sequence, when: Some(when), by: Some(by), foreign: None }
     }
 
-    /// The same update with foreign markup that came on its `sx:history` (2.1 rule 7): opaque text
-    /// that travels with the update and decides nothing.
+    /// The same update with the foreign markup of its `sx:history` (2.1 rule 7): opaque text that stays with
+    /// the update and has no effect.
     #[must_use]
     pub fn with_foreign(mut self, foreign: impl Into<Arc<str>>) -> Self {
         self.foreign = Some(foreign.into());
         self
     }
 
-    /// Place in its line of edits.
+    /// Position in its authoring line.
     pub fn sequence(&self) -> Sequence {
         self.sequence
     }
 
-    /// When the device that made the update says it did; best effort, uncalibrated.
+    /// Time of the update according to the clock of its device, which may be wrong.
     pub fn when(&self) -> Option<Timestamp> {
         self.when
     }
 
-    /// The line of edits it belongs to.
+    /// Its authoring line.
     pub fn by(&self) -> Option<&By> {
         self.by.as_ref()
     }
 
-    /// Foreign markup that came with it.
+    /// Foreign markup that was received with it.
     pub fn foreign(&self) -> Option<&str> {
         self.foreign.as_deref()
     }
 
-    /// History subsumption (3.3 note 2): with a `by`, the same `by` at an equal or greater sequence;
-    /// without, an equal stamp without `by`.
+    /// History subsumption (3.3 note 2). An update with a `by` is subsumed by one with the same `by` and an
+    /// equal or greater sequence; one without, by an equal stamp without `by`.
     pub fn is_subsumed_by(&self, other: &Update) -> bool {
         match (&self.by, &other.by) {
             (Some(mine), Some(theirs)) => self.sequence <= other.sequence && mine == theirs,
@@ -88,10 +88,10 @@ impl Update {
     }
 }
 
-/// One version of an item: what `sx:sync` says of it, and its payload.
+/// One version of an item: its `sx:sync` data and its payload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Version<P> {
-    /// How many updates led here.
+    /// Number of updates that led to it.
     pub updates: Updates,
     /// Whether this version is a tombstone.
     pub deleted: bool,
@@ -99,7 +99,7 @@ pub struct Version<P> {
     pub noconflicts: Option<bool>,
     /// The updates, newest first.
     pub history: History,
-    /// The item's own content.
+    /// Content of the version.
     pub payload: P,
 }
 
@@ -109,7 +109,7 @@ impl<P> Version<P> {
         self.history.topmost()
     }
 
-    /// Item subsumption (3.3 note 1): the other version knows this one's topmost update.
+    /// Item subsumption (3.3 note 1): the other version covers this one's topmost update.
     pub fn is_subsumed_by(&self, other: &Version<P>) -> bool {
         other.history.covers(self.dot())
     }
@@ -126,15 +126,14 @@ impl<P> Version<P> {
     }
 }
 
-/// An item: its winner and the versions in conflict with it, a set of which no version covers
-/// another (2.4, 2.6).
+/// An item: its winner and the conflicting versions, a set of which no version covers another (2.4, 2.6).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Item<P> {
-    /// The same wherever the item is shared.
+    /// Id, the same wherever the item is shared.
     pub id: ItemId,
-    /// The version that is shown.
+    /// Version that is shown.
     pub winner: Version<P>,
-    /// The other versions nobody has superseded or resolved; a flat set in no particular order.
+    /// The other versions that are neither superseded nor resolved; a flat set in no particular order.
     pub conflicts: Vec<Version<P>>,
 }
 
@@ -144,13 +143,13 @@ impl<P> Item<P> {
         std::iter::once(&self.winner).chain(&self.conflicts)
     }
 
-    /// All versions, the winner first, to be changed.
+    /// All versions, mutable, the winner first.
     pub fn versions_mut(&mut self) -> impl Iterator<Item = &mut Version<P>> {
         std::iter::once(&mut self.winner).chain(&mut self.conflicts)
     }
 
-    /// The conflicts as 3.3 would pick a winner among them, first the one it would pick, with their
-    /// places in [`Item::conflicts`]: the same order at every endpoint.
+    /// The conflicts in the order in which 3.3 would pick winners among them, with their indices in
+    /// [`Item::conflicts`]: the same order at every endpoint.
     pub fn ranked_conflicts(&self) -> Vec<(usize, &Version<P>)> {
         fn rank<P>(version: &Version<P>) -> impl Ord + '_ {
             let dot = version.dot();
@@ -161,7 +160,7 @@ impl<P> Item<P> {
         conflicts
     }
 
-    /// Whether conflicts must not be preserved (2.4); the winner says so.
+    /// Whether conflicts must not be preserved (2.4), according to the winner.
     pub fn noconflicts(&self) -> bool {
         self.winner.noconflicts == Some(true)
     }
@@ -171,16 +170,17 @@ impl<P> Item<P> {
         self.versions().any(|version| version.history.covers(update))
     }
 
-    /// The greatest sequence of a line of edits over all versions.
+    /// The greatest sequence of an authoring line over all versions.
     pub fn highest(&self, by: &By) -> Option<Sequence> {
         self.versions().filter_map(|version| version.history.highest(by)).max()
     }
 
-    /// Shortens the histories of all versions, so that together they hold at most [`MAX_UPDATES`]. Does nothing to an
-    /// item that is short.
+    /// Shortens the histories of all versions, so that together they contain at most [`MAX_UPDATES`]. An item
+    /// below the limit is unchanged.
     ///
-    /// The coverage of each version stays the same, unless its item has thousands of lines, or hundreds of conflicts
-    /// with dozens of lines. Then the lines with the lowest sequences go. That may cost a conflict, never an edit.
+    /// The coverage of each version stays the same, unless its item has thousands of lines, or hundreds of
+    /// conflicts with dozens of lines. Then the lines with the lowest sequences are removed. That may cost a
+    /// conflict, never an edit.
     pub fn shorten_histories(&mut self) {
         self.versions_mut().for_each(|version| version.history.shorten(version.updates));
         let updates: usize = self.versions().map(|version| version.history.updates().len()).sum();

@@ -1,9 +1,9 @@
-//! Items that several endpoints edit, online or off, and no edit is lost.
+//! Items that several endpoints edit, online or offline, without losing an edit.
 //!
 //! The library implements FeedSync 1.0.2 (creation, update, merge, conflict resolution, partial and
 //! complete feeds) and its ancestor SSE 0.91 as pure functions: bytes, time, identity and randomness
-//! come in as arguments, values go out. There is no I/O, no clock and no random number in here, so
-//! the same code runs in a server, in a browser and in a simulated world.
+//! are arguments, values are results. It has no I/O, clock or random numbers, so the same code runs
+//! in a server, in a browser and in a simulation.
 //!
 //! Section numbers in the documentation are those of the published texts; `F`, `P` and `S` numbers
 //! are those of `docs/conformance.md`.

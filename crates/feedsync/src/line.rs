@@ -1,21 +1,21 @@
 //! Authoring lines: one `by` is one endpoint's sequence of updates of an item.
 //!
-//! FeedSync loses an edit when two concurrent versions share a `by`: the later one covers the earlier. So an edit
-//! extends a line only if its base covers every update of that line. Otherwise (a stale editor, a second window, an
-//! unresolved conflict of ours) it takes another line. Then step 4 of 3.2 and S2, which look at the `by` of the new
-//! update alone, find nothing to fold that nobody resolved.
+//! FeedSync loses an edit when two concurrent versions share a `by`: the later one covers the earlier. So an
+//! edit extends a line only if its base covers every update of that line. Otherwise (an outdated editor, a
+//! second window, an unresolved conflict of our own) it uses another line. Then step 4 of 3.2 and S2, which
+//! read only the `by` of the new update, find no unresolved conflict to fold.
 //!
-//! Each incarnation of an endpoint has one line of its own name and numbered branches beside it ([`branch`]). An edit
-//! takes the first that it may extend, so the number of lines is bounded by how many edits stand beside each other,
-//! not by the number of edits.
+//! Each incarnation of an endpoint has one line of its own name and numbered branches of it ([`branch`]). An
+//! edit uses the first line that it may extend. So the number of lines is bounded by the number of concurrent
+//! edits, not by the number of edits.
 
 use crate::counter::{MAX_COUNTER, Sequence};
 use crate::history::History;
 use crate::identifier::By;
 use crate::item::{Item, Update, Version};
 
-/// Prefix of the `by` of an update that is a revision of a document, which the rest names. Each such line has one
-/// update, and no endpoint may have this name.
+/// Prefix of the `by` of an update that is a revision of a document; the rest of the `by` names the revision.
+/// Each such line has one update, and no endpoint may have this name.
 pub const REVISIONS: &str = "couch.";
 
 /// Prefix of the `by` of the first import of an entry. No endpoint may have this name.
@@ -33,7 +33,8 @@ const IN_FILE_DIGITS: usize = 24;
 /// Prefix of the `by` of versions that reading states derive from each other, followed by a hash.
 const READING: &str = "reader.";
 
-/// Whether the line has one update by its nature: a revision, an import, an edit in a file, or a derived reading state.
+/// Whether a line of this kind has only one update: a revision, an import, an edit in a file, or a derived reading
+/// state.
 pub fn has_one_update(by: &By) -> bool {
     let text = by.as_str();
     [REVISIONS, IMPORTS, READING].iter().any(|prefix| text.starts_with(prefix))
@@ -80,7 +81,7 @@ pub fn is_of(by: &By, incarnation: &By) -> bool {
     }
 }
 
-/// The incarnation that a line is of, if its name has the form of a branch; else the line itself.
+/// The incarnation of a line whose name has the form of a branch; else the line itself.
 fn incarnation_of(by: &By) -> &str {
     match by.as_str().rsplit_once(BRANCH) {
         Some((incarnation, number)) if is_number(number) => incarnation,
@@ -92,10 +93,10 @@ fn is_number(text: &str) -> bool {
     !text.starts_with('0') && !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// Whether an edit made on these histories together may extend a line of which `issued` is the
-/// greatest sequence ever issued for the item.
+/// Whether an edit based on these histories together may extend a line. `issued` is the greatest sequence
+/// that this line ever issued for the item.
 ///
-/// What was issued counts even if the item no longer shows it: it may be in a purged tombstone, a
+/// Issued sequences count even if the item no longer contains them: they may be in a purged tombstone, a
 /// dropped collection, or another collection that shares the item.
 pub fn may_extend<'a>(
     by: &By,
@@ -106,14 +107,15 @@ pub fn may_extend<'a>(
     issued <= known
 }
 
-/// The line of an incarnation that signs an edit made on these histories together, and the greatest sequence issued
-/// on it. It is the first that may be extended and has sequences left. `None` if names would get too long.
+/// The line of an incarnation that signs an edit based on these histories together, and the greatest sequence
+/// issued on it. It is the first that may be extended and has sequences left. `None` if names would get too
+/// long.
 pub fn line_for<'a>(
     incarnation: &By,
     issued: impl Fn(&By) -> Option<Sequence>,
     base: impl IntoIterator<Item = &'a History> + Clone,
 ) -> Option<(By, Option<Sequence>)> {
-    // A line that nobody has extended is always free, so the search ends.
+    // A line without updates is always free, so the search ends.
     for number in 0.. {
         let by = branch(incarnation, number)?;
         let greatest = issued(&by);
@@ -130,11 +132,12 @@ pub fn line_for<'a>(
     None
 }
 
-/// Whether an incoming item shows that somebody else writes under a line of our current incarnation: a store restored
-/// behind our back, or a copied directory (R-F44).
+/// Whether an incoming item proves that another endpoint writes under a line of our current incarnation, such
+/// as a restored store or a copied directory (R-F44).
 ///
-/// It does by a sequence above all that we issued on that line, or one that we issued with another `when`. Other
-/// content under the same stamp shows nothing: a peer that writes markup its own way sends our edits back so.
+/// The proof is a sequence above all that we issued on that line, or one that we issued with another `when`.
+/// Other content under the same stamp proves nothing: a peer that serializes markup differently returns our
+/// edits in that form.
 pub fn collides<P>(
     incarnation: &By,
     issued: impl Fn(&By) -> Option<Sequence>,
@@ -153,7 +156,7 @@ pub fn collides<P>(
     })
 }
 
-/// Whether a history knows this update by another time; an absent time says nothing.
+/// Whether a history contains this update with another time; an absent time does not count.
 fn has_other_time(history: &History, update: &Update) -> bool {
     history.updates().iter().any(|known| {
         known.is_same(update)
@@ -161,18 +164,20 @@ fn has_other_time(history: &History, update: &Update) -> bool {
     })
 }
 
-/// First sequence, of each of some lines, that may mean somebody else's edit elsewhere.
+/// For each of some lines, the first sequence that may be another endpoint's edit.
 pub type Doubts = Vec<(By, Sequence)>;
 
-/// The doubts about a version of ours that an incoming item would cover without knowing it; `None` if it knows it, or
-/// does not cover it.
+/// Returns the doubts about a version of ours that an incoming item would cover without knowing it; `None` if
+/// it knows the version, or does not cover it.
 ///
-/// The incoming history goes further in our line, but does not list our edit, or lists it with another time. Then
-/// somebody else wrote under that line. Such a version is issued again before the merge. All lines of its incarnation
-/// are in doubt then, from the first update on that the incoming history does not list.
+/// The incoming history has later updates in our line, but does not list our edit, or lists it with another
+/// time. Then another endpoint wrote under that line. Such a version is issued again before the merge. All
+/// lines of its incarnation are then in doubt, from the first update on that the incoming history does not
+/// list.
 ///
-/// A history keeps the latest [`crate::LINE_WINDOW`] updates of a line, and peers may keep fewer (3.2). So the update
-/// that proves that our edit was known may be gone. The price of doubting is a conflict, that of believing an edit.
+/// A history keeps the latest [`crate::LINE_WINDOW`] updates of a line, and peers may keep fewer (3.2). So
+/// the update that proves knowledge of our edit may be missing. A false doubt costs a conflict, a missed one
+/// costs an edit.
 pub fn estranged<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<Doubts> {
     let by = ours.dot().by()?;
     let covering = incoming.versions().find(|version| ours.is_subsumed_by(version))?;
@@ -198,11 +203,11 @@ pub fn estranged<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<Doubts> {
     Some(doubts)
 }
 
-/// Issues a version again under a new line. Its history loses the updates in doubt, since those may mean somebody
-/// else's edits: covering too little costs a conflict, too much an edit.
+/// Issues a version again under a new line. Its history loses the updates in doubt, since those may be other
+/// endpoints' edits: covering too little costs a conflict, too much an edit.
 pub fn reissue<P>(version: &mut Version<P>, doubts: &Doubts, new: &By) {
     let sequence = Sequence::from(version.updates);
-    // Signed by `new`, so it cannot be unsigned.
+    // `new` is a `by`, so the update is signed.
     let Ok(topmost) = Update::new(sequence, version.dot().when(), Some(new.clone())) else {
         return;
     };

@@ -1,13 +1,12 @@
-//! Merge (3.3): two sets of versions of one item become one, without losing a version that nobody
-//! superseded.
+//! Merge (3.3): combines two sets of versions of one item, without losing a version that is not superseded.
 //!
-//! With a `by` on every update, merging is the union of two antichains less what is covered: it is
-//! commutative, associative and idempotent. Items without `by` are merged as the text says.
+//! With a `by` on every update, merging is the union of two antichains without the covered versions: it is
+//! commutative, associative and idempotent. Items without `by` are merged as the specification says.
 
 use crate::coverage::Coverage;
 use crate::item::{Item, Version};
 
-/// What a merge did to the local item.
+/// Effect of a merge on the local item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
     /// There was no local item.
@@ -26,8 +25,8 @@ pub enum Outcome {
 pub struct DifferentItems;
 
 impl<P> Version<P> {
-    /// Winner picking (3.3 note 3): whether this version beats the other. On a full tie neither
-    /// does, and the one found first stays (readings 3 to 5). The sequence plays no part.
+    /// Winner picking (3.3 note 3): whether this version beats the other. On a full tie neither does, and the
+    /// one found first stays (readings 3 to 5). The sequence has no influence.
     pub fn beats(&self, other: &Version<P>) -> bool {
         let rank = |version: &Self| (version.updates, version.dot().when());
         match rank(self).cmp(&rank(other)) {
@@ -37,8 +36,8 @@ impl<P> Version<P> {
     }
 }
 
-/// Merges an incoming item into the local one, to the letter of 3.3: of two copies of one version
-/// the incoming one is kept (reading 2).
+/// Merges an incoming item into the local one, exactly as in 3.3: of two copies of one version the incoming
+/// one stays (reading 2).
 ///
 /// ```
 /// # use feedsync::{By, Item, ItemId, Outcome, Stamp, Timestamp, merge};
@@ -73,7 +72,7 @@ pub fn merge<P: Eq>(
     Ok((merged, outcome))
 }
 
-/// The common case: neither has conflicts, so each covers the other or not.
+/// The common case without conflicts: each version covers the other or not.
 fn merge_single<P: Eq>(local: Item<P>, incoming: Item<P>) -> (Item<P>, Outcome) {
     if local.winner.is_subsumed_by(&incoming.winner) {
         return if local.winner == incoming.winner {
@@ -91,8 +90,8 @@ fn merge_single<P: Eq>(local: Item<P>, incoming: Item<P>) -> (Item<P>, Outcome) 
     (merged, outcome)
 }
 
-/// Steps 2 to 11. The inner collection of the second pass is the outer one of the first as it was
-/// left, so that of two identical copies exactly one remains (reading 1).
+/// Steps 2 to 11. The inner collection of the second pass is the remaining outer one of the first, so that of
+/// two identical copies exactly one remains (reading 1).
 pub(crate) fn unite<P>(local: Item<P>, incoming: Item<P>) -> Item<P> {
     let id = local.id;
     if local.conflicts.is_empty() && incoming.conflicts.is_empty() {
@@ -113,14 +112,14 @@ pub(crate) fn unite<P>(local: Item<P>, incoming: Item<P>) -> Item<P> {
     from_versions(id, ours)
 }
 
-/// Drops the versions that some of the others cover.
+/// Removes the versions that some of the others cover.
 fn drop_covered<P>(versions: &mut Vec<Version<P>>, others: &[Version<P>]) {
     let known = Coverage::of(others.iter().map(|other| &other.history));
     versions.retain(|version| !known.covers(version.dot()));
 }
 
-/// Steps 9 to 11: the winner of a non-empty list of versions, the others its conflicts unless it is
-/// marked noconflicts (reading 6).
+/// Steps 9 to 11: the item whose winner is picked from a non-empty list of versions. The others are its
+/// conflicts unless it is marked noconflicts (reading 6).
 pub(crate) fn from_versions<P>(id: crate::ItemId, mut versions: Vec<Version<P>>) -> Item<P> {
     let mut best = 0;
     for index in 1..versions.len() {
@@ -135,9 +134,9 @@ pub(crate) fn from_versions<P>(id: crate::ItemId, mut versions: Vec<Version<P>>)
     Item { id, winner, conflicts: versions }
 }
 
-/// Whether merging gives the local item again, decided without building the result.
+/// Whether merging yields the local item again, decided without building the result.
 fn leaves_unchanged<P: Eq>(local: &Item<P>, incoming: &Item<P>) -> bool {
-    // Losers of a local winner that is marked noconflicts vanish (step 10).
+    // Losers against a local winner that is marked noconflicts are dropped (step 10).
     let vanishes = |version: &Version<P>| {
         !local.winner.is_subsumed_by(version)
             && (version.is_subsumed_by(&local.winner) || !version.beats(&local.winner))
@@ -152,8 +151,9 @@ fn leaves_unchanged<P: Eq>(local: &Item<P>, incoming: &Item<P>) -> bool {
         && local.conflicts.iter().all(|conflict| !conflict.beats(&local.winner))
         && local.versions().all(survives)
         && incoming.versions().all(|version| {
-            // An incoming version is held here and stays, or a version that only the local item holds drops it (step 8).
-            // If both are true, the held copy is dropped too; if neither is, the version is new.
+            // Either the incoming version is held here and stays, or a version that only the local item holds
+            // drops it (step 8). If both are true, the held copy is dropped too; if neither is, the version
+            // is new.
             let is_held = local.versions().any(|known| version == known);
             let is_dropped = local.versions().any(|known| {
                 version.is_subsumed_by(known) && !incoming.versions().any(|other| known == other)

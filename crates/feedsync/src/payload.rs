@@ -1,10 +1,11 @@
-//! What an item carries on the wire: the bytes of its element or object, in the format it came in.
+//! Payload of an item in a feed: the bytes of its element or object, in the format in which it was
+//! received.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The format of a feed, and of an item's bytes.
+/// Format of a feed, and of an item's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
     /// Atom 1.0: `entry`.
@@ -19,7 +20,7 @@ pub enum Format {
     Pox,
 }
 
-/// A name that is not one of the five formats.
+/// Error for a name that is not one of the five formats.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown format {0:?}: one of atom, rss, opml, json, pox")]
 pub struct UnknownFormat(pub String);
@@ -28,7 +29,7 @@ impl Format {
     /// All formats.
     pub const ALL: [Self; 5] = [Self::Atom, Self::Rss, Self::Opml, Self::Json, Self::Pox];
 
-    /// The name used on the command line and in the store.
+    /// Name on the command line and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Atom => "atom",
@@ -56,20 +57,20 @@ impl FromStr for Format {
     }
 }
 
-/// The payload of one version: one self-contained element or object, without `sx:sync` (or `sync`)
-/// and without what a server owns.
+/// Payload of one version: one self-contained element or object, without `sx:sync` (or `sync`) and
+/// without server-owned elements.
 ///
-/// Self-contained means that the namespace declarations, `xml:base`, `xml:lang` and `xml:space` that
-/// it inherited from its feed stand on its own start tag, so that it can be lifted into any other
-/// document (2.1 rule 7).
+/// Self-contained means that its start tag has the namespace declarations, `xml:base`, `xml:lang`
+/// and `xml:space` that it inherited from its feed, so that it can be copied into any other document
+/// (2.1 rule 7).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Payload {
-    /// The format the bytes are in.
+    /// Format of the bytes.
     pub format: Format,
     /// The element or object, in UTF-8.
     pub text: Arc<str>,
-    /// Foreign markup that stood on `sx:sync` itself: attributes and children in XML, members in
-    /// JSON; opaque here, empty for nearly every item.
+    /// Foreign markup on `sx:sync` itself: attributes and children in XML, members in JSON; opaque
+    /// here, empty for nearly every item.
     pub sync_foreign: Option<Arc<str>>,
 }
 

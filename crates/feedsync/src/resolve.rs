@@ -1,52 +1,52 @@
-//! Conflict resolution (3.4): an update that takes the conflicting versions into account, after
-//! which nobody is asked about them again.
+//! Conflict resolution (3.4): an update that takes the conflicting versions into account, so that they are no
+//! conflicts at other endpoints either.
 
 use crate::edit::{Edit, EditError, Stamp, next_updates};
 use crate::item::Item;
 
-/// Which conflicts the resolution takes into account.
+/// Conflicts that the resolution takes into account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolved {
     /// All of them.
     All,
-    /// Those at these places in [`Item::conflicts`]; the others stay open.
+    /// The conflicts at these indices in [`Item::conflicts`]; the others stay open.
     Some(Vec<usize>),
 }
 
-/// What the item becomes (3.4 step 1).
+/// New state of the item (3.4 step 1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keep<P> {
-    /// The winner as it is (1.1).
+    /// The winner unchanged (1.1).
     Winner,
-    /// The content, and the deleted state, of the conflict at this place (1.2). It counts as resolved.
+    /// The content and the deleted state of the conflict at this index (1.2). It counts as resolved.
     Conflict(usize),
     /// New content (1.3).
     Content {
-        /// What the item holds from now on.
+        /// New payload of the item.
         payload: P,
-        /// Whether it is deleted from now on; the winner's state if absent.
+        /// New deleted state; absent keeps the winner's state.
         deleted: Option<bool>,
     },
 }
 
-/// A decision about an item's conflicts.
+/// A resolution of an item's conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution<P> {
-    /// What was weighed.
+    /// Conflicts that are resolved.
     pub resolved: Resolved,
-    /// What came of it.
+    /// Resulting state.
     pub keep: Keep<P>,
 }
 
-/// Why a resolution cannot be applied; nothing was changed.
+/// Reason why a resolution cannot be applied; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// There is no conflict at that place.
+    /// There is no conflict at that index.
     #[error("there is no conflict number {index}: the item has {count}")]
     NoSuchConflict {
-        /// The place asked for, from 0.
+        /// Requested index, from 0.
         index: usize,
-        /// How many conflicts there are.
+        /// Number of conflicts.
         count: usize,
     },
     /// The update itself is not possible.
@@ -55,7 +55,7 @@ pub enum ResolveError {
 }
 
 impl<P: Clone> Item<P> {
-    /// Resolves conflicts: updates the item (3.2), then folds the conflicts that were weighed into its history.
+    /// Resolves conflicts: updates the item (3.2), then folds the resolved conflicts into its history.
     ///
     /// A resolution is always possible: at [`crate::MAX_INCOMING_UPDATES`] the counter stays as it is.
     pub fn resolve(
@@ -76,8 +76,8 @@ impl<P: Clone> Item<P> {
             }
             Keep::Content { payload, deleted } => Edit { payload: Some(payload), deleted },
         };
-        // The update may fold in conflicts of the stamp's own line (3.2 step 4) and so move the
-        // others; what was weighed is told by its dot.
+        // The update may fold in conflicts of the stamp's own line (3.2 step 4) and so change the indices of
+        // the others; the resolved conflicts are identified by their dots.
         let dots: Vec<_> =
             chosen.iter().map(|&index| self.conflicts[index].dot().clone()).collect();
         let updates = next_updates(self.winner.updates).unwrap_or(self.winner.updates);
@@ -87,8 +87,8 @@ impl<P: Clone> Item<P> {
         Ok(())
     }
 
-    /// Resolves by a policy: a pure function of the versions, the same at every endpoint that uses it
-    /// (3.4, last note). Nothing happens where it gives nothing. Never done unasked.
+    /// Resolves by a policy: a pure function of the versions, the same at every endpoint that uses it (3.4,
+    /// last note). If it returns nothing, nothing changes. It runs only on request.
     pub fn resolve_by(
         &mut self,
         stamp: &Stamp,
@@ -100,7 +100,7 @@ impl<P: Clone> Item<P> {
         }
     }
 
-    /// The places of the conflicts that a resolution takes into account, in order.
+    /// Indices of the conflicts that a resolution takes into account, in order.
     pub fn weighed(&self, resolution: &Resolution<P>) -> Result<Vec<usize>, ResolveError> {
         let count = self.conflicts.len();
         let mut chosen = match &resolution.resolved {

@@ -1,14 +1,15 @@
-//! Items that were edited as documents, too: some of their updates are revisions (`docs/mapping.md`).
+//! Items that are also edited as documents: some of their updates are revisions (`docs/mapping.md`).
 //!
-//! What a revision followed is told by its path, which may be short, and which says nothing of what those on it had
-//! taken into account. So two endpoints may know different things of one and the same version, all of them true, and
-//! what is known of a version grows:
+//! A revision's ancestors are known from its path. The path may be short, and does not contain what its
+//! authors had taken into account. So two endpoints may have different, equally true histories of one
+//! version, and the known history of a version grows:
 //!
-//! - a version that lists another one knows what that knew;
-//! - a deletion that came as a revision is settled by whatever else there is, as among documents, where that is how
-//!   conflicts are resolved: the others know it from then on, and all that it followed. Of several, the greatest stays.
+//! - A version that lists another one learns its history.
+//! - A deletion that came as a revision is settled by any other version, as among documents, where this
+//!   resolves conflicts. The others then cover it and its whole history. Of several deletions, the greatest
+//!   stays.
 //!
-//! Joining is commutative, associative and idempotent as far as it is about what is covered, and a version goes only
+//! Joining is commutative, associative and idempotent with respect to coverage. A version is removed only
 //! where another one truly followed it, or followed a deletion of it.
 
 use crate::counter::Sequence;
@@ -26,7 +27,7 @@ fn is_revision(update: &Update) -> bool {
     update.by().is_some_and(|by| by.as_str().starts_with(REVISIONS))
 }
 
-/// Joins what there is with what comes. A version that is in both must have one history by now.
+/// Joins the local item with an incoming one. A version in both must have one history by now.
 pub(crate) fn join<P: Clone>(local: Option<&Item<P>>, incoming: Item<P>) -> Item<P> {
     let Item { id, winner, conflicts } = incoming;
     let mut versions: Vec<Version<P>> = std::iter::once(winner).chain(conflicts).collect();
@@ -44,7 +45,7 @@ pub(crate) fn join<P: Clone>(local: Option<&Item<P>>, incoming: Item<P>) -> Item
     }
 }
 
-/// Whether an item says no more than another one, and has the same versions.
+/// Whether an item adds nothing to another one, and has the same versions.
 pub(crate) fn says_no_more<P>(item: &Item<P>, than: &Item<P>) -> bool {
     item.versions().count() == than.versions().count()
         && item.winner.dot().is_same(than.winner.dot())
@@ -54,7 +55,7 @@ pub(crate) fn says_no_more<P>(item: &Item<P>, than: &Item<P>) -> bool {
         })
 }
 
-/// Lets each version know what those know that it lists; whether anybody learnt anything.
+/// Lets each version learn the histories of the versions that it lists. Returns whether any history grew.
 fn learn_listed<P>(versions: &mut [Version<P>]) -> bool {
     let mut is_more = false;
     for one in 0..versions.len() {
@@ -68,8 +69,8 @@ fn learn_listed<P>(versions: &mut [Version<P>]) -> bool {
     is_more
 }
 
-/// Takes out the deletions that came as revisions, all but the greatest if there is nothing else; what is left knows what
-/// they knew. Whether anybody learnt anything.
+/// Removes the deletions that came as revisions, except the greatest if there is nothing else. The remaining
+/// versions learn their histories. Returns whether any history grew.
 fn settle<P>(versions: &mut Vec<Version<P>>) -> bool {
     let stays = match versions.iter().all(is_deletion) {
         true => versions.iter().map(stands).max(),
@@ -89,10 +90,11 @@ fn settle<P>(versions: &mut Vec<Version<P>>) -> bool {
     is_more
 }
 
-/// Drops what another version covers; one always stays.
+/// Removes versions that another version covers; one always stays.
 ///
-/// Two may cover each other: one was settled by the other, which was deleted later, and whoever settled that deletion
-/// knows both. Then the deletion stays: it covers what was truly followed. Of two deletions the greater one does.
+/// Two versions may cover each other: one was settled by the other, which was deleted later, and the version
+/// that settled that deletion knows both. Then the deletion stays: it covers what was truly followed. Of two
+/// deletions the greater one stays.
 fn drop_covered<P>(versions: &mut Vec<Version<P>>) {
     let gives_way = |version: &Version<P>, covering: &Version<P>| {
         !covering.is_subsumed_by(version) || stands(version) <= stands(covering)
@@ -114,8 +116,8 @@ fn is_deletion<P>(version: &Version<P>) -> bool {
     version.deleted && is_revision(version.dot())
 }
 
-/// An order in which deletions that came as revisions are the greatest, and the greatest of them what stays of them; then
-/// other deletions, since of two that cover each other the later one was deleted.
+/// Sort key in which deletions that came as revisions are the greatest, and among them the one that stays.
+/// Other deletions come next, since of two versions that cover each other the later one was deleted.
 fn stands<P>(version: &Version<P>) -> (bool, bool, Sequence, Option<By>) {
     let dot = version.dot();
     (is_deletion(version), version.deleted, dot.sequence(), dot.by().cloned())
@@ -128,7 +130,8 @@ mod tests {
         incorporate,
     };
 
-    /// A version whose updates are named by single letters: a capital one is of an endpoint, a small one a revision.
+    /// A version whose updates are named by single letters: a capital letter is an endpoint's update, a small
+    /// one a revision.
     fn version(updates: u32, history: &str, is_deleted: bool) -> Version<&str> {
         let update = |name: char| {
             let (sequence, by) = (Sequence::new(1).unwrap(), name.to_string());
@@ -165,7 +168,7 @@ mod tests {
             .collect()
     }
 
-    /// Incorporates one after the other.
+    /// Incorporates the items one after the other.
     fn joined(items: Vec<Item<&'static str>>) -> Item<&'static str> {
         let mut local: Option<Item<&'static str>> = None;
         for item in items {
@@ -182,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_version_knows_what_those_know_that_it_lists() {
-        // R resolved X; c followed R, and its path says no more.
+        // R resolved X; c followed R, and its path contains no more.
         let (resolved, child) = (version(2, "RX", false), version(3, "cR", false));
         let x = version(1, "X", false);
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -192,9 +195,9 @@ mod tests {
         }
     }
 
-    /// What is known by way of another one is known in whatever order they stand.
+    /// A history learnt through another version does not depend on the order of versions.
     #[test]
-    fn what_those_know_that_are_listed_comes_from_far() {
+    fn histories_are_learnt_through_other_versions() {
         let (a, b) = (version(3, "aB", false), version(2, "BC", false));
         let (c, x) = (version(1, "CX", false), version(1, "X", false));
         for conflicts in [vec![c.clone(), a.clone()], vec![a.clone(), c.clone()]] {
@@ -219,7 +222,7 @@ mod tests {
         for at in 1..2_000 {
             match incorporate(Some(&local), None, item(vec![of(at, true)])) {
                 Incorporation::Updated(next) => local = next,
-                // The least of the deletions that were settled gives way to the others.
+                // The least of the settled deletions is replaced by the others.
                 Incorporation::Unchanged => {}
                 other => panic!("{other:?}"),
             }
@@ -242,15 +245,15 @@ mod tests {
         assert_eq!(names(&joined(vec![item(vec![gone.clone(), other])])), ["Ndx"]);
         let greater = version(1, "ey", true);
         assert_eq!(names(&joined(vec![item(vec![gone, greater])])), ["eydx"]);
-        // One that was deleted itself is not brought back.
+        // A version that was deleted itself does not return.
         let deleted = version(1, "tc", true);
         assert_eq!(names(&joined(vec![item(vec![live]), item(vec![deleted])])), ["tc"]);
     }
 
-    /// A deletion that was settled by what was deleted itself, later, is settled by that deletion or settles it: whatever
-    /// comes first, what was deleted stays deleted.
+    /// A deletion may be settled by a version that was itself deleted later. Then one deletion settles the
+    /// other: in any order of arrival, deleted content stays deleted.
     #[test]
-    fn what_settled_a_deletion_may_be_deleted() {
+    fn settled_deletions_stay_deleted_in_any_order() {
         let (live, gone) = (version(1, "c", false), version(1, "zx", true));
         let later = version(1, "dc", true);
         let mut ends = Vec::new();
@@ -268,14 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_changes_nothing() {
+    fn known_versions_change_nothing() {
         let local = joined(vec![item(vec![version(1, "cR", false), version(1, "dx", true)])]);
         assert_eq!(names(&local), ["cRdx"]);
         for known in ["cR", "c", "R", "dx", "x", "cx", "cRdx"] {
             let known = item(vec![version(1, known, known.starts_with('d'))]);
             assert_eq!(incorporate(Some(&local), None, known), Incorporation::Unchanged);
         }
-        // A version that is over may still tell something, once.
+        // A superseded version may still add history, once.
         let told = item(vec![version(1, "RX", false)]);
         let Incorporation::Updated(learnt) = incorporate(Some(&local), None, told.clone()) else {
             panic!("nothing was learnt");

@@ -1,13 +1,14 @@
 //! Simple Sharing Extensions 0.91, FeedSync's ancestor, as pure functions.
 //!
-//! SSE keeps one version of an item and a flag: an [`Item`] has a version number, the [`Stamp`] of its
-//! latest change and the stamps of earlier ones, and, if the endpoint likes, a list of what lost
-//! ([`Conflict`]). Where its text loses an edit, so does this module, and says so: two SSE documents
-//! merge as their text says ([`merge`]), anything else is upgraded to FeedSync first ([`upgrade`]) and
-//! comes back by [`downgrade`], which reports what does not fit. An endpoint of FeedSync that peers of SSE edit with
-//! gives their items what it knows itself ([`graft`]).
+//! SSE stores one version of an item and a flag: an [`Item`] has a version number, the [`Stamp`] of its
+//! latest change and the stamps of earlier ones. An endpoint may also store a list of losing versions
+//! ([`Conflict`]). Where the SSE specification loses an edit, so does this module, and its documentation says
+//! so. Two SSE documents are merged as SSE says ([`merge`]). Anything else is upgraded to FeedSync first
+//! ([`upgrade`]) and converted back by [`downgrade`], which reports losses. A FeedSync endpoint that SSE
+//! peers edit with adds its own knowledge to their items ([`graft`]).
 //!
-//! Section numbers are those of the SSE text, `S`, `U` and `D` numbers those of `docs/conformance.md`.
+//! Section numbers are those of the SSE specification, `S`, `U` and `D` numbers those of
+//! `docs/conformance.md`.
 
 mod conflicts;
 mod date;
@@ -36,11 +37,11 @@ pub use upgrade::{UpgradeError, UpgradeLoss, Upgraded, upgrade};
 #[cfg(test)]
 mod tests;
 
-/// The namespace as it is written: every implementation uses this spelling (reading 27).
+/// Namespace in the spelling that every implementation writes (reading 27).
 pub const NAMESPACE: &str = "http://www.microsoft.com/schemas/rss/sse";
 
-/// The namespace as section 1.1 prints it; read as well (S2).
+/// Namespace in the spelling of section 1.1; accepted as well (S2).
 pub const NAMESPACE_AS_PRINTED: &str = "https://www.microsoft.com/schemas/rss/sse";
 
-/// The version of the specification that we write (S9).
+/// Version of the specification in written documents (S9).
 pub const VERSION: &str = "0.91";

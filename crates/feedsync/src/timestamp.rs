@@ -1,4 +1,4 @@
-//! Points in time as FeedSync writes them: RFC 3339, whole seconds, UTC, ending in `Z` (2.1 rule 5).
+//! Points in time in FeedSync's form: RFC 3339, whole seconds, UTC, ending in `Z` (2.1 rule 5).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::hash::{Hash, Hasher};
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
-/// A `when`: it keeps the text it came with and is compared by instant.
+/// A `when`. It preserves its original text and is compared by instant.
 ///
-/// The only freedom the text leaves is the case of `T` and `Z`, so both fit in eight bytes. A leap
-/// second, allowed at 23:59 only, sorts between `:59` and the next `:00`.
+/// The specification leaves only the case of `T` and `Z` open, so text and instant fit in eight
+/// bytes. A leap second, allowed at 23:59 only, sorts between `:59` and the next `:00`.
 ///
 /// ```
 /// # use feedsync::Timestamp;
@@ -22,7 +22,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy)]
 pub struct Timestamp(NonZeroU64);
 
-/// Why a text is not a timestamp.
+/// Reason why a text is not a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimestampError {
     /// Not of the form `YYYY-MM-DDThh:mm:ssZ`.
@@ -93,7 +93,7 @@ impl Timestamp {
         if timestamp.is_strict() { Ok(timestamp) } else { Err(TimestampError::Case) }
     }
 
-    /// Parses, accepting `t` and `z` in lower case, which RFC 3339 permits; the text is kept.
+    /// Parses, accepting `t` and `z` in lower case, which RFC 3339 permits; the text is preserved.
     pub fn parse_tolerant(text: &str) -> Result<Self, TimestampError> {
         let bytes = text.as_bytes();
         if bytes.len() < 20 {
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_2_1_rule_5_forbids_is_refused_by_name() {
+    fn forms_forbidden_by_2_1_rule_5_are_refused_by_name() {
         for (text, error) in [
             ("2005-05-21T11:43:33.0Z", TimestampError::Fraction),
             ("2005-05-21T11:43:33+00:00", TimestampError::Offset),
@@ -330,7 +330,7 @@ mod tests {
         }
         let lower = Timestamp::parse_tolerant("2005-05-21t11:43:33z").unwrap();
         assert_eq!(hash(lower), hash(instants[1]));
-        // Fixed points of both ways to count.
+        // Fixed points of both conversions.
         assert_eq!(Timestamp::parse("1970-01-01T00:00:00Z").unwrap().unix_seconds(), 0);
         assert_eq!(instants[1].unix_seconds(), 1_116_675_813);
         assert_eq!(

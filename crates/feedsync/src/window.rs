@@ -1,18 +1,18 @@
-//! Partial and complete feeds (section 4): what a publisher answers, what a subscriber does next.
+//! Partial and complete feeds (section 4): the publisher's response, and the subscriber's next step.
 //!
-//! `since` and `until` are opaque texts that only ever grow and are compared by code point (2.1 rule
-//! 4); `since` is exclusive, `until` inclusive (R-F19). These are decisions only: reading, merging
-//! and remembering happen elsewhere.
+//! `since` and `until` are opaque texts that only increase and are compared by code point (2.1 rule 4);
+//! `since` is exclusive, `until` inclusive (R-F19). This module only decides: reading, merging and storing
+//! happen elsewhere.
 
 use crate::feed::{Sharing, Window};
 
-/// The window a publisher answers with, for a subscriber that asks for what came after `asked`
-/// (4.2.1, R-F27). The feed then holds every item changed after the window's `since`.
+/// Window of a publisher's response to a subscriber that requests changes after `asked` (4.2.1, R-F27). The
+/// feed then contains every item changed after the window's `since`.
 ///
-/// `horizon` is the greatest change ever removed (4.2.4), `until` the last change incorporated. What
-/// lies below the horizon is answered from the horizon, so that the subscriber sees a `since` greater
-/// than it remembers and knows that it is out of sync; what lies above `until` came from another life
-/// of this publisher, and is answered with nothing.
+/// `horizon` is the greatest change ever removed (4.2.4), `until` the last change incorporated. A request
+/// below the horizon is answered from the horizon, so that the subscriber sees a `since` greater than its
+/// stored one and knows that it is out of sync. A request above `until` came from another incarnation of this
+/// publisher, and gets an empty window.
 pub fn answer(asked: Option<&str>, horizon: &str, until: &str) -> Window {
     let since = match asked {
         Some(asked) if asked > until => until,
@@ -22,54 +22,55 @@ pub fn answer(asked: Option<&str>, horizon: &str, until: &str) -> Window {
     Window { since: since.to_owned(), until: until.to_owned() }
 }
 
-/// Why a subscriber reads the complete feed.
+/// Reason why a subscriber reads the complete feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// It reads for the first time (4.1.1 step 2).
+    /// It is the first read (4.1.1 step 2).
     Initial,
-    /// `since` is greater than the `until` it remembers (4.1.2 step 2.1).
+    /// `since` is greater than the stored `until` (4.1.2 step 2.1).
     OutOfSync,
-    /// The window it remembered from is gone, so that nothing proves it is in sync (R-F31).
+    /// The feed no longer has a window, so that nothing proves that the subscriber is in sync (R-F31).
     WindowVanished,
-    /// `until` is smaller than remembered: the publisher was restored or replaced (R-F32).
+    /// `until` is smaller than the stored one: the publisher was restored or replaced (R-F32).
     WentBack,
 }
 
-/// What a subscriber does with a feed it has read.
+/// Next step of a subscriber after reading a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Merge it.
     Merge(Conclusion),
-    /// Read this complete feed to its end, then ask [`after_complete`].
+    /// Read this complete feed to its end, then call [`after_complete`].
     ReadComplete {
-        /// Its address, as the publisher gave it.
+        /// Its address, as the publisher wrote it.
         link: String,
-        /// Why.
+        /// Reason for the step.
         reason: Reason,
     },
-    /// The feed names itself as the complete feed: merge it, then ask [`after_complete`] with it as both feeds.
+    /// The feed names itself as the complete feed: merge it, then call [`after_complete`] with it as both
+    /// feeds.
     IsComplete {
         /// Reason why the subscriber needs a complete feed.
         reason: Reason,
     },
 }
 
-/// What is done once everything is read.
+/// Final actions once everything is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
-    /// What to remember as `until`; absent leaves what was remembered.
+    /// New value of the stored `until`; absent keeps the stored one.
     pub remember: Option<String>,
-    /// Whether items of this publisher that neither feed holds are discarded (4.1.2 step 2.1.2), by
-    /// the safe rule: only what it gave, and nobody else has touched.
+    /// Whether items of this publisher that neither feed contains are discarded (4.1.2 step 2.1.2). The safe
+    /// rule applies: only items that it sent, and that no other endpoint has edited.
     pub discard: bool,
-    /// What a person should know.
+    /// Warning for the user.
     pub warning: Option<Warning>,
 }
 
-/// What a subscriber should tell.
+/// Warning of a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Warning {
-    /// Out of sync, and no complete feed is named or can be read (R-F35).
+    /// Out of sync, and there is no complete feed, or it cannot be read (R-F35).
     #[error("out of sync, and there is no complete feed to read: the collection may lack items")]
     MayLackItems,
     /// The complete feed ends before the partial one begins (R-F30).
@@ -77,16 +78,16 @@ pub enum Warning {
         "the publisher's complete feed is older than its window: the collection may lack items"
     )]
     StaleComplete,
-    /// The publisher no longer says what its feed holds (R-F31).
+    /// The publisher no longer gives the bounds of its feed (R-F31).
     #[error("the publisher no longer gives since and until")]
     WindowVanished,
-    /// The publisher's `until` fell (R-F32).
+    /// The publisher's `until` decreased (R-F32).
     #[error("the publisher went back to an earlier state")]
     WentBack,
 }
 
-/// Decides what to do with a feed (4.1.1, 4.1.2), read from `address` and with `remembered` from
-/// earlier readings.
+/// Decides what to do with a feed (4.1.1, 4.1.2) that was read from `address`. `remembered` is the stored
+/// `until` of earlier reads.
 pub fn after_reading(remembered: Option<&str>, sharing: Option<&Sharing>, address: &str) -> Step {
     let window = sharing.and_then(|sharing| sharing.window.as_ref());
     let complete = sharing.and_then(Sharing::complete);
@@ -136,17 +137,17 @@ pub fn after_complete(
         Reason::WentBack => Some(Warning::WentBack),
         Reason::Initial | Reason::OutOfSync => None,
     };
-    // A vanished window gives no value of its own: what was remembered stays (R-F31).
+    // A missing window gives no value of its own: the stored one stays (R-F31).
     let remember = if reason == Reason::WindowVanished { None } else { remember };
     Conclusion { remember, discard: reason == Reason::OutOfSync && !stale, warning }
 }
 
-/// Decides how to conclude when the complete feed that [`after_reading`] asked for could not be read:
-/// the partial feed is merged, nothing is discarded (R-F35).
+/// Decides how to conclude when the complete feed that [`after_reading`] required could not be read: the
+/// partial feed is merged, nothing is discarded (R-F35).
 pub fn without_complete(reason: Reason, partial: Option<&Sharing>) -> Conclusion {
     let window = partial.and_then(|sharing| sharing.window.as_ref());
     let remember = match reason {
-        // Nothing but a complete reading proves that these are in sync again.
+        // Only a complete read proves that these are in sync again.
         Reason::Initial | Reason::OutOfSync | Reason::WindowVanished => None,
         Reason::WentBack => window.map(|window| window.until.clone()),
     };
@@ -237,7 +238,7 @@ mod tests {
         );
     }
 
-    /// Bounds that numbers, dates, dictionaries, locales and UTF-16 order in another way than code points do.
+    /// Bounds that numbers, dates, dictionaries, locales and UTF-16 order differently from code points.
     const BOUNDS: [&str; 18] = [
         "0",
         "9",
@@ -265,9 +266,9 @@ mod tests {
 
     #[test]
     fn w8_values_are_texts_not_numbers() {
-        // "10" sorts below "9": a publisher that does not pad its numbers looks as if it went back.
+        // "10" sorts below "9": a publisher that does not pad its numbers seems to have gone back.
         assert_eq!(read(Some("9"), Some(("1", "10")), true), complete(Reason::WentBack));
-        // As a `since` it is below what is remembered, so that nothing is missing.
+        // As a `since` it is below the stored value, so that nothing is missing.
         assert_eq!(read(Some("9"), Some(("10", "95")), true), merge(Some("95"), None));
         assert_eq!(read(Some("10"), Some(("9", "95")), true), complete(Reason::OutOfSync));
     }
@@ -399,7 +400,7 @@ mod tests {
         // Below the horizon, or of an earlier epoch: out of sync by 4.1.2.
         assert_eq!(window(Some("e2-02")), ("e2-03".into(), "e2-07".into()));
         assert_eq!(window(Some("e1-99")), ("e2-03".into(), "e2-07".into()));
-        // Ahead of us: a restored publisher.
+        // Above `until`: a restored publisher.
         assert_eq!(window(Some("e2-09")), ("e2-07".into(), "e2-07".into()));
     }
 }

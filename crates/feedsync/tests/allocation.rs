@@ -1,4 +1,4 @@
-//! Being told what is known costs no memory: polling a feed that has not changed is free.
+//! Merging known updates allocates no memory: polling an unchanged feed is free.
 
 use std::sync::Arc;
 

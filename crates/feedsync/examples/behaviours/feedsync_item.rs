@@ -1,4 +1,4 @@
-//! Items of FeedSync as the driver's JSON has them.
+//! FeedSync items in the driver's JSON.
 
 use feedsync::{
     By, Edit, History, Item, ItemId, Sequence, Stamp, Timestamp, Update, Updates, Version,
@@ -44,7 +44,7 @@ fn item(value: &Value) -> Result<Item<String>, String> {
     let id = ItemId::new(text(value, "id")?).map_err(|error| format!("id: {error}"))?;
     let mut conflicts = Vec::new();
     gather_conflicts(value, &id, &mut conflicts)?;
-    // An item's conflicts are a set; the driver numbers them in the order that it shows them in.
+    // An item's conflicts are a set; the driver numbers them in display order.
     conflicts.sort_by_cached_key(|version| sort_key(&id, version));
     Ok(Item { winner: version(value)?, id, conflicts })
 }
@@ -107,7 +107,7 @@ fn when_and_by(value: &Value) -> Result<(Option<Timestamp>, Option<By>), String>
     ))
 }
 
-/// An item as the driver shows it, its conflicts sorted, since they are a set.
+/// An item in the driver's JSON. Its conflicts are sorted, since they are a set.
 pub(crate) fn item_to_json(item: &Item<String>) -> Value {
     let mut conflicts: Vec<_> = item.conflicts.iter().collect();
     conflicts.sort_by_cached_key(|version| sort_key(&item.id, version));

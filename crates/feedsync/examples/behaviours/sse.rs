@@ -1,4 +1,4 @@
-//! The behaviours of SSE 0.91, as the driver's JSON has them.
+//! The behaviours of SSE 0.91, in the driver's JSON.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::feedsync_item::{optional, text};
 
-/// The answer to a request of SSE; `None` if the request is none.
+/// Response to an SSE request; `None` if the request is not one.
 pub(crate) fn answer(request: &Value) -> Option<Result<Value, String>> {
     let result = match request.get("op")?.as_str()? {
         "sse_create" => create(request),
@@ -95,7 +95,7 @@ fn without_cycles(request: &Value) -> Result<Value, String> {
     Ok(nodes.collect())
 }
 
-/// The members of a list, read one by one; errors say which.
+/// Reads the members of a list one by one; an error names its member.
 fn each<T>(
     object: &Value,
     name: &str,

@@ -1,13 +1,14 @@
-//! Keeping what lost: the `sx:conflict`s of an item (5, 5.2).
+//! Storing losing versions: the `sx:conflict`s of an item (5, 5.2).
 
 use std::cmp::Ordering;
 
 use crate::sse::{Conflict, Item};
 
-/// Puts a conflict into an item's list and keeps one for each `by`, of the highest version (S50, S53);
-/// an equal version leaves the one that is there. Those without `by` share one place, kept by version,
-/// then `when` (S54). More than one for a place, which others may have written, count as one from then
-/// on, so that the order of insertions does not matter (reading 22). True if the list changed.
+/// Adds a conflict to an item's list, which has one for each `by`, that of the highest version (S50,
+/// S53); an equal version does not replace the existing one. Conflicts without `by` share one slot,
+/// ordered by version, then `when` (S54). If another endpoint wrote several for one slot, they count
+/// as one from then on, so that the order of insertions does not matter (reading 22). Returns whether
+/// the list changed.
 pub fn add_conflict<P>(list: &mut Vec<Conflict<P>>, new: Conflict<P>) -> bool {
     let same_place = |old: &Conflict<P>| old.stamp.by() == new.stamp.by();
     let Some(first) = list.iter().position(same_place) else {
@@ -40,8 +41,8 @@ pub fn add_conflict<P>(list: &mut Vec<Conflict<P>>, new: Conflict<P>) -> bool {
 }
 
 impl<P> Item<P> {
-    /// What is kept of this item when it loses: its version, its `sx:history` and its content, none
-    /// of the `sx:update`s, none of its own conflicts (S52; reading 23).
+    /// The conflict entry for this item when it loses: its version, its `sx:history` and its content,
+    /// without `sx:update`s and without its own conflicts (S52; reading 23).
     pub fn into_conflict(self) -> Conflict<P> {
         Conflict { version: self.version, stamp: self.history.latest, payload: Some(self.payload) }
     }

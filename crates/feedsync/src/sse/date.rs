@@ -12,11 +12,11 @@ const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// A date-time: it keeps the text it came with and is compared by instant.
+/// A date-time. It preserves its original text and is compared by instant.
 ///
-/// Read is `[Ddd,] D|DD Mon YYYY hh:mm[:ss] zone`, names in any case, blanks in runs; the weekday is
-/// not checked, since the text's own examples have it wrong. A date made here is written
-/// `Sat, 21 May 2005 09:43:33 GMT`.
+/// The accepted form is `[Ddd,] D|DD Mon YYYY hh:mm[:ss] zone`, with names in any case and runs of
+/// blanks. The weekday is not checked, since the specification's own examples have it wrong. A date
+/// that is made here is written `Sat, 21 May 2005 09:43:33 GMT`.
 ///
 /// ```
 /// # use feedsync::sse::Date;
@@ -28,11 +28,11 @@ const MONTHS: [&str; 12] =
 #[derive(Clone)]
 pub struct Date {
     instant: Timestamp,
-    /// The text it came with, where that is not the one we write.
+    /// Original text, where it differs from the written form.
     text: Option<Arc<str>>,
 }
 
-/// Why a text is not a date-time.
+/// Reason why a text is not a date-time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DateError {
     /// Not of the form `Sat, 21 May 2005 09:43:33 GMT`.
@@ -58,14 +58,14 @@ impl Date {
         self.instant
     }
 
-    /// Whether the zone reads `GMT` as the text demands, and not `UT`, `UTC`, `Z`, `+0000` or
-    /// `-0000`, which mean the same: worth a warning.
+    /// Whether the zone reads `GMT` as the specification demands, and not `UT`, `UTC`, `Z`, `+0000`
+    /// or `-0000`, which mean the same and deserve a warning.
     pub fn says_gmt(&self) -> bool {
         self.text.as_deref().is_none_or(|text| text.trim_end().ends_with("GMT"))
     }
 }
 
-/// A run of digits between `least` and `most` long.
+/// Parses a run of digits between `least` and `most` long.
 fn number(text: &str, least: usize, most: usize) -> Option<u16> {
     let shaped = (least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
     if shaped { text.parse().ok() } else { None }
@@ -109,9 +109,9 @@ fn parse(text: &str) -> Result<Timestamp, DateError> {
     Timestamp::parse(&normal).map_err(|_| DateError::Calendar)
 }
 
-/// The text we write for an instant, with the weekday it really was.
+/// Writes an instant with its correct weekday.
 fn write(instant: Timestamp, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    // `YYYY-MM-DDThh:mm:ssZ` always; the leap second belongs to the day that it ends.
+    // It is always `YYYY-MM-DDThh:mm:ssZ`; a leap second belongs to the day that it ends.
     let text = instant.to_string();
     let leap = i64::from(&text[17..19] == "60");
     let days = (instant.unix_seconds() - leap).div_euclid(86_400);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_text_forbids_is_refused_by_name() {
+    fn forbidden_forms_are_refused_by_name() {
         for (text, error) in [
             ("", DateError::Shape),
             ("2005-05-21T09:43:33Z", DateError::Shape),

@@ -1,4 +1,4 @@
-//! From FeedSync to SSE (D1 to D6), and what does not fit.
+//! From FeedSync to SSE (D1 to D6), with the losses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,40 +7,40 @@ use crate::history::History;
 use crate::item::{Item, Update, Version};
 use crate::sse::{self, Conflict, Date, Stamp, VersionNumber, add_conflict};
 
-/// An item of FeedSync as SSE has it, and what did not fit.
+/// A FeedSync item as an SSE item, with the losses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Downgraded<P> {
     /// The item.
     pub item: sse::Item<P>,
-    /// What was lost, each kind once; empty exactly if [`sse::upgrade`] gives the same item again (U12).
+    /// Losses, each kind once; empty exactly if [`sse::upgrade`] yields the same item again (U12).
     pub losses: Vec<DowngradeLoss>,
 }
 
-/// What a downgrade loses.
+/// Loss in a downgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DowngradeLoss {
     /// The sequence of the topmost update is not the number of updates (D2).
     Sequence,
-    /// A sequence that nothing in the history has: older updates are cut off, and SSE peers will see
-    /// no conflict where there may be one (D3).
+    /// A sequence that no update in the history has: older updates are cut off, and SSE peers will not
+    /// see some conflicts (D3).
     Gap {
-        /// How many updates were cut off.
+        /// Number of updates that were cut off.
         updates: usize,
     },
-    /// Updates beside the line of versions, such as those merged from another endpoint (D3).
+    /// Updates outside the line of versions, such as those merged from another endpoint (D3).
     Sideline {
-        /// How many.
+        /// Number of these updates.
         updates: usize,
     },
     /// The order of the updates, which is not that of their sequences (D3).
     Order,
     /// `noconflicts`: SSE peers will flag conflicts (D4).
     Noconflicts,
-    /// A conflict, since another one of the same endpoint is further on (D5).
+    /// A conflict, since there is a later one of the same endpoint (D5).
     Conflict,
-    /// What a conflict knows beside its topmost update (D5).
+    /// History of a conflict below its topmost update (D5).
     ConflictHistory,
-    /// That a conflict is a deletion (D5).
+    /// Deleted state of a conflict (D5).
     ConflictDeleted,
     /// Foreign markup on `sx:history`.
     Foreign,
@@ -104,8 +104,8 @@ pub fn downgrade<P>(item: Item<P>) -> Downgraded<P> {
     Downgraded { item, losses }
 }
 
-/// The `sx:update`s of a history: for each number below that of the version the update with that
-/// sequence, of several the greatest in (when, by), until there is none (D3).
+/// The `sx:update`s of a history: for each number below the version's, descending, the update with that
+/// sequence, of several the greatest in (when, by), until one is missing (D3).
 fn line(history: &History, updates: u32, losses: &mut Vec<DowngradeLoss>) -> Vec<Stamp> {
     if history.topmost().sequence().get() != updates {
         losses.push(DowngradeLoss::Sequence);

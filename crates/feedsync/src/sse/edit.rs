@@ -8,24 +8,24 @@ use crate::sse::{History, Item, Stamp, VersionNumber};
 pub struct Change<P> {
     /// The new content; `None` leaves it as it is.
     pub payload: Option<P>,
-    /// Whether this is a deletion. Any other change of a tombstone brings the item back (S36), unlike
-    /// FeedSync's.
+    /// Whether this is a deletion. Any other change of a tombstone restores the item (S36), unlike in
+    /// FeedSync.
     pub deleted: bool,
-    /// This endpoint and now.
+    /// This endpoint and the current time.
     pub stamp: Stamp,
-    /// How many `sx:update` to keep, the newest; `None` keeps all (4.2 step 2.3, S34). Fewer than the
-    /// changes a peer may not have seen hide conflicts (reading 18).
+    /// Number of the newest `sx:update`s to keep; `None` keeps all (4.2 step 2.3, S34). Fewer than the
+    /// changes that a peer may have missed hide conflicts (reading 18).
     pub keep: Option<usize>,
 }
 
-/// The item is at version 2^64-1 and cannot be changed any more.
+/// Error: the item is at version 2^64-1 and cannot be changed any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the item's version is {}, there is none after it", u64::MAX)]
 pub struct VersionsSpent;
 
 impl<P> Item<P> {
-    /// A new item (4.1, S31): version 1, one change, no conflict. The caller makes sure that the id
-    /// is unique.
+    /// A new item (4.1, S31): version 1, one change, no conflict. The caller ensures that the id is
+    /// unique.
     pub fn create(id: ItemId, payload: P, stamp: Stamp) -> Self {
         Self {
             id,
@@ -38,9 +38,9 @@ impl<P> Item<P> {
         }
     }
 
-    /// A local update, move, deletion, undeletion or resolution (4.2, S32 to S37): one version more,
-    /// the change before goes on top of the `sx:update`s, and the conflict flag and everything kept of
-    /// losers goes, even if nobody has looked at it (reading 24).
+    /// A local update, move, deletion, undeletion or resolution (4.2, S32 to S37). The version
+    /// increases by one, and the previous change becomes the first of the `sx:update`s. The conflict
+    /// flag and all stored conflicts are removed, even if no user has seen them (reading 24).
     pub fn change(&mut self, change: Change<P>) -> Result<(), VersionsSpent> {
         self.version = self.version.next().ok_or(VersionsSpent)?;
         let previous = std::mem::replace(&mut self.history.latest, change.stamp);

@@ -1,22 +1,24 @@
 //! Adding the knowledge of an endpoint of FeedSync to an item that comes back from peers of SSE.
 //!
-//! SSE has one line of versions: an item that a peer edited tells the versions that it was made on, one a number, as
-//! far as the peer keeps them. FeedSync keeps more (histories that were merged, resolved conflicts, `noconflicts`), and
-//! it takes a later update of an endpoint for one that knows all earlier updates of that endpoint. Both differ where
-//! peers of SSE edit, so that an item of theirs is not merged as it was upgraded ([`upgrade`](super::upgrade)):
-//! - A version that is made on one that is known here has that version's history below its own updates.
-//! - A version that is known here, and that the item would cover without telling that it was made on it, is issued
-//!   again beside it: a peer of SSE may lose an edit of its own to another without being told of it (S42), and its next
-//!   edit says nothing of that one. Nor does it where the peer keeps fewer `sx:update`s than it has made (S34).
+//! SSE has one line of versions. An item that a peer edited lists the versions that it was based on, one for
+//! each number, as far as the peer keeps them. FeedSync keeps more (merged histories, resolved conflicts,
+//! `noconflicts`), and it assumes that a later update of an endpoint knows all its earlier ones. Neither
+//! holds where SSE peers edit, so an item of theirs is not merged as it was upgraded
+//! ([`upgrade`](super::upgrade)):
+//! - A version that is based on one that is known here gets that version's history below its own updates.
+//! - A known version that the item would cover, but does not list as its base, is issued again beside it. An
+//!   SSE peer may lose its own edit to another without notice (S42), and its next edit then does not list it.
+//!   The same happens where the peer keeps fewer `sx:update`s than it has made (S34).
 
 use crate::history::History;
 use crate::identifier::By;
 use crate::item::{Item, Update, Version};
 
-/// Follows the line of an endpoint in that of an edit which its own later edits do not know, before its number.
+/// Suffix of an endpoint's authoring line for an edit that its own later edits do not know, followed by its
+/// number.
 const LOST: &str = ".lost-";
 
-/// Gives an upgraded item what is known of it here.
+/// Adds local knowledge to an upgraded item.
 pub fn graft<P: Clone>(incoming: Item<P>, known: &Item<P>) -> Item<P> {
     let mut item = incoming;
     let mut unknown = vec![true; known.versions().count()];
@@ -36,7 +38,7 @@ pub fn graft<P: Clone>(incoming: Item<P>, known: &Item<P>) -> Item<P> {
                 version.history = history;
                 version.noconflicts = base.noconflicts;
             }
-            // It is that version.
+            // It is exactly that version.
             _ => *version = base.clone(),
         }
     }
@@ -51,7 +53,7 @@ pub fn graft<P: Clone>(incoming: Item<P>, known: &Item<P>) -> Item<P> {
     item
 }
 
-/// The latest version that is known here and that a line of updates has; and how many updates come after it.
+/// The latest known version in a line of updates, and the number of updates after it.
 fn base_of<'k, P>(line: &[Update], known: &'k Item<P>) -> Option<(usize, &'k Version<P>)> {
     line.iter().enumerate().find_map(|(own, update)| {
         let is_it = |version: &&Version<P>| is_very(update, version.dot());
@@ -59,21 +61,22 @@ fn base_of<'k, P>(line: &[Update], known: &'k Item<P>) -> Option<(usize, &'k Ver
     })
 }
 
-/// Whether a line of updates covers a version without telling that it was made on it. What was cut off may have told so:
-/// the price of doubting is a conflict, that of believing an edit.
+/// Whether a line of updates covers a version without listing it as its base. The list may have been cut off:
+/// a false doubt costs a conflict, a missed one costs an edit.
 fn is_foreign<P>(line: &[Update], base: Option<(usize, &Version<P>)>, other: &Version<P>) -> bool {
     let own = base.map_or(line.len(), |(own, _)| own);
     let is_listed = line[..own].iter().any(|update| is_very(update, other.dot()));
     !is_listed && base.is_none_or(|(_, base)| !base.history.covers(other.dot()))
 }
 
-/// Whether two updates are the same, and not only of one endpoint and number.
+/// Whether two updates are the same, with equal time and not only equal endpoint and number.
 fn is_very(one: &Update, other: &Update) -> bool {
     let times = one.when().zip(other.when());
     one.is_same(other) && times.is_none_or(|(one, other)| one == other)
 }
 
-/// A version under a line of its own, the same wherever it is issued again; none if its line would be too long.
+/// The version under a line of its own, the same wherever it is issued again; none if the name of its line
+/// would be too long.
 fn issued_again<P: Clone>(version: &Version<P>) -> Option<Version<P>> {
     let dot = version.dot();
     let by = By::new(&format!("{}{LOST}{}", dot.by()?, dot.sequence())).ok()?;
@@ -117,13 +120,13 @@ mod tests {
 
     #[test]
     fn a_version_stands_on_all_that_is_known_of_its_base() {
-        // What G and J did beside each other was merged by F; a line of SSE has one of them.
+        // F merged concurrent updates of G and J; a line of SSE has only one of them.
         let known = item(vec![version(&[(5, "F"), (4, "G"), (4, "J"), (3, "J")], "five")]);
         let came = item(vec![version(&[(6, "P"), (5, "F"), (4, "J"), (3, "J")], "six")]);
         let grafted = graft(came, &known);
         assert_eq!(lines(&grafted.winner), ["6P", "5F", "4G", "4J", "3J"]);
         assert_eq!(grafted.conflicts, []);
-        // The version itself is what it was, whatever a peer keeps of its history and bytes.
+        // The version itself is unchanged, whatever a peer keeps of its history and bytes.
         let grafted = graft(item(vec![version(&[(5, "F")], "FIVE")]), &known);
         assert_eq!(grafted, known);
         let other_time = item(vec![version(&[(5, "Q")], "another")]);
@@ -135,7 +138,7 @@ mod tests {
         let base = version(&[(4, "F"), (3, "F")], "winner");
         let lost = version(&[(4, "P"), (3, "F")], "lost");
         let known = item(vec![base, lost.clone()]);
-        // P has taken over F's fourth, and goes on from there.
+        // P has incorporated F's fourth update, and continues from there.
         let came = item(vec![version(&[(5, "P"), (4, "F"), (3, "F")], "next")]);
         let grafted = graft(came.clone(), &known);
         assert_eq!(lines(&grafted.conflicts[0]), ["4P.lost-4", "4P", "3F"]);
@@ -143,14 +146,14 @@ mod tests {
         let (merged, _) = crate::merge(Some(known.clone()), grafted.clone()).unwrap();
         let payloads: Vec<_> = merged.versions().map(|version| version.payload).collect();
         assert_eq!(payloads, ["next", "lost"]);
-        // Whoever does the same comes to the same, and doing it again changes nothing.
+        // Repeating it has the same result, and changes nothing.
         assert_eq!(graft(came.clone(), &merged).conflicts, []);
         let (again, _) = crate::merge(Some(merged.clone()), graft(came, &merged)).unwrap();
         assert_eq!(again, merged);
-        // P who goes on from its own edit knows it.
+        // If P continues from its own edit, it knows that edit.
         let own = item(vec![version(&[(5, "P"), (4, "P"), (3, "F")], "next")]);
         assert_eq!(graft(own, &known).conflicts, []);
-        // Of a line that was cut off nothing is known.
+        // A line that was cut off lists no base.
         let cut = item(vec![version(&[(6, "P")], "next")]);
         assert_eq!(graft(cut, &known).conflicts.len(), 1);
         let beside = item(vec![version(&[(6, "P"), (5, "X"), (4, "X")], "next")]);

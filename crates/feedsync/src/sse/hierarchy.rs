@@ -1,15 +1,15 @@
-//! Ordered and hierarchical feeds: where items stand, and cycles (3.2, 4.4.2).
+//! Ordered and hierarchical feeds: positions of items, and cycles (3.2, 4.4.2).
 //!
-//! SSE writes no position down. Here the position of an item is what its winning version claimed when
-//! it won: a parent and an index (reading 25, R-S9). The claim belongs to the version: a move is an
-//! update (S27), the winner brings its place along (S28) and stays with its parent (S30). Showing it is
-//! a computation over all claims, the same at every endpoint that holds the same ones.
+//! SSE writes no positions. Here the position of an item is the one that its winning version claimed when it
+//! won: a parent and an index (reading 25, R-S9). The claim belongs to the version: a move is an update
+//! (S27), the winner keeps its own position (S28) and stays with its parent (S30). The tree is computed from
+//! all claims, with the same result at every endpoint that holds the same ones.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::identifier::ItemId;
 
-/// Where an item claims to stand.
+/// Position that an item claims.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The item above it; `None` at the root (`channel`, `body`).
@@ -18,12 +18,12 @@ pub struct Place {
     pub index: u64,
 }
 
-/// An item and the place it claims.
+/// An item and its claimed position.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// The item.
     pub id: ItemId,
-    /// Its place.
+    /// Its position.
     pub place: Place,
 }
 
@@ -32,9 +32,10 @@ pub type Tree = BTreeMap<Option<ItemId>, Vec<ItemId>>;
 
 /// Orders items by their claims, in any order of arrival (3.2, S26 to S30).
 ///
-/// Siblings stand by index; those who claim one place, by id (S29). An unknown parent is the root until
-/// it arrives (R-S11). Of each cycle the lowest id goes to the end of the root, its subtree with it,
-/// several of them by id (R-S13), so every item is in the tree exactly once. Of several claims of one id the last counts.
+/// Siblings are ordered by index; those with one position, by id (S29). An unknown parent counts as the root
+/// until it arrives (R-S11). Of each cycle the item with the lowest id moves to the end of the root with its
+/// subtree, several of them by id (R-S13), so every item is in the tree exactly once. Of several claims of
+/// one id the last counts.
 pub fn order(claims: &[Claim]) -> Tree {
     let known: HashMap<&ItemId, &Place> =
         claims.iter().map(|claim| (&claim.id, &claim.place)).collect();
@@ -54,17 +55,18 @@ pub fn order(claims: &[Claim]) -> Tree {
     children.into_iter().map(|(parent, list)| (parent.cloned(), sorted(list))).collect()
 }
 
-/// Cycle detection (4.4.2, S45; reading 26): after all items of a feed are merged, which of them the
-/// endpoint must put at the end of the root and flag as in conflict (S46, S47), in ascending order.
-/// Their version stays, so the flag does not travel. A parent that is not among the items is the root.
+/// Cycle detection (4.4.2, S45; reading 26), after all items of a feed are merged: the items that the
+/// endpoint must put at the end of the root and flag as in conflict (S46, S47), in ascending order. Their
+/// version stays, so the flag is not sent to others. A parent that is not among the items is the root.
 ///
-/// The text walks up from each item in ascending order and moves the one that meets itself; the lowest
-/// of a cycle is the first to do so, and without it the cycle is none. So: the lowest id of each cycle.
+/// The specification walks up from each item in ascending order and moves the one that reaches itself. The
+/// lowest of a cycle is the first to do so, and its move breaks the cycle. So the result is the lowest id of
+/// each cycle.
 pub fn cycles<'a>(
     parents: impl IntoIterator<Item = (&'a ItemId, Option<&'a ItemId>)>,
 ) -> Vec<ItemId> {
     let parents: HashMap<&ItemId, Option<&ItemId>> = parents.into_iter().collect();
-    // The walk in which an item was first met; an item met again in its own walk closes a cycle.
+    // Index of the walk that visited an item first; an item that its own walk visits again closes a cycle.
     let mut met: HashMap<&ItemId, usize> = HashMap::with_capacity(parents.len());
     let mut lowest_of_each = Vec::new();
     for (walk, &start) in parents.keys().enumerate() {
@@ -88,7 +90,7 @@ pub fn cycles<'a>(
     lowest_of_each
 }
 
-/// The lowest id of the cycle that this item is on.
+/// The lowest id of the cycle that contains this item.
 fn lowest_of_cycle(parents: &HashMap<&ItemId, Option<&ItemId>>, start: &ItemId) -> ItemId {
     let mut lowest = start;
     let mut next = parents.get(start).copied().flatten();
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn every_item_is_in_the_tree_once_whatever_is_claimed() {
-        // Every function from five items to their parents, the root or a stranger.
+        // Every function from five items to their parents, the root or an unknown item.
         let names = ["a", "b", "c", "d", "e"];
         let parents = ["", "stranger", "a", "b", "c", "d", "e"];
         for code in 0..7usize.pow(5) {

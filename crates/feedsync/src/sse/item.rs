@@ -1,10 +1,10 @@
-//! What SSE knows of an item (2.3 to 2.5, 5.1, 5.2).
+//! Data of an item in SSE (2.3 to 2.5, 5.1, 5.2).
 
 use crate::identifier::{By, ItemId};
 use crate::item::Unsigned;
 use crate::sse::{Date, VersionNumber};
 
-/// Who made a change, and when: the two attributes of `sx:history`, `sx:update` and `sx:conflict`.
+/// Author and time of a change: the two attributes of `sx:history`, `sx:update` and `sx:conflict`.
 ///
 /// Stamps are ordered as 4.4 collates them: the later `when`, then the greater `by` by code point, and
 /// absent before present (S21, S39; reading 19).
@@ -15,22 +15,22 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// A stamp; 2.4 demands at least one of the two. An empty `by` is an absent one (R-S4).
+    /// A stamp; 2.4 demands at least one of the two. An empty `by` counts as absent (R-S4).
     pub fn new(when: Option<Date>, by: Option<By>) -> Result<Self, Unsigned> {
         if when.is_none() && by.is_none() { Err(Unsigned) } else { Ok(Self { when, by }) }
     }
 
-    /// A stamp as an endpoint of ours writes it: with both.
+    /// A stamp with both, as this project's endpoints write it.
     pub fn signed(when: Date, by: By) -> Self {
         Self { when: Some(when), by: Some(by) }
     }
 
-    /// When the change was made; absent means the earliest time.
+    /// Time of the change; absent means the earliest time.
     pub fn when(&self) -> Option<&Date> {
         self.when.as_ref()
     }
 
-    /// The endpoint that made it; absent sorts before all others.
+    /// Endpoint that made it; absent sorts before all others.
     pub fn by(&self) -> Option<&By> {
         self.by.as_ref()
     }
@@ -57,34 +57,34 @@ impl History {
     }
 }
 
-/// `sx:conflict`: what is kept of a version that lost (5.2, S51).
+/// `sx:conflict`: the stored part of a version that lost (5.2, S51).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Conflict<P> {
-    /// The version number of the change that lost.
+    /// Version number of the change that lost.
     pub version: VersionNumber,
-    /// Who made it, and when.
+    /// Author and time of that change.
     pub stamp: Stamp,
-    /// Its data; the text leaves it to the application, so others may keep none (R-S5).
+    /// Its data. The specification leaves it to the application, so others may store none (R-S5).
     pub payload: Option<P>,
 }
 
 /// `sx:sync` and the element around it (2.3).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Item<P> {
-    /// The same wherever the item is shared (S16).
+    /// Id, the same wherever the item is shared (S16).
     pub id: ItemId,
-    /// How many changes led here (S17).
+    /// Number of changes that led to this version (S17).
     pub version: VersionNumber,
     /// Whether this is a tombstone (S18).
     pub deleted: bool,
-    /// Whether a conflict was detected that a person should look at (S19).
+    /// Whether a conflict was detected that a user should review (S19).
     pub conflict: bool,
     /// The latest change and those before it.
     pub history: History,
-    /// What lost: a flat list in no particular order, at most one for each `by` if everybody keeps
-    /// the rules (5, S50, S55).
+    /// Losing versions: a flat list in no particular order, with at most one for each `by` if all
+    /// endpoints follow the rules (5, S50, S55).
     pub conflicts: Vec<Conflict<P>>,
-    /// The item's own content.
+    /// Content of the item.
     pub payload: P,
 }
 

@@ -1,9 +1,9 @@
-//! Incorporating one item of a feed: winner, conflict detection, what is kept of the loser (4.3, 4.4,
-//! 4.4.1, 5.2).
+//! Incorporating one item of a feed: winner, conflict detection, and the stored part of the loser (4.3,
+//! 4.4, 4.4.1, 5.2).
 //!
-//! Every endpoint finds the same winner (S38). Flags and lists are another matter: an item with equal
-//! keys is not looked at, so a conflict found at one endpoint need not reach the next (reading 21), and
-//! a truncated history hides one (reading 18). That is the text; FeedSync was made to mend it.
+//! Every endpoint finds the same winner (S38). Flags and lists may differ: an item with equal keys is
+//! skipped, so a conflict found at one endpoint need not reach the next (reading 21), and a truncated
+//! history hides one (reading 18). This follows the specification; FeedSync was made to fix it.
 
 use std::cmp::Ordering;
 
@@ -21,8 +21,8 @@ pub fn wins<P>(item: &Item<P>, other: &Item<P>) -> bool {
 }
 
 /// Conflict detection (4.4.1, S41 to S43): whether winner and loser were made from the same version,
-/// one not knowing the other. Let n be how far the winner is ahead; its change n steps back must be the
-/// loser's latest. If the winner no longer has it, no conflict is assumed.
+/// neither knowing the other. Let n be the winner's version minus the loser's; the winner's change n
+/// steps back must be the loser's latest. If the winner no longer has it, no conflict is assumed.
 pub fn steps_on<P>(winner: &Item<P>, loser: &Item<P>) -> bool {
     let ahead = winner.version.get().saturating_sub(loser.version.get());
     winner.history.back(ahead).is_some_and(|stamp| *stamp != loser.history.latest)
@@ -30,11 +30,13 @@ pub fn steps_on<P>(winner: &Item<P>, loser: &Item<P>) -> bool {
 
 /// Merges an incoming item into the local one of the same id (4.4).
 ///
-/// - Equal keys: identical, nothing is done (S40).
-/// - Otherwise the winner is kept, `sx:sync` intact (4.2), save that a detected conflict sets its flag
-///   and puts the loser among its conflicts (S44, S52). The loser's own conflicts go (reading 23).
+/// - Equal keys: the items are identical, nothing is done (S40).
+/// - Otherwise the winner is kept with its `sx:sync` unchanged (4.2), except that a detected conflict
+///   sets its flag and adds the loser to its conflicts (S44, S52). The loser's own conflicts are
+///   dropped (reading 23).
 ///
-/// The outcome is [`Outcome::Conflict`] if the item changed and is flagged, whoever found the conflict.
+/// The outcome is [`Outcome::Conflict`] if the item changed and is flagged, whichever endpoint found
+/// the conflict.
 pub fn merge<P>(
     local: Option<Item<P>>,
     incoming: Item<P>,

@@ -1,15 +1,15 @@
-//! `sx:sync/@version`: a whole number from 1, one more with each change, without an upper bound in the
-//! text (2.3, S17); `u64` here (R-S3).
+//! `sx:sync/@version`: a whole number from 1 that increases by one with each change. The specification
+//! has no upper bound (2.3, S17); it is `u64` here (R-S3).
 
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
-/// How many changes led to a version of an item.
+/// Number of changes that led to a version of an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VersionNumber(NonZeroU64);
 
-/// Why a text is not a version number.
+/// Reason why a text is not a version number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VersionNumberError {
     /// Not `[1-9][0-9]*`.
@@ -21,10 +21,10 @@ pub enum VersionNumberError {
 }
 
 impl VersionNumber {
-    /// The version of a new item (4.1).
+    /// Version of a new item (4.1).
     pub const FIRST: Self = Self(NonZeroU64::MIN);
 
-    /// The number, unless it is 0.
+    /// A version number, unless the number is 0.
     pub fn new(number: u64) -> Option<Self> {
         NonZeroU64::new(number).map(Self)
     }
@@ -34,7 +34,7 @@ impl VersionNumber {
         self.0.get()
     }
 
-    /// One more; `None` at 2^64-1.
+    /// The next number; `None` at 2^64-1.
     pub fn next(self) -> Option<Self> {
         self.0.checked_add(1).map(Self)
     }

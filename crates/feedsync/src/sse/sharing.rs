@@ -1,19 +1,19 @@
-//! What an SSE publisher says of a feed: `sx:sharing` and `sx:related` (2.1, 2.2).
+//! Information from an SSE publisher about a feed: `sx:sharing` and `sx:related` (2.1, 2.2).
 
 use crate::feed::RelatedKind;
 use crate::sse::Date;
 
-/// `sx:sharing` (S5 to S10). All of it is optional but the version.
+/// `sx:sharing` (S5 to S10). Everything except the version is optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// Items changed at or after this are in the feed; absent is the beginning of time, so the feed
-    /// holds everything (S6).
+    /// Time from which changed items are in the feed, inclusive; absent means the beginning of time,
+    /// so the feed contains everything (S6).
     pub since: Option<Date>,
-    /// Items changed after this are not in the feed; absent says nothing (S7).
+    /// Time after which changed items are not in the feed; absent gives no bound (S7).
     pub until: Option<Date>,
-    /// The version of SSE that made the feed, `0.91` (S9).
+    /// SSE version of the feed, `0.91` (S9).
     pub version: String,
-    /// Days of changes that the publisher keeps, a hint for how often to read (S10).
+    /// Number of days for which the publisher keeps changes, a hint for how often to read (S10).
     pub window: Option<u64>,
     /// Related feeds in document order.
     pub related: Vec<Related>,
@@ -22,15 +22,15 @@ pub struct Sharing {
 /// `sx:related` (S11, S12).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Related {
-    /// Where the feed is.
+    /// Address of the feed.
     pub link: String,
-    /// A name for people.
+    /// Readable name.
     pub title: Option<String>,
     /// The complete collection, or a feed whose items are incorporated.
     pub kind: RelatedKind,
-    /// Where that feed starts; absent means that it is complete.
+    /// Beginning of that feed; absent means that it is complete.
     pub since: Option<Date>,
-    /// Where that feed ends.
+    /// End of that feed.
     pub until: Option<Date>,
 }
 
@@ -44,8 +44,8 @@ impl Sharing {
     }
 
     /// Whether a subscriber that last saw the feed up to `last` may have missed changes and should
-    /// read the complete feed (R-S2). `since` is inclusive, so equal is enough. Nothing is discarded:
-    /// SSE has no rule for that.
+    /// read the complete feed (R-S2). `since` is inclusive, so an equal time leaves no gap. Nothing
+    /// is discarded: SSE has no rule for that.
     pub fn leaves_a_gap_after(&self, last: &Date) -> bool {
         self.since.as_ref().is_some_and(|since| since > last)
     }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_since_later_than_what_was_seen_leaves_a_gap() {
-        // Ascending instants; as texts they would stand in another order.
+        // Ascending instants, whose texts sort in another order.
         let instants = [
             "Fri, 31 Dec 1999 23:59:59 GMT",
             "Mon, 01 Nov 2004 09:43:32 GMT",
@@ -77,7 +77,7 @@ mod tests {
         for (seen, last) in instants.iter().enumerate() {
             let mut sharing = Sharing::default();
             assert!(!sharing.leaves_a_gap_after(&date(last)), "the beginning of time");
-            // What comes before until says nothing of a gap.
+            // Values before until do not indicate a gap.
             sharing.until = Some(date(instants[0]));
             for (from, since) in instants.iter().enumerate() {
                 sharing.since = Some(date(since));

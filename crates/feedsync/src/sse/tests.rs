@@ -1,4 +1,5 @@
-//! The text's examples, its clauses, the laws that hold and that do not, and the way to FeedSync.
+//! Examples and clauses of the specification, the laws that hold or fail, and the conversion to
+//! FeedSync.
 
 mod bridge;
 mod examples;
@@ -62,8 +63,8 @@ fn days(item: &Item<&'static str>) -> Vec<String> {
     stamps.map(|stamp| stamp.when().map_or_else(String::new, Date::to_string)).collect()
 }
 
-/// States that three endpoints can be in: a line of versions with forks, merges and deletions; how
-/// many `sx:update` they keep is the second choice.
+/// States that three endpoints can be in: a line of versions with forks, merges and deletions. The
+/// second choice is the number of `sx:update`s that they keep.
 fn states(truncated: bool) -> impl Strategy<Value = Vec<Item<&'static str>>> {
     let steps = proptest::collection::vec((0..3usize, 0..3usize, 0..4u32, any::<bool>()), 0..12);
     let keep = if truncated { 0..3usize } else { usize::MAX - 1..usize::MAX };

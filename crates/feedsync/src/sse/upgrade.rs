@@ -1,5 +1,5 @@
 //! From SSE to FeedSync (U1 to U8): a pure function of the item, so that two endpoints that upgrade
-//! alone agree.
+//! independently agree.
 
 use std::fmt;
 
@@ -9,34 +9,34 @@ use crate::identifier::ItemId;
 use crate::item::{Item, Update, Version};
 use crate::sse::{self, Date, Stamp, VersionNumber};
 
-/// An item of SSE as FeedSync has it, and what did not fit.
+/// An SSE item as a FeedSync item, with the losses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upgraded<P> {
     /// The item.
     pub item: Item<P>,
-    /// What was lost, for people.
+    /// Losses, for people.
     pub losses: Vec<UpgradeLoss>,
 }
 
-/// What an upgrade loses.
+/// Loss in an upgrade.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpgradeLoss {
-    /// The flag of an item that keeps no record of what lost (U7).
+    /// The flag of an item without a record of the losing version (U7).
     Flag,
     /// A record without content became a version with an empty payload (U6).
     Content {
         /// The version of the record.
         version: VersionNumber,
     },
-    /// A record of a change in a line of edits (`by`) that the item or another record has further
-    /// on: to FeedSync the later one covers the earlier.
+    /// A record of a change in an authoring line (`by`) of which the item or another record has a
+    /// later one: in FeedSync the later one covers the earlier.
     Covered {
         /// The version of the record.
         version: VersionNumber,
     },
     /// More `sx:update`s than the version has predecessors.
     Surplus {
-        /// How many.
+        /// Number of these updates.
         updates: usize,
     },
 }
@@ -63,7 +63,7 @@ impl fmt::Display for UpgradeLoss {
     }
 }
 
-/// Why an item cannot be upgraded.
+/// Reason why an item cannot be upgraded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("version {version} is above {} and FeedSync has no place for it", crate::MAX_COUNTER)]
 pub struct UpgradeError {
@@ -71,10 +71,11 @@ pub struct UpgradeError {
     pub version: VersionNumber,
 }
 
-/// Upgrades an item (U1 to U8). `without_content` makes the payload of a conflict that kept none (U6).
+/// Upgrades an item (U1 to U8). `without_content` creates the payload of a conflict that has none
+/// (U6).
 ///
-/// The winner stays the same (U11). What was truncated from the history stays unknown, so FeedSync
-/// shows a conflict where SSE is silent, even against a true ancestor (U4).
+/// The winner stays the same (U11). Truncated history stays unknown, so FeedSync shows a conflict
+/// where SSE shows none, even against a true ancestor (U4).
 pub fn upgrade<P>(
     item: sse::Item<P>,
     mut without_content: impl FnMut(&ItemId) -> P,
@@ -125,7 +126,7 @@ fn update(sequence: Sequence, stamp: Stamp) -> Update {
 }
 
 fn version<P>(updates: Updates, deleted: bool, history: Vec<Update>, payload: P) -> Version<P> {
-    // The latest stamp is always there, and version 1 is the least.
+    // The latest stamp always exists, and version 1 is the lowest.
     let history = History::from_updates(history).expect("a history has its latest update");
     Version { updates, deleted, noconflicts: None, history, payload }
 }

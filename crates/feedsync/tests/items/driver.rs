@@ -1,4 +1,5 @@
-//! The driver for other people's test suites answers one line a request, whatever comes.
+//! The driver for other projects' test suites writes one response line for each request, whatever
+//! the input.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -69,7 +70,7 @@ fn a_conflict_is_made_shown_and_resolved() {
 }
 
 #[test]
-fn whatever_is_invalid_is_answered_and_the_next_line_is_served() {
+fn invalid_requests_get_an_error_and_the_next_line_is_processed() {
     let item =
         json!({"id": "x", "updates": 1, "content": "", "history": [{"sequence": 1, "by": "a"}]});
     let broken = |change: fn(&mut Value)| {

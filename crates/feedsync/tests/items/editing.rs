@@ -25,7 +25,7 @@ fn created(creation: Creation) -> Item<&'static str> {
     Item::create(id(), creation, &stamp(9, "REO1750"), "milk and eggs").unwrap()
 }
 
-/// A version as the examples write it: `5G 4J` is sequence 5 by G on top of 4 by J.
+/// A history in the notation of the examples: `5G 4J` is sequence 5 by G on top of 4 by J.
 fn shown(history: &History) -> String {
     let entry = |update: &Update| {
         let initial = update.by().map_or('?', |by| by.as_str().chars().next().unwrap());
@@ -90,7 +90,7 @@ fn f83_f84_a_sequence_goes_above_what_the_line_has_used() {
     let mut item = Item { id: id(), winner: version(2, &[(9, "me")]), conflicts: vec![] };
     item.update(&stamp(10, "me"), "new".into()).unwrap();
     assert_eq!((item.winner.updates.get(), shown(&item.winner.history)), (3, "10m 9m".into()));
-    // Another spelling is another line.
+    // Another spelling is another authoring line.
     item.update(&stamp(11, "Me"), "newer".into()).unwrap();
     assert_eq!(item.winner.dot().sequence().get(), 4);
 }

@@ -7,7 +7,7 @@ use feedsync_test::schedule::{Schedule, Shape, TestItem};
 
 const TRIPLES: usize = 100_000;
 
-/// What an item means: its versions by dot, content and coverage, and which one wins.
+/// Meaning of an item: its versions by dot, content and coverage, and its winner.
 fn meaning(item: &TestItem) -> (String, BTreeSet<String>) {
     let version = |version: &feedsync::Version<u32>| {
         let coverage: BTreeSet<_> = version
@@ -121,8 +121,8 @@ fn every_endpoint_ends_with_exactly_the_edits_nobody_superseded() {
     }
 }
 
-/// Reading 12: without `by` two endpoints can stamp alike, and then one edit is lost. This is what the
-/// text says, and why we always write `by`.
+/// Reading 12: without `by` two endpoints can create equal stamps, and then one edit is lost. The
+/// specification allows this, which is why our endpoints always write `by`.
 #[test]
 fn anonymous_edits_in_one_second_can_be_lost() {
     let update = |second: i64, sequence: u32| {

@@ -1,4 +1,5 @@
-//! Lines of edits: when a `by` may be extended, and what happens when somebody else extends it too.
+//! Authoring lines: when a `by` may be extended, and the handling of lines that another endpoint
+//! extends too.
 
 use feedsync::line::{branch, collides, estranged, is_of, line_for, may_extend, reissue};
 use feedsync::{
@@ -31,7 +32,7 @@ fn item(payload: &'static str, entries: &[(u32, i64, &str)]) -> Item<&'static st
     Item { id: ItemId::new("item").unwrap(), winner, conflicts: vec![] }
 }
 
-/// A ledger in which each line stands at this sequence; 0 is an empty one.
+/// A ledger in which each line has this sequence; 0 is an empty one.
 fn issued(number: u32) -> impl Fn(&By) -> Option<Sequence> {
     move |_| Sequence::new(number).ok()
 }
@@ -65,12 +66,12 @@ fn r_f44_t11_another_time_at_a_sequence_we_issued_gives_a_copy_away() {
     let theirs = item("copy's", &[(5, 51, "me"), (4, 40, "me")]);
     assert!(collides(&me, issued(5), Some(&ours), &theirs));
     assert!(!collides(&me, issued(5), Some(&ours), &ours));
-    // An absent time says nothing.
+    // An absent time does not count.
     let mut silent = ours.clone();
     let entry = Update::new(sequence(5), None, Some(me.clone())).unwrap();
     silent.winner.history = History::new(entry);
     assert!(!collides(&me, issued(5), Some(&ours), &silent));
-    // Nor does other markup under our stamp: a peer may write it its own way.
+    // Other markup under our stamp does not count: a peer may serialize it differently.
     let rewritten = item("<ours></ours>", &[(5, 50, "me"), (4, 40, "me")]);
     assert!(!collides(&me, issued(5), Some(&ours), &rewritten));
 }
@@ -79,7 +80,7 @@ fn r_f44_t11_another_time_at_a_sequence_we_issued_gives_a_copy_away() {
 fn an_edit_issued_again_survives_beside_the_one_it_collided_with() {
     let mut ours = item("ours", &[(5, 50, "me"), (4, 40, "me"), (3, 30, "other")]);
     let theirs = item("copy's", &[(5, 51, "me"), (4, 40, "me"), (3, 30, "other")]);
-    // Left alone, one edit is lost.
+    // Without the new issue, one edit is lost.
     assert_eq!(merge(Some(ours.clone()), theirs.clone()).unwrap().0.versions().count(), 1);
     let doubts = estranged(&ours.winner, &theirs);
     assert_eq!(doubts, Some(vec![(by("me"), sequence(5))]));
@@ -88,7 +89,7 @@ fn an_edit_issued_again_survives_beside_the_one_it_collided_with() {
     let mut payloads: Vec<_> = merged.versions().map(|version| version.payload).collect();
     payloads.sort_unstable();
     assert_eq!(payloads, ["copy's", "ours"]);
-    // And it still supersedes what it was made on.
+    // It still supersedes its base.
     let before = item("before", &[(4, 40, "me"), (3, 30, "other")]);
     assert_eq!(merge(Some(ours), before).unwrap().0.versions().count(), 1);
 }
@@ -101,12 +102,12 @@ fn a_version_is_estranged_from_what_goes_further_without_it() {
     let from_two = Some(vec![(by("me"), sequence(2))]);
     assert_eq!(further(&[(4, 40, "me"), (3, 30, "other"), others]), from_two);
     assert_eq!(further(&[(4, 40, "c"), (3, 30, "me"), others]), from_two);
-    // It was known there, or is not covered at all.
+    // The edit was known there, or is not covered at all.
     assert_eq!(further(&[(4, 40, "me"), (2, 20, "me"), others]), None);
     assert_eq!(further(&[(4, 40, "c"), (2, 20, "me"), others]), None);
     assert_eq!(further(&[(2, 20, "me"), others]), None);
     assert_eq!(further(&[(4, 40, "c"), others]), None);
-    // A time that is absent says nothing.
+    // An absent time does not count.
     let mut silent = item("theirs", &[(3, 30, "c")]);
     let entry = Update::new(sequence(2), None, Some(by("me"))).unwrap();
     silent.winner.history =
@@ -131,7 +132,7 @@ fn an_edit_takes_the_first_line_of_its_incarnation_that_its_base_covers() {
     assert_eq!(taken(&[(4, 40, "me.x1-1"), (3, 30, "me.x1")]), "me.x1-1", "5 was not seen");
     assert_eq!(taken(&[(3, 30, "me.x1")]), "me.x1-2", "neither 5 nor 4 was seen");
     assert_eq!(taken(&[(6, 60, "you"), (5, 50, "me.x1"), (4, 40, "me.x1-1")]), "me.x1");
-    // A line that is spent is not taken.
+    // An exhausted line is not used.
     let spent = |_: &By| Sequence::new(MAX_COUNTER).ok();
     let base = history(&[(MAX_COUNTER, 1, "me.x1")]);
     let (by, issued) =
@@ -179,7 +180,7 @@ fn r_f44_t11_a_branch_that_we_did_not_issue_gives_a_copy_away() {
     assert!(collides(&me, issued(4), Some(&ours), &branches));
 }
 
-/// The copy wrote another edit on a branch, which our version claims to have resolved.
+/// The copy made another edit on a branch, and our version claims to have resolved that branch.
 #[test]
 fn an_edit_issued_again_covers_no_branch_in_doubt() {
     let mut ours = item("ours", &[(6, 60, "me.x1"), (5, 50, "me.x1-1"), (4, 40, "you")]);

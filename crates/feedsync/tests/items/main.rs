@@ -1,4 +1,4 @@
-//! The values: laws of merging, edits, and worked examples.
+//! Values and merging: laws, edits, and worked examples.
 
 mod driver;
 mod editing;

@@ -102,7 +102,8 @@ fn f100_t1_a_version_that_both_sides_hold_stays_once_beside_their_own() {
         item(winner.clone(), &conflicts.iter().map(|it| (*it).clone()).collect::<Vec<_>>())
     };
     for (local, incoming, expected) in [
-        // The winner on both sides, then a conflict on both, then each on the other's place.
+        // The winner on both sides, then a conflict on both, then the winner of one side as a conflict of the
+        // other.
         (of(&g, &[&j]), of(&g, &[&k]), ["G", "J", "K"]),
         (of(&g, &[&j]), of(&k, &[&j]), ["G", "J", "K"]),
         (of(&k, &[&j]), of(&g, &[&k, &j]), ["G", "J", "K"]),
@@ -167,7 +168,7 @@ fn f109_t4_winners_by_updates_then_when_then_by() {
         assert!(beats(winner, loser), "{winner:?} {loser:?}");
         assert!(!beats(loser, winner), "{winner:?} {loser:?}");
     }
-    // The sequence plays no part, and a full tie has no winner.
+    // The sequence has no influence, and a full tie has no winner.
     assert!(!beats((2, (9, early, Some("a"))), (2, (1, early, Some("a")))));
     assert!(!beats((2, (1, early, Some("a"))), (2, (9, early, Some("a")))));
 }
@@ -247,7 +248,7 @@ fn f102_losers_of_a_noconflicts_item_vanish() {
     let (a, b) = (noconflicts("a", "a"), noconflicts("b", "b"));
     assert_eq!(merged(&a, &b), (vec!["b"], Outcome::Updated));
     assert_eq!(merged(&b, &a), (vec!["b"], Outcome::Unchanged));
-    // Two endpoints that poll one another come to rest.
+    // Two endpoints that poll each other reach a stable state.
     assert_eq!(incorporate(Some(&b), None, a), Incorporation::Unchanged);
 }
 
@@ -327,7 +328,7 @@ fn r_f13_t6_a_stamp_that_is_known_leaves_local_bytes_as_they_are() {
 }
 
 #[test]
-fn what_a_purged_item_knew_does_not_come_back() {
+fn versions_covered_by_a_purged_item_do_not_return() {
     let tombstone = update(&(5, Some("09:43"), Some("a")));
     let purged = History::new(tombstone);
     let old = simple("old", 4, &[(4, Some("08:43"), Some("a"))]);

@@ -1,4 +1,4 @@
-//! Merge against a second implementation: the steps of 3.3 word for word, without shortcuts.
+//! Comparison of merge with a second implementation: the steps of 3.3 word for word, without shortcuts.
 
 use std::collections::BTreeSet;
 
@@ -110,8 +110,9 @@ fn a_version() -> impl Strategy<Value = V> {
     )
 }
 
-/// Two items whose versions come from one pool, so that both often hold the same one. Conflicts may cover each other or
-/// beat their winner, as in items that a faulty endpoint wrote. Only copies of one update within an item are ruled out.
+/// Two items whose versions come from one pool, so that both often contain the same one. Conflicts may cover
+/// each other or beat their winner, as in items of a faulty endpoint. Only copies of one update within an
+/// item are excluded.
 fn two_items() -> impl Strategy<Value = (Item<u8>, Item<u8>)> {
     let pool = proptest::collection::vec(a_version(), 1..6);
     let chosen = || proptest::collection::vec(any::<proptest::sample::Index>(), 1..5);
@@ -131,7 +132,7 @@ fn two_items() -> impl Strategy<Value = (Item<u8>, Item<u8>)> {
     })
 }
 
-/// Whether an item keeps the rules: none of its versions covers another, none beats the winner.
+/// Whether an item follows the rules: none of its versions covers another, none beats the winner.
 fn is_sound(item: &Item<u8>) -> bool {
     let all: Vec<&V> = item.versions().collect();
     item.conflicts.iter().all(|conflict| !conflict.beats(&item.winner))
@@ -146,7 +147,7 @@ fn name(version: &V) -> (Sequence, Option<By>, Option<Timestamp>) {
     (dot.sequence(), dot.by().cloned(), when)
 }
 
-/// Whether versions of one name are the same on both sides, but for their payloads.
+/// Whether versions of one name are the same on both sides, except for their payloads.
 fn agree(local: &Item<u8>, incoming: &Item<u8>) -> bool {
     let plain = |version: &V| Version { payload: 0, ..version.clone() };
     local.versions().all(|one| {

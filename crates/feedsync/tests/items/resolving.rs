@@ -10,7 +10,7 @@ fn stamp(time: &str, name: &str) -> Stamp {
     Stamp::new(when, By::new(name).unwrap())
 }
 
-/// The item of the documents' examples, before the conflict.
+/// The item of the specification's examples, before the conflict.
 fn shared() -> Item<&'static str> {
     let id = ItemId::new("item_1_myapp_2005-05-21T11:43:33Z").unwrap();
     let mut item =
@@ -31,7 +31,7 @@ fn conflicted() -> Item<&'static str> {
     merge(Some(gpm), edited("12:03", "JEO2000", "rolls")).unwrap().0
 }
 
-/// Three endpoints edited: K wins over G and J.
+/// An item after concurrent edits of three endpoints: K wins over G and J.
 fn twice_conflicted() -> Item<&'static str> {
     merge(Some(conflicted()), edited("12:50", "KLM0001", "more")).unwrap().0
 }
@@ -77,7 +77,7 @@ fn f116_new_data_can_be_written() {
 }
 
 #[test]
-fn what_a_fold_leaves_out_can_be_remembered_without_covering_more() {
+fn updates_left_out_by_a_fold_can_be_remembered_without_more_coverage() {
     let mut longer = edited("12:03", "KLM0001", "rolls");
     longer.update(&stamp("12:04", "KLM0001"), "buns".into()).unwrap();
     let mut winner = edited("12:05", "GPM7383", "DONE");
@@ -95,7 +95,7 @@ fn what_a_fold_leaves_out_can_be_remembered_without_covering_more() {
 fn a_history_remembers_only_updates_that_it_covers() {
     let mut history = edited("12:43", "GPM7383", "DONE").winner.history;
     let before = history.clone();
-    // JEO2000 wrote 4 elsewhere, which nobody here has seen.
+    // JEO2000 made update 4 elsewhere, and no endpoint here has seen it.
     history.remember(&edited("12:03", "JEO2000", "rolls").winner.history);
     assert_eq!(history, before);
     let when = Timestamp::parse("2005-05-21T12:00:00Z").unwrap();

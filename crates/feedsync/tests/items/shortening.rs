@@ -1,4 +1,4 @@
-//! Items with many edits stay small, keep what they cover, and are accepted by every peer.
+//! Items with many edits stay small, keep their coverage, and are accepted by every peer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ fn length<P>(item: &Item<P>) -> usize {
     item.versions().map(|version| version.history.updates().len()).sum()
 }
 
-/// Item of an endpoint after it incorporated an item.
+/// The item of an endpoint after it incorporated another copy.
 fn taken<P: Clone>(local: Option<&Item<P>>, incoming: &Item<P>) -> Option<Item<P>> {
     match incorporate(local, None, incoming.clone()) {
         Incorporation::Added(item)
@@ -86,7 +86,7 @@ fn f90_r_f15_shortening_changes_no_coverage_and_causes_no_news() {
     }
 }
 
-/// Endpoints know different revisions of one version, more than are kept of it.
+/// Endpoints know different revisions of one version, more than a history keeps.
 #[test]
 fn shortened_histories_do_not_depend_on_the_order_of_merging() {
     let revision = |generation: u32| {
@@ -122,7 +122,7 @@ fn shortened_histories_do_not_depend_on_the_order_of_merging() {
     assert!(ends.iter().all(|end| *end == ends[0]));
 }
 
-/// Strangers fill an item with lines of their own.
+/// Other endpoints fill an item with lines of their own.
 #[test]
 fn an_item_full_of_foreign_lines_takes_edits_that_peers_accept() {
     for sequence in [1, MAX_INCOMING_UPDATES] {
@@ -142,7 +142,7 @@ fn an_item_full_of_foreign_lines_takes_edits_that_peers_accept() {
     }
 }
 
-/// Each of the bounds, and what is made at it.
+/// Each of the limits, and operations at the limit.
 #[test]
 fn r_f14_at_the_highest_counter_an_edit_is_refused_and_the_item_can_be_settled() {
     let last = MAX_INCOMING_UPDATES;
@@ -204,7 +204,7 @@ fn an_item_with_as_many_conflicts_as_there_may_be_can_be_edited_deleted_and_reso
     assert_eq!(feedsync::check_bounds(&beside, None), Err(Refusal::TooManyConflicts { conflicts }));
 }
 
-/// An endpoint in the long run: its item, its ledger, and a version that an editor opened.
+/// A long-running endpoint: its item, its ledger, and a version that an editor opened.
 struct Endpoint {
     name: By,
     item: Item<u32>,
@@ -219,14 +219,14 @@ impl Endpoint {
         Stamp::new(at(second), by).above(issued)
     }
 
-    /// Enters the version of this edit in the ledger.
+    /// Records the version of this edit in the ledger.
     fn issue(&mut self, edit: u32) {
         let made = self.item.versions().find(|version| version.payload == edit).unwrap();
         self.issued.insert(made.dot().by().unwrap().clone(), made.dot().sequence());
     }
 }
 
-/// Three endpoints edit one item all the time, also on what they saw earlier, and hear of each other now and then.
+/// Three endpoints edit one item all the time, also based on old versions, and synchronize now and then.
 #[test]
 fn an_item_with_100_000_edits_stays_small_and_loses_none_of_them() {
     const EDITS: u32 = 100_000;

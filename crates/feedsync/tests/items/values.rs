@@ -1,4 +1,4 @@
-//! Values, their names, and their bounds.
+//! Values, their names, and their limits.
 
 use feedsync::sse::{DowngradeLoss, UpgradeLoss, VersionNumber};
 use feedsync::{
@@ -29,7 +29,7 @@ fn item(
     Item { id: ItemId::new("item").unwrap(), winner, conflicts }
 }
 
-/// So many updates, each of a line of its own.
+/// Creates so many updates, each with an authoring line of its own.
 fn lines(prefix: &str, count: usize) -> Vec<Update> {
     (0..count).map(|number| update(1, &format!("{prefix}.{number}"))).collect()
 }
@@ -129,7 +129,7 @@ fn losses_of_either_way_are_told_in_different_words() {
     texts.sort();
     texts.dedup();
     assert_eq!(texts.len(), count);
-    // Debug output is the text that a person would write.
+    // Debug output is the readable text.
     assert_eq!(format!("{version:?} {:?}", Sequence::FIRST), "7 1");
     let date: feedsync::sse::Date = "Mon, 01 Nov 2004 09:43:33 GMT".parse().unwrap();
     assert_eq!(
@@ -180,7 +180,7 @@ fn an_edit_in_a_file_has_a_line_of_its_own_that_no_endpoint_extends() {
 #[test]
 fn an_incoming_item_has_513_conflicts_at_most_and_those_that_are_covered_do_not_count() {
     let winner = || version(3, vec![update(600, "a")]);
-    // All of them are covered by the winner.
+    // The winner covers all of them.
     let covered = |count| (1..=count).map(|number| version(1, vec![update(number, "a")])).collect();
     let Incorporation::Added(added) = incorporate(None, None, item(winner(), covered(513))) else {
         panic!("it is not taken");

@@ -63,7 +63,7 @@ fn a_record_becomes_a_conflict_with_one_update() {
 }
 
 #[test]
-fn what_an_upgrade_loses_is_reported() {
+fn upgrade_losses_are_reported() {
     let mut flagged = item("a", at("A", 1));
     flagged.conflict = true;
     assert_eq!(up(flagged).losses, [UpgradeLoss::Flag]);
@@ -94,7 +94,7 @@ fn a_version_beyond_feedsync_is_refused() {
 }
 
 #[test]
-fn what_a_downgrade_loses_is_reported() {
+fn downgrade_losses_are_reported() {
     let feedsync = |updates, dots: &[(u32, &str)]| {
         let update = |&(sequence, by): &(u32, &str)| {
             let when = Timestamp::from_unix_seconds(0).unwrap();
@@ -141,7 +141,7 @@ fn what_a_downgrade_loses_is_reported() {
     assert_eq!(losses(winner(), vec![conflict("B"), conflict("C")]), []);
 }
 
-/// Any item of FeedSync whose stamps are complete: gaps, siblings, markers and all.
+/// Any FeedSync item with complete stamps, including gaps, siblings and markers.
 fn any_feedsync_item() -> impl Strategy<Value = crate::Item<&'static str>> {
     let update = (1..6u32, 0..3usize, 0..4i64);
     let version = (
@@ -178,7 +178,7 @@ fn any_feedsync_item() -> impl Strategy<Value = crate::Item<&'static str>> {
     })
 }
 
-/// The set on which U12 promises the identity.
+/// Whether an item is in the set for which U12 promises the identity.
 fn fits(item: &crate::Item<&'static str>) -> bool {
     let in_line = |version: &Version<&str>| {
         let sequences = version.history.updates().iter().map(|update| update.sequence().get());

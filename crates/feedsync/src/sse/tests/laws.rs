@@ -1,4 +1,4 @@
-//! The laws of merging that hold, and those that the text breaks.
+//! Laws of merging that hold, and those that the specification breaks.
 
 use proptest::prelude::*;
 
@@ -90,7 +90,8 @@ proptest! {
 
 #[test]
 fn merging_is_not_commutative_since_equal_keys_hide_a_flag() {
-    // C's version beat B's at one endpoint; where it met nobody, it has no record (reading 21).
+    // C's version beat B's at one endpoint; where it met no other version, it has no record
+    // (reading 21).
     let base = item("a", at("A", 1));
     let (b, c) = (updated(&base, "b", at("B", 2)), updated(&base, "c", at("C", 3)));
     let flagged = merged(&b, &c);

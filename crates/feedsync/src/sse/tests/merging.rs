@@ -75,7 +75,8 @@ fn a_change_that_the_winner_knows_at_another_step_back_is_a_conflict() {
 
 #[test]
 fn a_missing_nth_update_hides_the_conflict_and_the_loser_is_gone() {
-    // The loss that the text accepts (reading 18): with one sx:update kept, B's edit vanishes.
+    // A loss that the specification accepts (reading 18): with one sx:update kept, B's edit is
+    // lost.
     let base = item("a", at("A", 1));
     let b = updated(&base, "b", at("B", 2));
     let mut c = updated(&base, "c", at("C", 2));

@@ -1,4 +1,4 @@
-//! What is kept of losers (5.2).
+//! Stored parts of losing versions (5.2).
 
 use super::*;
 
