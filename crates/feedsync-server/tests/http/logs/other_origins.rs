@@ -71,7 +71,7 @@ async fn a_page_that_was_let_in_uses_logs_with_a_token_and_reads_what_it_needs()
 }
 
 #[tokio::test]
-async fn cookies_of_the_hub_do_not_count_for_other_pages() {
+async fn cookies_of_the_hub_do_not_count_for_other_origins() {
     let world = world().await;
     let session = world.token("owen", TokenKind::Session, Scope::default()).await;
     let cookie = format!("feedsync-session={session}");
