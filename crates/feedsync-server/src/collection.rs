@@ -5,8 +5,8 @@
 //! It is complete: an absent setting takes its default. The entity tag of `settings` is that of the
 //! description, and `If-Match` and `If-None-Match` of a `PUT` or `DELETE` refer to it.
 //!
-//! Every reader of a collection may read its settings: the service document lists what it accepts (RFC
-//! 5023 8.3), its feed shows how long its window holds (FeedSync 2.2, 4.2), and the other settings
+//! Every reader of a collection may read its settings. The service document lists what it accepts (RFC
+//! 5023 8.3), and its feed shows how long its window holds (FeedSync 2.2, 4.2). The other settings
 //! explain how it treats readers' requests. A setting that readers must not see would need a right of
 //! its own.
 

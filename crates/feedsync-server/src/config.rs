@@ -1,4 +1,4 @@
-//! What a hub is told when it starts: every setting with its unit, its default and what it is for.
+//! Settings of a hub: each with its unit, its default and its purpose.
 //!
 //! This is the only declaration of the settings. The configuration file, the environment, the flags of
 //! `feedsync serve` and docs/configuration.md are generated from it.

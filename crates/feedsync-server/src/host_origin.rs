@@ -1,8 +1,8 @@
 //! Check of Host and Origin: the Host must be this hub's, and a page of another origin is refused unless it
 //! may use the resource (AH30, AP64, LR39).
 //!
-//! Otherwise a page of any web site could read and write a hub on the reader's own machine, through a name
-//! that resolves to the loopback address, or through a form.
+//! Otherwise a page of any web site could access a hub on the reader's own machine. It could use a name that
+//! resolves to the loopback address, or a form.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

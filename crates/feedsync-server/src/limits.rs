@@ -115,7 +115,7 @@ pub(crate) async fn growth(hub: &Hub, name: &CollectionName) -> Result<Option<u6
 /// The user to whom a database is charged: its creator, or that of its collection.
 async fn charged(hub: &Hub, name: &DatabaseName) -> Result<Option<UserId>, Problem> {
     let databases = hub.endpoint.databases();
-    // A database that was dropped meanwhile is charged to nobody: the write itself reports it.
+    // A database that was dropped meanwhile is not charged: the write itself reports it.
     let Some(database) = databases.database(name).await? else { return Ok(None) };
     match hub.endpoint.door_of(&database).await? {
         DoorOf::Collection(collection) => {

@@ -1,4 +1,5 @@
-//! Waiting for scarce permits: a request waits briefly, or is told when to retry (AH27).
+//! Waiting for scarce permits: a request waits briefly, or gets a response that says when to retry
+//! (AH27).
 
 use std::sync::Arc;
 use std::time::Duration;

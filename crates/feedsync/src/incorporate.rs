@@ -139,7 +139,7 @@ fn join<P: Clone>(
                 false => unite(local.clone(), incoming),
             };
             if merged.noconflicts() && is_same(local, &merged) {
-                return Incorporation::Unchanged; // the loser vanished (3.3 step 10)
+                return Incorporation::Unchanged; // the loser was dropped (3.3 step 10)
             }
             merged
         }

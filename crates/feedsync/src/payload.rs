@@ -61,8 +61,8 @@ impl FromStr for Format {
 /// without server-owned elements.
 ///
 /// Self-contained means that its start tag has the namespace declarations, `xml:base`, `xml:lang`
-/// and `xml:space` that it inherited from its feed, so that it can be copied into any other document
-/// (2.1 rule 7).
+/// and `xml:space` that it inherited from its feed. So it can be copied into any other document (2.1
+/// rule 7).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Payload {
     /// Format of the bytes.

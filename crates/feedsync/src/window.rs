@@ -10,8 +10,8 @@ use crate::feed::{Sharing, Window};
 /// feed then contains every item changed after the window's `since`.
 ///
 /// `horizon` is the greatest change ever removed (4.2.4), `until` the last change incorporated. A request
-/// below the horizon is answered from the horizon, so that the subscriber sees a `since` greater than its
-/// stored one and knows that it is out of sync. A request above `until` came from another incarnation of this
+/// below the horizon is answered from the horizon. The subscriber then sees a `since` greater than its stored
+/// one and knows that it is out of sync. A request above `until` came from another incarnation of this
 /// publisher, and gets an empty window.
 pub fn answer(asked: Option<&str>, horizon: &str, until: &str) -> Window {
     let since = match asked {

@@ -35,7 +35,7 @@ struct Left {
 
 pub(super) struct Failures {
     addresses: Recent<Option<Key>, Left>,
-    /// Locked while a decision is made, so that reading and writing what is left is one step.
+    /// Locked during a decision, so that reading and writing the remaining entries is one step.
     all: Mutex<Bucket>,
 }
 

@@ -49,7 +49,7 @@ named! {
 }
 
 named! {
-    /// Readers of data about the hub that concerns nobody's items.
+    /// Readers of data about the hub that concerns no user's items.
     Audience, AudienceError, "administrators or public":
     /// Administrators of the hub.
     Administrators = "administrators",

@@ -74,7 +74,7 @@ const UNWRAPPED: [&str; 12] = [
 /// Result for a document.
 #[derive(Debug)]
 pub(super) struct Bounded {
-    /// The document within bounds; `None` if it takes too much work.
+    /// The document within limits; `None` if it takes too much work.
     pub(super) html: Option<String>,
     /// Steps of the tree builder.
     #[cfg_attr(not(test), allow(dead_code, reason = "tests compare the work of documents"))]
@@ -87,7 +87,7 @@ pub(super) struct Bounded {
     pub(super) created: usize,
 }
 
-/// Brings a document within bounds.
+/// Brings a document within the limits.
 pub(super) fn bounded(html: &str) -> Bounded {
     let mut writer = Writer::new(html.len());
     let receive = |event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {

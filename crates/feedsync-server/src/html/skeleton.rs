@@ -26,7 +26,7 @@ pub(super) struct Skeleton {
     pub(super) created: Cell<usize>,
     /// Bytes of the attributes of these elements.
     pub(super) attribute_bytes: Cell<usize>,
-    /// Steps: one for each element that is looked at.
+    /// Steps: one for each element that is read.
     pub(super) steps: Cell<u64>,
     /// Maximum number of steps in which a real tree would search the children of an element.
     pub(super) searched: Cell<u64>,

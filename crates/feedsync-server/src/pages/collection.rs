@@ -116,7 +116,7 @@ pub(crate) async fn create(
     let endpoint = &call.growing_endpoint(&hub).await?;
     let id = endpoint.new_id();
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    // A character that XML cannot contain would be replaced, so its author is asked first.
+    // A character that XML cannot contain would be replaced, so its author must confirm the change.
     let empty = endpoint.compose(collection.format, &id, Some(String::new()), None);
     let typed = Revision {
         title: some(&draft.title),

@@ -75,7 +75,7 @@ async fn head_reserves_a_blob_for_a_day_and_get_changes_nothing() {
         let digest = hub.endpoint.store().put_blob(b"picture".to_vec()).await.unwrap();
         let clock = hub.endpoint.environment();
         for _ in 0..4_000 {
-            clock.now(); // it goes on by a second
+            clock.now(); // advances the clock by a second
         }
         let now = clock.now();
         let response = hub.call(method.clone(), &format!("/blobs/{digest}"), &[]).await;

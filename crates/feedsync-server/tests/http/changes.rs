@@ -76,7 +76,7 @@ async fn a_since_below_the_horizon_is_told_by_a_greater_since() {
     delete(&hub.endpoint, "a").await;
     let gone = until(&hub.endpoint).await;
     add(&hub.endpoint, "b").await;
-    hub.feed(CHANGES).await; // what nobody has been shown is not purged
+    hub.feed(CHANGES).await; // only changes that were shown are purged
     let retention = Retention { changed_before: Moment::MAX, live: false };
     assert_eq!(hub.endpoint.purge(&notes(), retention).await.unwrap(), 1);
     let (ids, (told, until)) = since(&hub, &first).await;

@@ -157,7 +157,7 @@ async fn purges_during_a_walk_show_in_the_changes_after_it() {
     }
     let (parts, windows) = walk(&hub, &format!("{COMPLETE}?limit=2"), async || {
         delete(&hub.endpoint, "a").await;
-        hub.feed("/collections/notes/changes").await; // what nobody has been shown is not purged
+        hub.feed("/collections/notes/changes").await; // only changes that were shown are purged
         let retention = Retention { changed_before: Moment::MAX, live: false };
         assert_eq!(hub.endpoint.purge(&notes(), retention).await.unwrap(), 1);
     })

@@ -66,7 +66,7 @@ async fn the_tag_changes_with_whatever_the_bytes_depend_on() {
         assert!(tags.insert(tag(&hub, path, &[]).await));
         delete(&hub.endpoint, &format!("b{}", path.len())).await;
         assert!(tags.insert(tag(&hub, path, &[]).await));
-        hub.feed("/collections/notes/changes").await; // what nobody has been shown is not purged
+        hub.feed("/collections/notes/changes").await; // only changes that were shown are purged
         let retention = feedsync_endpoint::Retention {
             changed_before: feedsync_store::Moment::MAX,
             live: false,

@@ -117,7 +117,7 @@ async fn unknown_last_event_id_gets_a_reset_and_then_changes() {
     let first = until(&hub.endpoint).await;
     add(&hub.endpoint, "a").await;
     delete(&hub.endpoint, "a").await;
-    hub.feed("/collections/notes/changes").await; // what nobody has been shown is not purged
+    hub.feed("/collections/notes/changes").await; // only changes that were shown are purged
     let retention = feedsync_endpoint::Retention { changed_before: Moment::MAX, live: false };
     hub.endpoint.purge(&notes(), retention).await.unwrap();
     let now = until(&hub.endpoint).await;

@@ -67,7 +67,7 @@ impl Newsroom {
         endpoint
     }
 
-    /// A hub without delays between fetches. Each address counts as a feed, and is not fetched.
+    /// A hub without a limit on requests. Each address counts as a feed, and is not fetched.
     pub(crate) fn over(endpoint: Endpoint) -> Self {
         Self::finding(endpoint, |_| Arc::new(AnyAddress))
     }

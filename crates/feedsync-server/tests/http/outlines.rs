@@ -86,7 +86,7 @@ async fn changed_outlines_keep_their_position_and_removed_ones_are_left_out() {
     let hub = tree().await;
     let document = meanwhile(&hub, async || {
         delete(&hub.endpoint, "p").await;
-        hub.feed("/collections/notes/changes").await; // what nobody has been shown is not purged
+        hub.feed("/collections/notes/changes").await; // only changes that were shown are purged
         let retention = Retention { changed_before: Moment::MAX, live: false };
         assert_eq!(hub.endpoint.purge(&notes(), retention).await.unwrap(), 1);
         let moved = Edit::from(outline("", 7, "moved"));

@@ -33,7 +33,7 @@ async fn item(hub: &TestHub) -> feedsync::Item<Payload> {
     hub.endpoint.item(&notes(), &ItemId::new("a").unwrap()).await.unwrap().item
 }
 
-/// An item with a conflict: the winner says `theirs`, the conflict `ours`.
+/// An item with a conflict: the winner's content is `theirs`, the conflict's `ours`.
 async fn conflicted(hub: &TestHub) {
     let before = add(&hub.endpoint, "a").await;
     edit(&hub.endpoint, "a", "theirs once").await;

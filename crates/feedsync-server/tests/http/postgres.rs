@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::hub::OVER_POSTGRES;
 
-/// Tests that do not run again: those with their own store, those that stop the clock while the database
-/// works, and those about bytes, pages and sockets, which do not depend on the store.
+/// Tests that do not run again. They have their own store, stop the clock while the database works, or test
+/// bytes, pages and sockets, which do not depend on the store.
 const SKIPPED: [&str; 10] = [
     "postgres::",
     "sqlite::",

@@ -232,7 +232,7 @@ async fn databases_documents_attachments_and_logs_of_a_person_end_at_their_quota
     refused(put("/couch/b/4", "{}").await, "3 documents");
     let more = r#"{"docs":[{"_id":"4"}]}"#.to_owned();
     refused(ask("anna", Method::POST, "/couch/a/_bulk_docs", more).await, "3 documents");
-    // Whoever writes, the database is charged to anna.
+    // The database is charged to anna, whichever user writes.
     refused(ask("root", Method::PUT, "/couch/a/5", "{}".to_owned()).await, "3 documents");
     let found = ask("anna", Method::GET, "/couch/a/1", String::new()).await.1;
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();

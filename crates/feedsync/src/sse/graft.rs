@@ -1,4 +1,4 @@
-//! Adding the knowledge of an endpoint of FeedSync to an item that comes back from peers of SSE.
+//! Adding the knowledge of a FeedSync endpoint to an item that returns from SSE peers.
 //!
 //! SSE has one line of versions. An item that a peer edited lists the versions that it was based on, one for
 //! each number, as far as the peer keeps them. FeedSync keeps more (merged histories, resolved conflicts,

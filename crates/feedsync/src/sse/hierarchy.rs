@@ -34,7 +34,7 @@ pub type Tree = BTreeMap<Option<ItemId>, Vec<ItemId>>;
 ///
 /// Siblings are ordered by index; those with one position, by id (S29). An unknown parent counts as the root
 /// until it arrives (R-S11). Of each cycle the item with the lowest id moves to the end of the root with its
-/// subtree, several of them by id (R-S13), so every item is in the tree exactly once. Of several claims of
+/// subtree, several of them by id (R-S13). So every item is in the tree exactly once. Of several claims of
 /// one id the last counts.
 pub fn order(claims: &[Claim]) -> Tree {
     let known: HashMap<&ItemId, &Place> =

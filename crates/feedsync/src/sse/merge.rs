@@ -1,9 +1,9 @@
 //! Incorporating one item of a feed: winner, conflict detection, and the stored part of the loser (4.3,
 //! 4.4, 4.4.1, 5.2).
 //!
-//! Every endpoint finds the same winner (S38). Flags and lists may differ: an item with equal keys is
-//! skipped, so a conflict found at one endpoint need not reach the next (reading 21), and a truncated
-//! history hides one (reading 18). This follows the specification; FeedSync was made to fix it.
+//! Every endpoint finds the same winner (S38). Flags and lists may differ. An item with equal keys is
+//! skipped, so a conflict found at one endpoint need not reach the next (reading 21). A truncated
+//! history hides a conflict (reading 18). This follows the specification; FeedSync was made to fix it.
 
 use std::cmp::Ordering;
 
@@ -31,9 +31,9 @@ pub fn steps_on<P>(winner: &Item<P>, loser: &Item<P>) -> bool {
 /// Merges an incoming item into the local one of the same id (4.4).
 ///
 /// - Equal keys: the items are identical, nothing is done (S40).
-/// - Otherwise the winner is kept with its `sx:sync` unchanged (4.2), except that a detected conflict
-///   sets its flag and adds the loser to its conflicts (S44, S52). The loser's own conflicts are
-///   dropped (reading 23).
+/// - Otherwise the winner is kept with its `sx:sync` unchanged (4.2). If a conflict is detected, the
+///   winner is flagged and the loser is added to its conflicts (S44, S52). The loser's own conflicts
+///   are dropped (reading 23).
 ///
 /// The outcome is [`Outcome::Conflict`] if the item changed and is flagged, whichever endpoint found
 /// the conflict.

@@ -173,8 +173,8 @@ fn f109_t4_winners_by_updates_then_when_then_by() {
     assert!(!beats((2, (1, early, Some("a"))), (2, (9, early, Some("a")))));
 }
 
-/// Names that differ in case or in accents only, names on both sides of U+FFFF, and names that a dictionary, a locale or
-/// UTF-16 would sort in another way than their code points do.
+/// Names that differ in case or accents only, and names on both sides of U+FFFF. Dictionaries, locales or
+/// UTF-16 would sort some of them differently from their code points.
 const NAMES: [&str; 14] = [
     "A",
     "a",

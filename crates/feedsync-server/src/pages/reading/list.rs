@@ -23,7 +23,8 @@ pub(super) enum Of {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct List {
     pub(super) of: Of,
-    /// Whether read articles are shown. By default they are hidden in lists of feeds.
+    /// Whether read articles are shown. By default they are hidden in lists of feeds, unless words are
+    /// given.
     pub(super) shows_read: bool,
     pub(super) oldest_first: bool,
     /// Words that the articles must contain.
@@ -152,7 +153,7 @@ impl List {
 }
 
 impl Of {
-    /// Whether its source is feeds, which are read rather than searched.
+    /// Whether its source is feeds. Such a list shows only unread articles by default.
     fn is_of_feeds(&self) -> bool {
         matches!(self, Self::All | Self::Feed(_) | Self::Folder(_))
     }

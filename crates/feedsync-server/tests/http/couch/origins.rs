@@ -77,7 +77,7 @@ async fn other_origins_stay_outside() {
     assert_eq!(response.status(), 401);
 }
 
-/// The `Accept` headers of a database address name no feed formats, which it does not accept.
+/// `Accept-Post` of a database address names no feed formats, since it accepts no feeds.
 #[tokio::test]
 async fn databases_say_what_they_are_asked_with() {
     let couch = Couch::new().await;

@@ -287,7 +287,8 @@ async fn leaves_that_do_not_fit_together_come_one_by_one() {
     assert!(each.iter().all(|one| one["ok"]["long"].as_str().unwrap().len() == 600_000));
 }
 
-/// Of many revisions of many documents only those of the current piece are in memory.
+/// The bytes of revision trees are limited too: of many revisions of many documents only those of
+/// the current piece are in memory.
 #[tokio::test]
 async fn trees_have_bytes_too() {
     let couch = Couch::new().await;

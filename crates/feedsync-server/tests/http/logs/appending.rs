@@ -100,7 +100,7 @@ async fn append_without_a_condition_changes_nothing() {
     assert_eq!(held(&hub).await, "1\n");
 }
 
-/// LR32: a request that expects a log is told whether it never existed or was removed.
+/// LR32: the response to a request that expects a log shows whether it never existed or was removed.
 #[tokio::test]
 async fn a_log_that_is_not_there_is_404_and_one_that_was_removed_410_until_it_begins_again() {
     let hub = hub().await;

@@ -54,7 +54,7 @@ async fn a_snapshot_says_what_it_covers_and_whoever_begins_reads_on_from_there()
     assert_eq!(text(&hub.get(SNAPSHOT).await, "log-covers"), two);
 }
 
-/// Of several snapshots the one that covers most stays, and none may cover more than the log.
+/// The snapshot that covers most stays, and none may cover more than the log.
 #[tokio::test]
 async fn a_snapshot_of_less_or_of_what_is_not_in_the_log_is_refused() {
     let hub = hub().await;
