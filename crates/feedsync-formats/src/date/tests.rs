@@ -152,6 +152,8 @@ fn times_and_days_alone_are_read_as_people_mean_them() {
         ("6. janu\u{e1}ra 2024", "2024-01-06T00:00:00Z"),
         ("6. augusta 2024", "2024-08-06T00:00:00Z"),
         ("5/13/24 1 PM", "2024-05-13T13:00:00Z"),
+        ("5/13/24 7:08 p. m.", "2024-05-13T19:08:00Z"),
+        ("5/13/24 7:08:09 pm", "2024-05-13T19:08:09Z"),
         ("2024年5月13日 下午1:00", "2024-05-13T13:00:00Z"),
         ("2024年5月13日 午後1時00分", "2024-05-13T13:00:00Z"),
         ("2024년 5월 13일 오후 1:00", "2024-05-13T13:00:00Z"),
@@ -193,6 +195,8 @@ fn months_of_numeric_dates_come_first_behind_slashes_only_or_where_the_other_is_
         ("13/13/2024", None),
         ("31/12/2024", Some("2024-12-31")),
         ("30/02/2024", None),
+        ("123/4/2024", None),
+        ("4/123/2024", None),
     ] {
         let expected = date.map(|date| format!("{date}T00:00:00Z"));
         assert_eq!(read(text), expected, "{text}");

@@ -349,3 +349,17 @@ fn a_projection_has_no_base_and_so_no_reference_that_needs_one() {
         assert!(entry(&native.payload).content.unwrap().contains("\"p.png\""), "the view itself");
     }
 }
+
+#[test]
+fn only_items_without_any_date_are_shown_with_the_date_of_their_update() {
+    let dated = |dates: &str| {
+        let text = format!("<entry xmlns=\"http://www.w3.org/2005/Atom\">{dates}</entry>");
+        let shown = super::shown(&id(), &version(Format::Atom, &text, 1));
+        (shown.updated.map(|it| it.to_string()), shown.published.map(|it| it.to_string()))
+    };
+    let own = Some("2026-01-02T03:04:05Z".to_owned());
+    assert_eq!(dated(""), (own, None));
+    let date = Some("2005-05-21T09:43:33Z".to_owned());
+    assert_eq!(dated("<published>2005-05-21T09:43:33Z</published>"), (None, date.clone()));
+    assert_eq!(dated("<updated>2005-05-21T09:43:33Z</updated>"), (date, None));
+}
