@@ -4,7 +4,7 @@
 //! An edit that names a version says what it is based on. If that is the winner, it is an ordinary
 //! update (AP46). If it is another version of which the item still knows, the edit is stale: refused, or
 //! kept beside the winner as a conflict where the collection wishes so. What the item does not know
-//! proves nothing and is refused (C-A11).
+//! proves nothing and is refused (AP39).
 
 use feedsync::{Base, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Updates};
 use feedsync_store::{

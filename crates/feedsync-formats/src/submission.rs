@@ -1,8 +1,8 @@
 //! An entry as a client submits it to be created or to replace another (RFC 5023 9.2, 9.3).
 //!
 //! Reading is strict: one Atom entry, well-formed, with no element twice that RFC 4287 4.1.2 allows once.
-//! What is missing is no fault (AP28): [`complete`] fills it in. What the entry says of its history is a
-//! [`Claim`] and never part of it (C-A7).
+//! Missing elements are accepted (AP28): [`complete`] fills them in. A history in the entry is a [`Claim`] of the client.
+//! It never becomes part of the item's history (AP45).
 
 use feedsync::{By, Format, Payload, Sequence, Timestamp, Update};
 

@@ -1,5 +1,5 @@
 //! Visibility of drafts: in a collection that honours them, only its editors see them (RFC 5023 13.1.1,
-//! C-A10).
+//! AP60).
 //!
 //! Other readers do not find a draft in any listing, page or search, nor at any address. The change
 //! numbers of a collection count drafts too, but reveal nothing about them.
@@ -48,7 +48,7 @@ impl Audience {
         if edits || !settings.drafts { Self::All } else { Self::Readers }
     }
 
-    /// Name of the audience. Responses to different audiences never have the same entity tag (C-H2).
+    /// Name of the audience. Responses to different audiences never have the same entity tag (AH1).
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::All => "all",

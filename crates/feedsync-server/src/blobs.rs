@@ -132,7 +132,7 @@ async fn check_reader(
     })
 }
 
-/// Whether a reader of a collection sees an item's reference to a blob: not in a draft (C-A10).
+/// Whether a reader of a collection sees an item's reference to a blob: not in a draft (AP60).
 async fn is_seen(
     hub: &Hub,
     principal: &Principal,

@@ -16,7 +16,7 @@ pub(crate) enum Caching {
 
 impl Caching {
     /// Caching of the content of a collection with these settings. Where drafts are honoured, editors
-    /// see more than other readers (C-H2).
+    /// see more than other readers (AH1).
     pub(crate) fn of(settings: &Settings) -> Self {
         if settings.public && !settings.drafts { Self::Everybody } else { Self::OnePerson }
     }

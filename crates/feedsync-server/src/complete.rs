@@ -1,7 +1,7 @@
 //! `GET /collections/{c}/complete`: the complete FeedSync feed (FeedSync 2.3, 4.1.1, F135).
 //!
 //! It contains all items by id, under the window from the purge horizon to the last change when reading began
-//! (R-F26, C-D3). An item that changes meanwhile may appear in its new state; a reader that continues from
+//! (R-F26, AD5). An item that changes meanwhile may appear in its new state; a reader that continues from
 //! `until` receives it again.
 //!
 //! Without `limit` it is one streamed document with `fh:complete` (RFC 5005 2). With `limit` it is paged (RFC

@@ -50,7 +50,7 @@ pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= quality("identity").unwrap_or(0.0)
 }
 
-/// Gives a compressed response a tag of its own, since its bytes differ (C-H1).
+/// Gives a compressed response a tag of its own, since its bytes differ (AH1).
 pub(crate) fn distinguish(response: &mut Response) {
     let coding = response.headers().get(header::CONTENT_ENCODING);
     if coding.map(HeaderValue::as_bytes) == Some(b"gzip")

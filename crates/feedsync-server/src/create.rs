@@ -1,5 +1,5 @@
 //! `POST /collections/{c}`: creates a member (RFC 5023 9.2), or a media resource with its media link
-//! entry (9.6); a feed is merged as at `/changes` (C-A3).
+//! entry (9.6); a feed is merged as at `/changes` (AP29).
 //!
 //! The response is 201 with the complete member. The client's `atom:id` is used unless a live member with
 //! other content has it; then the response contains a new one. Sending the same entry again, by its id and

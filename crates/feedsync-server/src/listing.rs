@@ -2,7 +2,7 @@
 //! RFC 5005 3, RFC 5023 10).
 //!
 //! It contains live items, newest change first (AP16), without their conflicts. In Atom each is the member
-//! at its `edit` link (AP15). Drafts are left out for clients that may not see them (C-A10). JSON Feed is
+//! at its `edit` link (AP15). Drafts are left out for clients that may not see them (AP60). JSON Feed is
 //! offered for readers only.
 //!
 //! The page links carry the number of a change, not an offset (AD4): nothing is lost or doubled when the

@@ -2,7 +2,7 @@
 //! `/collections/{c}/items/{id}/media/{name}`.
 //!
 //! A media resource and its media link entry are one item: an Atom entry that names one blob. So they
-//! have one history, and each edit of either is one update (C-A8). The tag of the media is their digest,
+//! have one history, and each edit of either is one update (AP55). The tag of the media is their digest,
 //! so that a new title does not change it. The name in the address is for people.
 //!
 //! Uploads are untrusted. They are served with the declared type, which is never guessed, and in a

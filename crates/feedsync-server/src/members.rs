@@ -3,7 +3,7 @@
 //! A member is an Atom entry, whatever format the item has, with the hub's elements and the `sx:sync` of its
 //! version. A PUT replaces it by the client's entry ([`crate::revision`]). The response is the new entry with
 //! its tag. RFC 9110 9.3.4 forbids a tag if the server changed the stored content, but clients that keep the
-//! old tag fail at their next edit (C-A6).
+//! old tag fail at their next edit (AP37).
 
 use axum::body::Body;
 use axum::extract::State;
@@ -171,7 +171,7 @@ pub(crate) fn none(id: &ItemId) -> Problem {
     Problem::not_found(format!("there is no item {id} here"))
 }
 
-/// Problem 410: a stored tombstone shows that the item existed (C-A9).
+/// Problem 410: a stored tombstone shows that the item existed (AP43).
 pub(crate) fn gone() -> Problem {
     Problem::new(StatusCode::GONE, "gone", "Deleted", "the item was deleted")
 }

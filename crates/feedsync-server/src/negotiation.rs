@@ -3,7 +3,7 @@
 //! A suffix of the address decides; else `Accept`, by q and by the most specific range. Among named
 //! formats of equal quality, the collection's own is chosen, else Atom. Without `Accept`, with an
 //! invalid one, and for browsers, which name `text/html`, the response is Atom. `.json` and
-//! `application/json` mean FeedSync's JSON only; JSON Feed has names of its own (C-T8).
+//! `application/json` mean FeedSync's JSON only; JSON Feed has names of its own (AJ6).
 
 use feedsync::Format;
 use feedsync_formats::{JSON_FEED_TYPE, MEDIA_TYPES, media_types, suffix};

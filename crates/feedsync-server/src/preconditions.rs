@@ -77,7 +77,7 @@ impl Conditions {
     }
 
     /// Compares the version that the editor saw with an item. It is given by `If-Match`, else by the entry's
-    /// own claim (C-A7), else it is the winner.
+    /// own claim (AP45), else it is the winner.
     pub(crate) fn judge(&self, stored: &StoredItem, claim: Option<&Update>) -> Standing {
         let winner = stored.item.winner.dot();
         let is = |tag: &Listed, dot: &Update| {

@@ -1,4 +1,4 @@
-//! `Slug`: a name for the address of a new member, suggested by its creator (RFC 5023 9.7, C-A4).
+//! `Slug`: a name for the address of a new member, suggested by its creator (RFC 5023 9.7, AP30).
 //!
 //! It is a hint and never identifies the member. Addresses that contain it also contain the item id, so
 //! two members may have one slug, and a changed slug breaks nothing.

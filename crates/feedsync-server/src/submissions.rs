@@ -22,7 +22,7 @@ pub(crate) enum AtomType {
     Entry,
     /// `type=feed`.
     Feed,
-    /// Not given: the root element decides (C-A3).
+    /// Not given: the root element decides (AP29).
     Either,
 }
 
@@ -147,7 +147,7 @@ pub(crate) async fn parse(hub: &Hub, call: &Call, bytes: Vec<u8>) -> Result<Subm
     })
 }
 
-/// Refuses a category that is not among the fixed ones (C-A1).
+/// Refuses a category that is not among the fixed ones (AP10).
 pub(crate) fn check_categories(settings: &Settings, payload: &Payload) -> Result<(), Problem> {
     let Some(categories) = &settings.categories else { return Ok(()) };
     let given = entry(payload).categories;

@@ -70,11 +70,14 @@ fn clauses(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether a word is one or two capital letters, or `R-` and one, and then at most three digits.
+/// Whether a word is one or two capital letters and at most three digits, perhaps behind a letter and a hyphen.
 fn is_clause(word: &str) -> bool {
     let letters = word.trim_end_matches(|it: char| it.is_ascii_digit());
     let digits = word.len() - letters.len();
-    let family = letters.strip_prefix("R-").unwrap_or(letters);
+    let family = match letters.as_bytes() {
+        [kind, b'-', ..] if kind.is_ascii_uppercase() => &letters[2..],
+        _ => letters,
+    };
     (1..=3).contains(&digits)
         && (1..=2).contains(&family.len())
         && family.bytes().all(|it| it.is_ascii_uppercase())
@@ -94,6 +97,7 @@ mod tests {
             ["reading 6"]
         );
         assert_eq!(found("A sentence that ends with N12."), ["N12"]);
+        assert_eq!(found("readings of another list (C-A7), UTF-8 and X-1"), ["C-A7"]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ type Report = dyn Fn(&Stop, Duration) + Send + Sync;
 pub struct RemoteLog {
     fetcher: Fetcher,
     url: Url,
-    /// Where the server led on to when the log was read: there it is appended to (LR32).
+    /// Target of the redirect that the last read followed. Appends are sent to it, too (LR32).
     led_to: Arc<OnceLock<Url>>,
     report: Option<Arc<Report>>,
 }

@@ -168,7 +168,8 @@ fn the_same_edit_is_no_conflict() {
     assert_eq!(revision, write(&other));
 }
 
-/// What is known takes no place in the order again, or two live replications would never come to rest (CG6).
+/// A revision that the database has takes no new sequence number. Otherwise two continuous replications in opposite
+/// directions would never end (CG6).
 #[test]
 fn what_is_known_is_not_written_again() {
     let room = Room::new();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Categories {
-    /// Whether others are refused (C-A1). Merging is never refused for it: that would stop
+    /// Whether others are refused (AP10). Merging is never refused for it: that would stop
     /// convergence.
     pub fixed: bool,
     /// The scheme of those that name none (RFC 5023 7.2.1).
