@@ -33,6 +33,7 @@ mod offer;
 mod operating;
 mod outlines;
 mod pages;
+mod pages_conflicts;
 mod pages_hostile;
 mod pages_people;
 mod pages_reading;

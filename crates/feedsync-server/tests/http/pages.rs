@@ -1,7 +1,7 @@
-//! Pages for people, and the effects of their forms.
+//! Pages for people: collections and items, and the effects of their forms.
 
 use axum::body::Body;
-use feedsync::{Edit, Format, ItemId, Keep, Payload, Resolved};
+use feedsync::{Edit, Format, ItemId, Payload};
 use feedsync_formats::entry;
 use feedsync_server::{Config, Limits};
 use http::{Method, Response, StatusCode};
@@ -12,29 +12,29 @@ use crate::hub::{
 use crate::visitor::{self, Visitor, html};
 
 const LIST: &str = "/pages/collections/notes";
-const ITEM: &str = "/pages/collections/notes/items/a";
+pub(crate) const ITEM: &str = "/pages/collections/notes/items/a";
 
-async fn page(hub: &TestHub, path: &str) -> String {
+pub(crate) async fn page(hub: &TestHub, path: &str) -> String {
     let response = hub.get(path).await;
     assert_eq!(response.status(), StatusCode::OK, "{path}");
     html(response).await
 }
 
-async fn post(hub: &TestHub, path: &str, fields: &[(&str, &str)]) -> Response<Body> {
+pub(crate) async fn post(hub: &TestHub, path: &str, fields: &[(&str, &str)]) -> Response<Body> {
     Visitor::new(&hub.router).post(path, fields).await
 }
 
 /// Value of the first hidden field of a name.
-fn hidden(page: &str, name: &str) -> String {
+pub(crate) fn hidden(page: &str, name: &str) -> String {
     visitor::hidden(page, name).unwrap_or_else(|| panic!("no {name} in {page}"))
 }
 
-async fn item(hub: &TestHub) -> feedsync::Item<Payload> {
+pub(crate) async fn item(hub: &TestHub) -> feedsync::Item<Payload> {
     hub.endpoint.item(&notes(), &ItemId::new("a").unwrap()).await.unwrap().item
 }
 
 /// An item with a conflict: the winner's content is `theirs`, the conflict's `ours`.
-async fn conflicted(hub: &TestHub) {
+pub(crate) async fn conflicted(hub: &TestHub) {
     let before = add(&hub.endpoint, "a").await;
     edit(&hub.endpoint, "a", "theirs once").await;
     edit(&hub.endpoint, "a", "theirs").await;
@@ -46,11 +46,11 @@ async fn conflicted(hub: &TestHub) {
     assert_eq!(title(&edited.winner), "theirs");
 }
 
-fn title(version: &feedsync::Version<Payload>) -> String {
+pub(crate) fn title(version: &feedsync::Version<Payload>) -> String {
     entry(&version.payload).title.unwrap()
 }
 
-fn goes_to(response: &Response<Body>, place: &str) {
+pub(crate) fn goes_to(response: &Response<Body>, place: &str) {
     assert_eq!(response.status(), StatusCode::SEE_OTHER);
     assert_eq!(text(response, "location"), place);
 }
@@ -311,138 +311,6 @@ async fn an_item_that_was_deleted_with_its_content_is_restored_with_a_new_one() 
     goes_to(&restored, &format!("{ITEM}?said=restored"));
     let now = item(&hub).await.winner;
     assert!(!now.deleted && now.payload.text.contains(">Milk</"), "{}", now.payload.text);
-}
-
-#[tokio::test]
-async fn conflicts_stand_side_by_side_with_their_differences_marked() {
-    let hub = hub().await;
-    conflicted(&hub).await;
-    let page = page(&hub, ITEM).await;
-    assert!(page.contains("<del>theirs</del>") && page.contains("<ins>ours</ins>"), "{page}");
-    assert!(
-        page.contains("What <del>theirs</del> says") && page.contains("What <ins>ours</ins> says")
-    );
-    assert_eq!(page.matches("<circle").count(), 4);
-    assert!(page.contains(">winner</span>") && page.contains(">conflict 1</span>"));
-}
-
-#[tokio::test]
-async fn conflicts_are_resolved_by_keeping_taking_or_merging() {
-    for (action, place, expected) in
-        [("keep", "", "theirs"), ("take", "0", "ours"), ("merge", "", "merged")]
-    {
-        let hub = hub().await;
-        conflicted(&hub).await;
-        let shown = page(&hub, ITEM).await;
-        let (seen, kind) = (hidden(&shown, "seen"), hidden(&shown, "kind"));
-        let fields = [
-            ("action", action),
-            ("seen", &*seen),
-            ("place", place),
-            ("kind", &*kind),
-            ("title", "merged"),
-            ("content", "both"),
-        ];
-        // Another edit was faster: nothing is changed, and the input stays.
-        let before = item(&hub).await;
-        let mut stale = fields;
-        stale[1].1 = "0123456789abcdef0123456789abcdef";
-        let refused = post(&hub, ITEM, &stale).await;
-        assert_eq!(refused.status(), StatusCode::CONFLICT, "{action}");
-        let again = html(refused).await;
-        assert!(again.contains("has changed since you opened"), "{action}");
-        assert_eq!(again.contains("value=\"merged\""), action == "merge");
-        assert_eq!(item(&hub).await, before);
-
-        let resolved = post(&hub, ITEM, &fields).await;
-        goes_to(&resolved, &format!("{ITEM}?said=resolved"));
-        let after = item(&hub).await;
-        assert_eq!((after.conflicts.len(), &*title(&after.winner)), (0, expected), "{action}");
-        assert!(before.versions().all(|version| version.is_subsumed_by(&after.winner)), "{action}");
-        // The same form again: there is no conflict left.
-        assert_eq!(post(&hub, ITEM, &fields).await.status(), StatusCode::CONFLICT, "{action}");
-        assert_eq!(item(&hub).await, after);
-    }
-}
-
-#[tokio::test]
-async fn a_merge_of_conflicts_that_somebody_resolved_meanwhile_becomes_an_edit() {
-    let hub = hub().await;
-    conflicted(&hub).await;
-    let shown = page(&hub, ITEM).await;
-    let merge = |page: &str, action: &str, state: &str| {
-        let kind = hidden(page, "kind");
-        let state = (state.to_owned(), hidden(page, state));
-        let typed = [("title", "kept words"), ("content", "and these"), ("action", action)];
-        let mut fields = vec![state, ("kind".to_owned(), kind)];
-        fields.extend(typed.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        fields
-    };
-    fn borrowed(fields: &[(String, String)]) -> Vec<(&str, &str)> {
-        fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
-    }
-    let typed = merge(&shown, "merge", "seen");
-    let keep = feedsync::Resolution { resolved: Resolved::All, keep: Keep::Winner };
-    hub.endpoint.resolve(&notes(), &item(&hub).await, keep).await.unwrap();
-    let refused = post(&hub, ITEM, &borrowed(&typed)).await;
-    assert_eq!(refused.status(), StatusCode::CONFLICT);
-    let again = html(refused).await;
-    assert!(again.contains("id=\"edit\" open") && !again.contains("id=\"merge\""), "{again}");
-    assert!(again.contains("value=\"kept words\"") && again.contains("and these</textarea>"));
-    // The new form saves it.
-    let edit = merge(&again, "edit", "base");
-    goes_to(&post(&hub, ITEM, &borrowed(&edit)).await, &format!("{ITEM}?said=edited"));
-    assert_eq!(title(&item(&hub).await.winner), "kept words");
-}
-
-#[tokio::test]
-async fn a_content_that_was_typed_comes_back_whatever_the_winner_holds_now() {
-    let hub = hub().await;
-    let id = ItemId::new("a").unwrap();
-    let text = |content: &str| {
-        let text = format!(
-            "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>T</title>\
-             <updated>2026-11-20T10:00:00Z</updated>{content}</entry>"
-        );
-        Payload::new(Format::Atom, text)
-    };
-    let picture = "<content type=\"image/png\">AAAA</content>";
-    for (before, after, typed) in [
-        ("<content type=\"html\">words</content>", picture, Some("kept &lt;b>words&lt;/b>")),
-        (picture, "<content>their words</content>", None),
-    ] {
-        let created = hub.endpoint.item(&notes(), &id).await.is_err();
-        match created {
-            true => {
-                let creation = Default::default();
-                hub.endpoint.add(&notes(), id.clone(), creation, text(before)).await.unwrap();
-            }
-            false => {
-                hub.endpoint.edit(&notes(), &id, None, text(before).into()).await.unwrap();
-            }
-        }
-        let seen = page(&hub, ITEM).await;
-        let kind = hidden(&seen, "kind");
-        hub.endpoint.edit(&notes(), &id, None, text(after).into()).await.unwrap();
-        let mut fields =
-            vec![("action", "edit"), ("base", "1 "), ("kind", &*kind), ("title", "kept title")];
-        fields.extend(typed.map(|typed| ("content", typed)));
-        let refused = post(&hub, ITEM, &fields).await;
-        assert_eq!(refused.status(), StatusCode::CONFLICT);
-        let again = html(refused).await;
-        assert!(again.contains("value=\"kept title\""), "{again}");
-        match typed {
-            Some(_) => {
-                assert!(again.contains("Content (HTML)"), "{again}");
-                assert!(
-                    again.contains("kept &#38;lt;b&#62;words&#38;lt;/b&#62;</textarea>"),
-                    "{again}"
-                );
-                assert_eq!(hidden(&again, "kind"), "html");
-            }
-            None => assert!(again.contains("their words</textarea>"), "{again}"),
-        }
-    }
 }
 
 #[tokio::test]
