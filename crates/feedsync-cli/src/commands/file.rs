@@ -13,12 +13,12 @@ mod undelete;
 
 use clap::{Args, Subcommand};
 use feedsync::{Item, Payload};
-use feedsync_endpoint::FileAuthor;
+use feedsync_endpoint::{FeedDocument, FileAuthor};
 use feedsync_store::{EndpointName, Environment as _, SystemEnvironment};
 
 use crate::commands::edit::report_item;
 use crate::context::default_name;
-use crate::edited_file::file_command;
+use crate::edited_file::{self, file_command};
 use crate::failure::Failure;
 use crate::source::Way;
 
@@ -79,9 +79,57 @@ impl Edited {
         })?;
         Ok(FileAuthor { name: self.by.clone().unwrap_or_else(default_name), now })
     }
+}
 
-    /// Says what an edit left behind.
-    fn report(&self, json: bool, item: &Item<Payload>) -> Result<(), Failure> {
-        report_item(json, &file_command("conflicts", &self.path, ""), item)
+/// The item that a command edits in a file.
+#[derive(Debug, Args)]
+struct EditedItem {
+    #[command(flatten)]
+    edited: Edited,
+    /// The item's id, or what it begins with
+    item: String,
+}
+
+impl EditedItem {
+    /// The item as it is in the file now.
+    fn seen(&self) -> Result<Item<Payload>, Failure> {
+        let feed = edited_file::read_file(&self.edited.path)?;
+        self.find(&feed, &self.item).cloned()
+    }
+
+    /// An item of the feed by its id, or by what its id begins with.
+    fn find<'f>(&self, feed: &'f FeedDocument, named: &str) -> Result<&'f Item<Payload>, Failure> {
+        edited_file::find(feed, &self.edited.path, named)
+    }
+
+    /// Carries out an edit, which returns the item as it is then, and reports that item.
+    fn change(
+        &self,
+        json: bool,
+        edit: impl FnOnce(&mut FeedDocument, &FileAuthor) -> Result<Item<Payload>, Failure>,
+    ) -> Result<Item<Payload>, Failure> {
+        let author = self.edited.author()?;
+        let item = edited_file::edit(&self.edited.path, None, |feed| edit(feed, &author))?;
+        report_item(json, &file_command("conflicts", &self.edited.path, ""), &item)?;
+        Ok(item)
+    }
+}
+
+/// The item that a command shows from a feed.
+#[derive(Debug, Args)]
+struct ShownItem {
+    /// The feed: a file, '-' for standard input, or an address
+    #[arg(value_name = "FILE|URL")]
+    file: String,
+    /// The item's id, or what it begins with
+    item: String,
+}
+
+impl ShownItem {
+    /// The name of the feed, and the item.
+    async fn read(&self, way: &Way) -> Result<(String, Item<Payload>), Failure> {
+        let (name, feed) = edited_file::read(&self.file, way).await?;
+        let item = edited_file::find(&feed, &name, &self.item)?.clone();
+        Ok((name, item))
     }
 }

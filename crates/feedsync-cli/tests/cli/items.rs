@@ -90,13 +90,7 @@ fn an_edit_of_what_somebody_changed_meanwhile_is_kept_beside_it() {
     let arguments = ["--data", "desk", "edit", "notes", &id];
     let output = place.command(&arguments).env("EDITOR", "sh editor.sh").output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let conflicts = desk.json(&["conflicts", "notes"]);
-    let mut texts = [
-        conflicts[0]["winner"]["content"].as_str().unwrap(),
-        conflicts[0]["conflicts"][0]["content"].as_str().unwrap(),
-    ];
-    texts.sort_unstable();
-    assert_eq!(texts, ["meanwhile", "mine"]);
+    assert_eq!(desk.in_conflict("notes", "content"), ["meanwhile", "mine"]);
 }
 
 #[test]

@@ -140,6 +140,17 @@ impl<'p> Desk<'p> {
         id.trim_end().to_owned()
     }
 
+    /// A field of the versions of the one item that is in conflict, sorted.
+    pub(crate) fn in_conflict(&self, collection: &str, field: &str) -> Vec<String> {
+        let conflicts = self.json(&["conflicts", collection]);
+        let [item] = &conflicts.as_array().unwrap()[..] else { panic!("{conflicts}") };
+        let versions = item["conflicts"].as_array().unwrap().iter().chain([&item["winner"]]);
+        let mut values: Vec<_> =
+            versions.map(|version| version[field].as_str().unwrap().to_owned()).collect();
+        values.sort_unstable();
+        values
+    }
+
     /// Titles and contents of all items and their conflicts, whatever order they are in.
     pub(crate) fn state(&self) -> Vec<String> {
         let items = self.json(&["ls", "notes", "--all"]);

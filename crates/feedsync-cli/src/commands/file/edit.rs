@@ -3,10 +3,10 @@
 use clap::Args;
 use feedsync::{Base, Edit as Change};
 
-use super::Edited;
+use super::EditedItem;
 use crate::commands::content::Content;
 use crate::commands::edit::{edited, warn_if_deleted};
-use crate::edited_file::{self, file_command};
+use crate::edited_file::file_command;
 use crate::failure::Failure;
 use crate::source::Way;
 
@@ -25,24 +25,20 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Edit {
     #[command(flatten)]
-    edited: Edited,
-    /// The item's id, or what it begins with
-    item: String,
+    edited: EditedItem,
     #[command(flatten)]
     content: Content,
 }
 
 impl Edit {
     pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
-        let file = &self.edited.path;
-        let seen = edited_file::find(&edited_file::read_file(file)?, file, &self.item)?.clone();
+        let seen = self.edited.seen()?;
         let payload = edited(self.content, way, &seen.winner.payload).await?;
-        let author = self.edited.author()?;
         let base = Some(Base::from(&seen.winner));
-        let item = edited_file::edit(file, None, |feed| {
-            Ok(feed.edit(&author, &seen.id, base, Change::from(payload))?.clone())
+        let item = self.edited.change(json, |feed, author| {
+            Ok(feed.edit(author, &seen.id, base, Change::from(payload))?.clone())
         })?;
-        self.edited.report(json, &item)?;
+        let file = &self.edited.edited.path;
         warn_if_deleted(&item, &file_command("undelete", file, item.id.as_str()));
         Ok(())
     }

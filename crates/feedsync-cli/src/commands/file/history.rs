@@ -2,8 +2,8 @@
 
 use clap::Args;
 
+use super::ShownItem;
 use crate::commands::history::drawn;
-use crate::edited_file;
 use crate::failure::Failure;
 use crate::output;
 use crate::source::Way;
@@ -20,20 +20,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct History {
-    /// The feed: a file, '-' for standard input, or an address
-    #[arg(value_name = "FILE|URL")]
-    file: String,
-    /// The item's id, or what it begins with
-    item: String,
+    #[command(flatten)]
+    shown: ShownItem,
 }
 
 impl History {
     pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
-        let (name, feed) = edited_file::read(&self.file, way).await?;
-        let item = edited_file::find(&feed, &name, &self.item)?;
+        let (_, item) = self.shown.read(way).await?;
         match json {
-            true => output::json(&view::conflict(item)),
-            false => output::print(&drawn(item)),
+            true => output::json(&view::conflict(&item)),
+            false => output::print(&drawn(&item)),
         }
     }
 }

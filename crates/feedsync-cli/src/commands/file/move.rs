@@ -2,9 +2,8 @@
 
 use clap::Args;
 
-use super::Edited;
+use super::EditedItem;
 use crate::commands::r#move::Destination;
-use crate::edited_file;
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -21,24 +20,20 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Move {
     #[command(flatten)]
-    edited: Edited,
-    /// The outline's id, or what it begins with
-    item: String,
+    edited: EditedItem,
     #[command(flatten)]
     destination: Destination,
 }
 
 impl Move {
     pub(crate) fn run(self, json: bool) -> Result<(), Failure> {
-        let file = &self.edited.path;
-        let author = self.edited.author()?;
-        let item = edited_file::edit(file, None, |feed| {
-            let find = |named: &str| edited_file::find(feed, file, named);
-            let seen = find(&self.item)?.id.clone();
+        self.edited.change(json, |feed, author| {
+            let find = |named: &str| self.edited.find(feed, named);
+            let seen = find(&self.edited.item)?.id.clone();
             let under = self.destination.under.as_deref().map(find).transpose()?;
             let under = under.map(|item| item.id.clone());
-            Ok(feed.move_outline(&author, &seen, under.as_ref())?.clone())
+            Ok(feed.move_outline(author, &seen, under.as_ref())?.clone())
         })?;
-        self.edited.report(json, &item)
+        Ok(())
     }
 }

@@ -2,9 +2,8 @@
 
 use clap::{ArgGroup, Args};
 
-use super::Edited;
+use super::EditedItem;
 use crate::commands::choice::Choice;
-use crate::edited_file;
 use crate::failure::Failure;
 use crate::source::Way;
 
@@ -26,22 +25,17 @@ Examples:
     .args(["keep_winner", "take", "title", "content", "file"]).required(true).multiple(true))]
 pub(crate) struct Resolve {
     #[command(flatten)]
-    edited: Edited,
-    /// The item's id, or what it begins with
-    item: String,
+    edited: EditedItem,
     #[command(flatten)]
     choice: Choice,
 }
 
 impl Resolve {
     pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
-        let file = &self.edited.path;
-        let seen = edited_file::find(&edited_file::read_file(file)?, file, &self.item)?.clone();
+        let seen = self.edited.seen()?;
         let resolution = self.choice.resolution(way, &seen).await?;
-        let author = self.edited.author()?;
-        let item = edited_file::edit(file, None, |feed| {
-            Ok(feed.resolve(&author, &seen, resolution)?.clone())
-        })?;
-        self.edited.report(json, &item)
+        self.edited
+            .change(json, |feed, author| Ok(feed.resolve(author, &seen, resolution)?.clone()))?;
+        Ok(())
     }
 }

@@ -3,9 +3,8 @@
 use clap::Args;
 use feedsync::Edit;
 
-use super::Edited;
+use super::EditedItem;
 use crate::commands::rm::{Deletion, check_not_deleted};
-use crate::edited_file;
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -21,27 +20,23 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Rm {
     #[command(flatten)]
-    edited: Edited,
-    /// The item's id, or what it begins with
-    item: String,
+    edited: EditedItem,
     #[command(flatten)]
     deletion: Deletion,
 }
 
 impl Rm {
     pub(crate) fn run(self, json: bool) -> Result<(), Failure> {
-        let file = &self.edited.path;
-        let author = self.edited.author()?;
-        let item = edited_file::edit(file, None, |feed| {
-            let seen = edited_file::find(feed, file, &self.item)?;
+        self.edited.change(json, |feed, author| {
+            let seen = self.edited.find(feed, &self.edited.item)?;
             check_not_deleted(seen)?;
             let id = seen.id.clone();
             let deleted = match self.deletion.truncate {
-                true => feed.delete_truncated(&author, &id)?,
-                false => feed.edit(&author, &id, None, Edit::delete())?,
+                true => feed.delete_truncated(author, &id)?,
+                false => feed.edit(author, &id, None, Edit::delete())?,
             };
             Ok(deleted.clone())
         })?;
-        self.edited.report(json, &item)
+        Ok(())
     }
 }

@@ -2,8 +2,9 @@
 
 use clap::Args;
 
+use super::ShownItem;
 use crate::commands::show::shown;
-use crate::edited_file::{self, file_command};
+use crate::edited_file::file_command;
 use crate::failure::Failure;
 use crate::output;
 use crate::source::Way;
@@ -19,20 +20,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Show {
-    /// The feed: a file, '-' for standard input, or an address
-    #[arg(value_name = "FILE|URL")]
-    file: String,
-    /// The item's id, or what it begins with
-    item: String,
+    #[command(flatten)]
+    shown: ShownItem,
 }
 
 impl Show {
     pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
-        let (name, feed) = edited_file::read(&self.file, way).await?;
-        let item = edited_file::find(&feed, &name, &self.item)?;
+        let (name, item) = self.shown.read(way).await?;
         match json {
-            true => output::json(&view::whole_item_of_file(item)),
-            false => output::print(&shown(item, &file_command("conflicts", &name, ""))),
+            true => output::json(&view::whole_item_of_file(&item)),
+            false => output::print(&shown(&item, &file_command("conflicts", &name, ""))),
         }
     }
 }

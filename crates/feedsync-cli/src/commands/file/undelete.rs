@@ -3,10 +3,9 @@
 use clap::Args;
 use feedsync::Base;
 
-use super::Edited;
+use super::EditedItem;
 use crate::commands::content::Content;
 use crate::commands::undelete::undeletion;
-use crate::edited_file;
 use crate::failure::Failure;
 use crate::source::Way;
 
@@ -24,23 +23,18 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Undelete {
     #[command(flatten)]
-    edited: Edited,
-    /// The item's id, or what it begins with
-    item: String,
+    edited: EditedItem,
     #[command(flatten)]
     content: Content,
 }
 
 impl Undelete {
     pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
-        let file = &self.edited.path;
-        let seen = edited_file::find(&edited_file::read_file(file)?, file, &self.item)?.clone();
+        let seen = self.edited.seen()?;
         let change = undeletion(self.content, way, &seen).await?;
-        let author = self.edited.author()?;
         let base = Some(Base::from(&seen.winner));
-        let item = edited_file::edit(file, None, |feed| {
-            Ok(feed.edit(&author, &seen.id, base, change)?.clone())
-        })?;
-        self.edited.report(json, &item)
+        self.edited
+            .change(json, |feed, author| Ok(feed.edit(author, &seen.id, base, change)?.clone()))?;
+        Ok(())
     }
 }
