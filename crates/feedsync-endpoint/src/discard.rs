@@ -230,9 +230,14 @@ impl Endpoint {
     }
 }
 
-/// Whether all versions came from this remote, were not created here, and nothing awaits a push.
+/// Whether all versions came from this remote, were not created here, and nothing awaits a push. A tombstone stays: it
+/// keeps an old copy of the item from coming back.
 fn is_theirs_alone(stored: &StoredItem, remote: RemoteId, offered: Number) -> bool {
-    stored.origin == Origin::Remote(remote) && !stored.created_here && stored.number <= offered
+    let is_tombstone = stored.item.winner.deleted && stored.item.conflicts.is_empty();
+    stored.origin == Origin::Remote(remote)
+        && !stored.created_here
+        && !is_tombstone
+        && stored.number <= offered
 }
 
 /// Whether any version was last updated by this endpoint, or its oldest known update is ours.
