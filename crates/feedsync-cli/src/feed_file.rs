@@ -178,8 +178,8 @@ impl<'a> Pages<'a> {
         Self { endpoint, publication, cursor: Some(cursor) }
     }
 
-    /// Reads the next page; `None` after the last one. A collection that was made anew meanwhile is an error, since
-    /// one document cannot hold items of both.
+    /// Reads the next page; `None` after the last one. A collection that was made anew or purged meanwhile is an error,
+    /// since the document would promise more than it holds.
     async fn next(&mut self) -> Result<Option<Vec<Item<Payload>>>, Failure> {
         let Some(cursor) = self.cursor.take() else { return Ok(None) };
         let limit = PageLimit::items(PAGE);
@@ -198,8 +198,7 @@ impl<'a> Pages<'a> {
             }
         };
         if collection.epoch != self.publication.collection.epoch {
-            let name = &collection.name;
-            return Err(Failure::refused(format!("{name} was made anew meanwhile: run it again")));
+            return Err(EndpointError::Overtaken(collection.name).into());
         }
         Ok(Some(stored.into_iter().map(|stored| stored.item).collect()))
     }
@@ -246,7 +245,7 @@ mod tests {
             let Err(Failure::Said { message, .. }) = write(extent).await else {
                 panic!("{extent:?}")
             };
-            assert_eq!(message, "notes was made anew meanwhile: run it again");
+            assert_eq!(message, "notes was purged or made anew while it was read: read it again");
         }
     }
 }

@@ -70,6 +70,9 @@ pub enum EndpointError {
     /// The hub had no users when the caller was let in, and has some by now.
     #[error("the hub has users by now: sign in")]
     HasUsers,
+    /// A publication cannot be read to its end: changes that it promises were purged, or the collection was made anew.
+    #[error("{0} was purged or made anew while it was read: read it again")]
+    Overtaken(CollectionName),
     /// The collection holds a setting that this program cannot read.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -1,5 +1,7 @@
 //! What an endpoint publishes of a collection (4.2).
 
+use std::ops::Range;
+
 use feedsync::window::answer;
 use feedsync::{Timestamp, Window};
 use feedsync_formats::FeedDetails;
@@ -97,14 +99,32 @@ impl Endpoint {
 
     /// The next items of a publication. An item that has changed again since is not in it any more:
     /// it comes after its `until`.
+    ///
+    /// A purge since then may have removed tombstones that the window of the publication covers. Then this is an
+    /// error, since a reader would not see those deletions.
     pub async fn page(
         &self,
         publication: &Publication,
         after: Number,
         limit: PageLimit,
     ) -> Result<ChangePage, EndpointError> {
-        let name = &publication.collection.name;
-        Ok(self.store.changes(name, after, Some(publication.up_to), limit).await?)
+        let Publication { collection, up_to, .. } = publication;
+        self.published(collection, after..*up_to, limit).await
+    }
+
+    /// Changes of a collection behind the begin of a range, up to its end, as long as none of them was purged.
+    pub(crate) async fn published(
+        &self,
+        collection: &Collection,
+        Range { start: after, end: up_to }: Range<Number>,
+        limit: PageLimit,
+    ) -> Result<ChangePage, EndpointError> {
+        let page = self.store.changes(&collection.name, after, Some(up_to), limit).await?;
+        let is_same = page.collection.epoch == collection.epoch;
+        match is_same && page.collection.horizon <= after {
+            true => Ok(page),
+            false => Err(EndpointError::Overtaken(collection.name.clone())),
+        }
     }
 
     /// Records that others have been shown a collection up to a change. Losing the record costs a

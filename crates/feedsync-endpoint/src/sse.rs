@@ -8,7 +8,7 @@ use std::time::Duration;
 use feedsync::sse::Date;
 use feedsync_formats::FeedDetails;
 use feedsync_formats::sse::Dates;
-use feedsync_store::{Collection, CollectionName, Moment, Number, PageLimit, Recent};
+use feedsync_store::{ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Recent};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -61,6 +61,16 @@ impl Endpoint {
             Dates { since, until: until.and_then(date), window: days.filter(|days| *days > 0) };
         let details = settings.details();
         Ok(SsePublication { collection, dates, after, up_to, settles_in, details })
+    }
+
+    /// The next items of a publication, as [`Endpoint::page`] reads them.
+    pub async fn sse_page(
+        &self,
+        publication: &SsePublication,
+        after: Number,
+        limit: PageLimit,
+    ) -> Result<ChangePage, EndpointError> {
+        self.published(&publication.collection, after..publication.up_to, limit).await
     }
 
     /// The change after which the document begins that would leave out all up to one, and the second of its first change.

@@ -157,6 +157,7 @@ impl From<EndpointError> for Problem {
                 tracing::error!(%error, "a collection's settings cannot be read");
                 Self::internal()
             }
+            EndpointError::Overtaken(_) => Self::unavailable(error.to_string()),
             EndpointError::Clock => {
                 tracing::error!(%error, "the clock cannot be used");
                 Self::unavailable("the clock of the hub cannot be used")

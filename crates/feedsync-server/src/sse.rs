@@ -137,11 +137,9 @@ async fn items(
     endpoint: &Endpoint,
     publication: &SsePublication,
 ) -> Result<Vec<feedsync::Item<Payload>>, Problem> {
-    let name = &publication.collection.name;
     let (mut items, mut bytes, mut after) = (Vec::new(), 0, publication.after);
     loop {
-        let up_to = Some(publication.up_to);
-        let page = endpoint.store().changes(name, after, up_to, PageLimit { ..PAGE }).await?;
+        let page = endpoint.sse_page(publication, after, PageLimit { ..PAGE }).await?;
         bytes += page.items.iter().map(StoredItem::weight).sum::<usize>();
         if bytes > MOST {
             return Err(Problem::new(

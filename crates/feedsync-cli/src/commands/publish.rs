@@ -97,11 +97,20 @@ impl Publish {
             let mut files = Vec::new();
             for (name, published) in names.iter().zip(&mut published) {
                 let feeds = Feeds::of(&home, name, self.sse).await?;
-                if published.as_ref() != Some(&feeds) {
-                    let progress = Progress::spinner(&format!("publishing {name}"));
-                    files.extend(site.write(&feeds, &self.formats(feeds.format())).await?);
-                    drop(progress);
-                    *published = Some(feeds);
+                if published.as_ref() == Some(&feeds) {
+                    continue;
+                }
+                let progress = Progress::spinner(&format!("publishing {name}"));
+                let written = site.write(&feeds, &self.formats(feeds.format())).await;
+                drop(progress);
+                match written {
+                    Ok(written) => {
+                        files.extend(written);
+                        *published = Some(feeds);
+                    }
+                    // Such as a collection that was purged meanwhile: the next round reads it again.
+                    Err(Failure::Said { code: 1, message, .. }) if self.watch => warn(&message),
+                    Err(failure) => return Err(failure),
                 }
             }
             self.report(context, &files, is_again)?;

@@ -79,6 +79,7 @@ impl From<EndpointError> for Failure {
             | EndpointError::Setting(_)
             | EndpointError::Reserved(_)
             | EndpointError::HasUsers
+            | EndpointError::Overtaken(_)
             | EndpointError::Clock => Self::refused(error),
             EndpointError::Edit(failure) => failure.into(),
         }

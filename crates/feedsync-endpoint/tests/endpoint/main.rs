@@ -9,5 +9,6 @@ mod origins;
 mod parts;
 mod people;
 mod policies;
+mod publishing;
 mod recording;
 mod support;
