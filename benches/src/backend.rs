@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Child;
 use std::sync::Arc;
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_endpoint::Endpoint;
 use feedsync_store::{EndpointName, PostgresStore, SystemEnvironment};
 use feedsync_test::postgres::Cluster;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use feedsync::{Format, ItemId};
+use feedsync_core::{Format, ItemId};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{FeedHead, FeedWriter};
 use feedsync_server::{Config, router};

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_store::{CollectionName, NewCollection};
 use tempfile::TempDir;
 use tokio::task::JoinSet;

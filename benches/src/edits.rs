@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use tokio::task::JoinSet;
 
 use crate::backend::Backend;

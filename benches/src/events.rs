@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::{FeedHead, FeedWriter};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -135,7 +135,7 @@ async fn send(address: &str, body: String) {
 }
 
 /// A feed with one item.
-fn document(item: &feedsync::Item<feedsync::Payload>) -> String {
+fn document(item: &feedsync_core::Item<feedsync_core::Payload>) -> String {
     let mut writer = FeedWriter::new(Format::Atom);
     let mut out = String::new();
     let head = FeedHead {

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use feedsync::{By, Creation, Incorporation, Item, ItemId, Payload, Stamp, Timestamp};
+use feedsync_core::{By, Creation, Incorporation, Item, ItemId, Payload, Stamp, Timestamp};
 
 use crate::measure::{Times, interleaved};
 
@@ -16,7 +16,7 @@ const PEER: f64 = 410_000.0;
 fn pair(index: usize, edited_by: &[&str]) -> (Item<Payload>, Item<Payload>) {
     let when = Timestamp::from_unix_seconds(1_700_000_000 + index as i64).expect("a date");
     let stamp = |by: &str| Stamp::new(when, By::new(by).expect("a valid by"));
-    let payload = |text: &str| Payload::new(feedsync::Format::Json, text);
+    let payload = |text: &str| Payload::new(feedsync_core::Format::Json, text);
     let id = ItemId::new(&format!("item-{index}")).expect("a valid id");
     let mut item =
         Item::create(id, Creation::default(), &stamp("ann"), payload("{\"title\":\"x\"}"))
@@ -37,14 +37,14 @@ fn pairs(local: &[&str], incoming: &[&str]) -> Pairs {
 
 fn merge_all(pairs: Pairs) {
     for (local, incoming) in pairs {
-        black_box(feedsync::merge(Some(local), incoming).expect("one id"));
+        black_box(feedsync_core::merge(Some(local), incoming).expect("one id"));
     }
 }
 
 pub(crate) fn run() {
     let incorporate_all = |pairs: Pairs| {
         for (local, incoming) in pairs {
-            let outcome = feedsync::incorporate(Some(&local), None, incoming);
+            let outcome = feedsync_core::incorporate(Some(&local), None, incoming);
             assert!(matches!(outcome, Incorporation::Unchanged));
             black_box(outcome);
         }

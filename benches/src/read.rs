@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use feedsync::{By, Format, Stamp, Timestamp};
+use feedsync_core::{By, Format, Stamp, Timestamp};
 use feedsync_formats::{FeedHead, FeedWriter, ReadOptions, read};
 use quick_xml::NsReader;
 use quick_xml::events::Event;
@@ -93,7 +93,7 @@ fn feed() -> String {
     writer.begin(&mut out, &head);
     for _ in 0..ENTRIES {
         let (high, low) = (random.next(), random.next());
-        let id = feedsync::ItemId::new(&format!("{high:016x}{low:016x}")).expect("a valid id");
+        let id = feedsync_core::ItemId::new(&format!("{high:016x}{low:016x}")).expect("a valid id");
         let mut item = item(id, &mut random);
         for by in ["desk.1f2e3d4c5b6a7988", "phone.a1b2c3d4e5f60718"] {
             let stamp = Stamp::new(updated, By::new(by).expect("a valid by"));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use feedsync::{By, Creation, Format, Item, ItemId, Payload, Stamp, Timestamp};
+use feedsync_core::{By, Creation, Format, Item, ItemId, Payload, Stamp, Timestamp};
 use feedsync_endpoint::{Endpoint, NewToken, NewUser, Source};
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{

@@ -4,7 +4,7 @@
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use crate::backend::Backend;
 use crate::keepalive::{Answer, Connection};

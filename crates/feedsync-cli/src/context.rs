@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_endpoint::{Actor, Endpoint};
 use feedsync_server::LocalHubs;
 use feedsync_server::configuration::{self, Sources, StoreAddress};

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_endpoint::{FeedDocument, nearest};
 use feedsync_formats::{Limits, ReadOptions, sse};
 
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_file_that_would_become_too_large_is_not_written() {
-        use feedsync::{By, Creation, Format, ItemId, Stamp, Timestamp};
+        use feedsync_core::{By, Creation, Format, ItemId, Stamp, Timestamp};
         let author = feedsync_endpoint::FileAuthor {
             name: feedsync_store::EndpointName::new("ann").unwrap(),
             now: Timestamp::from_unix_seconds(0).unwrap(),

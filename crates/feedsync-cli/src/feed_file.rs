@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::sse::DowngradeLoss;
-use feedsync::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Timestamp};
+use feedsync_core::sse::DowngradeLoss;
+use feedsync_core::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Timestamp};
 use feedsync_endpoint::{Endpoint, EndpointError, Publication, aggregated};
 use feedsync_formats::{FeedHead, FeedWriter, media, sse, with_media_links};
 use feedsync_store::{Digest, Number, PageLimit};

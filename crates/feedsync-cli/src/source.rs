@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use feedsync::Payload;
 use feedsync_client::LoginFile;
 use feedsync_client::fetch::{Fetcher, Logins, Policy, Private, address, shown_text, with_scheme};
+use feedsync_core::Payload;
 use feedsync_formats::{Limits, Mode, ReadOptions, read_item, with_charset};
 use http::header::CONTENT_TYPE;
 

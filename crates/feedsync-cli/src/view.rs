@@ -2,8 +2,8 @@
 
 pub(crate) mod people;
 
-use feedsync::{Item, Payload, Update, Version};
 use feedsync_client::fetch::without_credentials;
+use feedsync_core::{Item, Payload, Update, Version};
 use feedsync_endpoint::Period;
 use feedsync_formats::{Entry, entry};
 use feedsync_store::{Collection, Discarded, Moment, Remote, StoredItem};

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use feedsync::{Related, RelatedKind};
+use feedsync_core::{Related, RelatedKind};
 use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{CollectionName, NewRemote, Remote, Subscription};
 

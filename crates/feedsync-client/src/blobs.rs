@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_formats::blobs;
 use feedsync_store::{Digest, StoredItem};
 use http::StatusCode;

@@ -1,7 +1,7 @@
 //! The complete feed (2.3, 4.1.1 step 2), and what is discarded after it (4.1.2 step 2.1.2).
 
-use feedsync::window::Conclusion;
-use feedsync::{ItemId, Sharing};
+use feedsync_core::window::Conclusion;
+use feedsync_core::{ItemId, Sharing};
 use feedsync_endpoint::Seen;
 use feedsync_endpoint::subscriber::leads_back;
 use feedsync_formats::Reading;

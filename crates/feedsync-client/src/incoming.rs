@@ -1,6 +1,6 @@
 //! Items that came, on their way into the store.
 
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_endpoint::{Counts, ItemOutcome, ItemReport, Source};
 use feedsync_formats::{FeedDetails, Reading};
 use feedsync_store::RemoteState;

@@ -1,7 +1,7 @@
 //! From the remote to us: what a subscriber does with what it reads (4.1).
 
-use feedsync::window::{self, Conclusion, Reason, Step, without_complete};
-use feedsync::{Related, RelatedKind, Sharing, Timestamp};
+use feedsync_core::window::{self, Conclusion, Reason, Step, without_complete};
+use feedsync_core::{Related, RelatedKind, Sharing, Timestamp};
 use feedsync_endpoint::subscriber::{self, Judgement, after_both, is_whole};
 use feedsync_store::{Moment, Number, RemoteState};
 

@@ -1,6 +1,6 @@
 //! What became of a synchronisation.
 
-use feedsync::window;
+use feedsync_core::window;
 use feedsync_endpoint::Counts;
 use feedsync_store::{Digest, RemoteState};
 

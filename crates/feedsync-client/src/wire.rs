@@ -1,6 +1,6 @@
 //! Feeds as bytes: what is asked for, how it is read, how what is offered is written.
 
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 use feedsync_formats::sse::{self, SseReading};
 use feedsync_formats::{
     FeedHead, FeedWriter, Mode, ReadError, ReadOptions, Reading, read, with_charset,

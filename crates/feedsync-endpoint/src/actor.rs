@@ -2,7 +2,7 @@
 //!
 //! It goes into the record alone. Names of users never leak into `by`, which travels.
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_store::{Act, CollectionName, UserName, Write};
 
 use crate::endpoint::Endpoint;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::{Related, RelatedKind};
+use feedsync_core::{Related, RelatedKind};
 use feedsync_store::{Alteration, Altered, Collection, CollectionChange, CollectionName};
 
 use crate::endpoint::Endpoint;

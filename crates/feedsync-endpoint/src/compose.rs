@@ -1,6 +1,6 @@
 //! Payloads of items from typed text, dated by a clock.
 
-use feedsync::{Format, ItemId, Payload, Timestamp};
+use feedsync_core::{Format, ItemId, Payload, Timestamp};
 use feedsync_formats::{Entry, ReviseError, Revision, compose, revise};
 
 use crate::endpoint::Endpoint;

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use feedsync::{Incorporation, Item, ItemId, Timestamp, Version, incorporate};
+use feedsync_core::{Incorporation, Item, ItemId, Timestamp, Version, incorporate};
 use feedsync_store::{
     CollectionName, DiscardedId, Number, Origin, PageLimit, Put, RemoteId, Snapshot, StoreExt,
     StoredItem, Write,
@@ -245,7 +245,7 @@ fn is_ours(snapshot: &Snapshot, stored: &StoredItem) -> bool {
     stored.item.versions().any(|version| {
         [version.dot(), version.history.oldest()]
             .into_iter()
-            .filter_map(feedsync::Update::by)
+            .filter_map(feedsync_core::Update::by)
             .any(|by| snapshot.is_own(&stored.item.id, by))
     })
 }

@@ -1,7 +1,7 @@
 //! Local edits: add, update, delete, un-delete, resolve (3.1, 3.2, 3.4). What a server owns in an
 //! entry is never signed.
 
-use feedsync::{
+use feedsync_core::{
     Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError, Stamp,
     Timestamp,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use feedsync::{Item, ItemId, Payload, Refusal, check_bounds};
+use feedsync_core::{Item, ItemId, Payload, Refusal, check_bounds};
 use feedsync_formats::{blobs, without_server_parts};
 use feedsync_store::{
     Collection, CollectionName, Digest, Environment, Identity, Store, StoreError, StoredItem,

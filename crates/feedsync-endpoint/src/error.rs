@@ -1,6 +1,6 @@
 //! What can go wrong in an endpoint, by culprit.
 
-use feedsync::{EditError, ItemId, Refusal, ResolveError};
+use feedsync_core::{EditError, ItemId, Refusal, ResolveError};
 use feedsync_formats::MoveError;
 use feedsync_store::{CollectionName, StoreError};
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, EditError, Format, History, Incorporation, Item, ItemId, Keep,
     Payload, Resolution, Stamp, Timestamp, incorporate_unbounded, line,
 };

@@ -18,7 +18,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, EditError, History, Incorporation, Item, ItemId, Payload, Refusal,
     Sequence, Stamp, Timestamp, Update, Updates, incorporate, line,
 };

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use feedsync::sse::graft;
-use feedsync::{
+use feedsync_core::sse::graft;
+use feedsync_core::{
     By, History, Incorporation, Item, ItemId, MAX_READ_UPDATES, Payload, incorporate, line,
 };
 use feedsync_formats::without_server_parts;
@@ -92,7 +92,7 @@ impl Endpoint {
         self.incorporate_as(collection, None, incoming).await
     }
 
-    /// The same with upgraded items of SSE (`feedsync::sse`). An edit is kept as a conflict where a later edit of the
+    /// The same with upgraded items of SSE (`feedsync_core::sse`). An edit is kept as a conflict where a later edit of the
     /// same peer was not made on it, and an item whose history was cut off is one of unknown descent.
     pub async fn incorporate_sse(
         &self,

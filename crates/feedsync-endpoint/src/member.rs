@@ -6,7 +6,9 @@
 //! kept beside the winner as a conflict where the collection wishes so. What the item does not know
 //! proves nothing and is refused (AP39).
 
-use feedsync::{Base, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Updates};
+use feedsync_core::{
+    Base, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Updates,
+};
 use feedsync_store::{
     Collection, CollectionName, Moment, Number, Snapshot, StoreExt, StoredItem, Write,
 };

@@ -1,6 +1,6 @@
 //! Moving outlines of a collection.
 
-use feedsync::{Base, Item, ItemId, Payload};
+use feedsync_core::{Base, Item, ItemId, Payload};
 use feedsync_formats::{OutlinePlace, move_outline};
 use feedsync_store::{CollectionName, PageLimit};
 

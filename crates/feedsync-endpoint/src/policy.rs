@@ -4,7 +4,7 @@
 //! the end. Those that resolve at the same time do so under updates of their own, which conflict again. The endpoint whose
 //! update won resolves that conflict, and all others wait. So each exchange leaves fewer of them, and this ends.
 
-use feedsync::{Item, ItemId, Keep, Payload, Resolution, Resolved, Timestamp, Version};
+use feedsync_core::{Item, ItemId, Keep, Payload, Resolution, Resolved, Timestamp, Version};
 use feedsync_store::{
     Collection, CollectionName, Origin, PageLimit, Put, Selection, Snapshot, StoreExt, Write,
 };

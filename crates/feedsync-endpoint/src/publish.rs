@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use feedsync::window::answer;
-use feedsync::{Timestamp, Window};
+use feedsync_core::window::answer;
+use feedsync_core::{Timestamp, Window};
 use feedsync_formats::FeedDetails;
 use feedsync_store::{
     ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Recent, Until,

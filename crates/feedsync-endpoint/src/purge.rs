@@ -1,6 +1,6 @@
 //! Purging: what a publisher stops keeping (3.2, 4.2.4).
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_store::{
     Collection, CollectionName, Moment, PageLimit, Snapshot, StoreExt, StoredItem, Write,
 };

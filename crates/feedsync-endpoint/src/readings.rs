@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_store::{
     Alteration, Collection, CollectionChange, CollectionName, Digest, Founding, Grant, GrantsOf,
     NewCollection, PRIVATE_TO, Role, StoreError, UserId, UserName,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::{By, Item, ItemId, Payload, Sequence, Version, line};
+use feedsync_core::{By, Item, ItemId, Payload, Sequence, Version, line};
 use feedsync_store::{
     Collection, CollectionName, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
 };

@@ -5,7 +5,7 @@
 //! again and again: change numbers only grow, so that a walk begins where the one before found the first
 //! that may still go. What such walks cost together follows what changes and what goes, not what stays.
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_store::{
     Collection, CollectionName, Epoch, Moment, Number, PageLimit, Snapshot, StoredItem,
 };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use feedsync::{Item, ItemId, Payload, Version};
+use feedsync_core::{Item, ItemId, Payload, Version};
 use feedsync_store::{Collection, Snapshot, Write, item_bytes, payload_bytes};
 
 use crate::endpoint::Endpoint;

@@ -1,6 +1,6 @@
 //! The authoring line that signs an edit.
 
-use feedsync::{By, History, ItemId, Sequence, Stamp, line};
+use feedsync_core::{By, History, ItemId, Sequence, Stamp, line};
 use feedsync_store::{Snapshot, Write};
 
 use crate::error::EndpointError;
@@ -40,7 +40,7 @@ impl Signature {
     }
 
     /// The entry in the ledger that this signature makes on an item.
-    pub(crate) fn issue<P>(&self, item: &feedsync::Item<P>) -> Option<Write> {
+    pub(crate) fn issue<P>(&self, item: &feedsync_core::Item<P>) -> Option<Write> {
         let sequence = item.highest(&self.by)?;
         Some(Write::Issue { item: item.id.clone(), by: self.by.clone(), sequence })
     }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use feedsync::sse::Date;
+use feedsync_core::sse::Date;
 use feedsync_formats::FeedDetails;
 use feedsync_formats::sse::Dates;
 use feedsync_store::{ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Recent};

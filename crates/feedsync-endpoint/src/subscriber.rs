@@ -1,10 +1,10 @@
 //! Decisions of a subscriber about a feed that it read (4.1), by what is stored of its publisher.
 //!
-//! Nothing is read or written here. [`feedsync::window`] compares the texts of windows; this adds the rules for what
+//! Nothing is read or written here. [`feedsync_core::window`] compares the texts of windows; this adds the rules for what
 //! earlier readings left to do, and for windows that a store of ours wrote.
 
-use feedsync::window::{Conclusion, Reason, Step, Warning, after_complete, after_reading};
-use feedsync::{Sharing, Window};
+use feedsync_core::window::{Conclusion, Reason, Step, Warning, after_complete, after_reading};
+use feedsync_core::{Sharing, Window};
 use feedsync_store::{Number, RemoteState, Until};
 
 /// The next step of a subscriber with a feed that it read.

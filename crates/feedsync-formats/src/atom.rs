@@ -1,6 +1,6 @@
 //! Atom 1.0: `feed` holds `entry`.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::details::{author_element, push_markup, push_texts};
 use crate::feed::{Place, Role};

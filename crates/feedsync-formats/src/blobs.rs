@@ -5,7 +5,7 @@
 //! markup like any other: it stays where it is and names nothing. A projection carries the list too,
 //! so that a peer that knows one format only keeps it (`docs/mapping.md`).
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use crate::compose::{fits_xml, push_attribute};
 use crate::json::{Kind, Node, push_string};

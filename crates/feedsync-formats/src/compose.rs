@@ -12,7 +12,7 @@ mod rss;
 
 pub(crate) use rss::push_plain;
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use crate::entry::{ContentType, Entry, Link};
 use crate::markup;

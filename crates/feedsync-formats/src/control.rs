@@ -1,6 +1,6 @@
 //! `app:control` and `app:draft` (RFC 5023 13.1): a client's wish that an entry be not visible.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use crate::options::{Limits, Mode};
 use crate::server_parts::APP;

@@ -8,7 +8,7 @@
 mod names;
 mod words;
 
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 
 use words::{Word, numbers, split};
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use feedsync::{Feed, Format, Item, Payload};
+use feedsync_core::{Feed, Format, Item, Payload};
 
 use crate::diagnostic::{Diagnostic, ReadError};
 use crate::feed::{self, Parsed};

@@ -19,7 +19,7 @@ pub(crate) use rss::{AMPERSAND, CONTENT, DUBLIN_CORE, LESS_THAN, is_rss, title a
 
 use std::cell::Cell;
 
-use feedsync::{Format, Payload, Timestamp};
+use feedsync_core::{Format, Payload, Timestamp};
 
 use crate::markup;
 use crate::options::{Limits, Mode};

@@ -1,7 +1,7 @@
 //! What a program of ours keeps in an XML payload beside what the format has a place for: text in a child element
 //! of a namespace, and attributes. Every other byte stays.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use crate::compose::push_attribute;
 use crate::options::{Limits, Mode};

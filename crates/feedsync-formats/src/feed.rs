@@ -3,7 +3,7 @@
 //! Each format says which elements hold items ([`Role`]); the rest is the same for all. Items are read
 //! one at a time and forgotten, so that memory holds the text and the feed, never a tree of both.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::context::Context;
 use crate::details::{HeadReader, is_head};

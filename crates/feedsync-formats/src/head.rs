@@ -1,6 +1,6 @@
 //! What stands at the head of a feed that is written.
 
-use feedsync::{Sharing, Timestamp};
+use feedsync_core::{Sharing, Timestamp};
 
 use crate::details::FeedDetails;
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use feedsync::{Feed, Format, Item, ItemId, Payload, Version};
+use feedsync_core::{Feed, Format, Item, ItemId, Payload, Version};
 
 use crate::context::Context;
 use crate::diagnostic::Severity;

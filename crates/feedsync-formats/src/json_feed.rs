@@ -5,7 +5,7 @@
 //! every item has an id and a text or HTML, every address is absolute. What an item is to those who keep
 //! in step stands in an extension, `_feedsync`; `docs/mapping.md` lists what is held and what is not.
 
-use feedsync::{Item, ItemId, Payload, Version};
+use feedsync_core::{Item, ItemId, Payload, Version};
 
 use crate::compose::is_iri;
 use crate::entry::{ContentType, ENCLOSURE, Entry, Link, Person, RELATED, language};

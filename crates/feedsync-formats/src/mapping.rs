@@ -9,7 +9,7 @@
 mod json;
 mod xml;
 
-use feedsync::{Format, ItemId, Payload, Update, Version};
+use feedsync_core::{Format, ItemId, Payload, Update, Version};
 
 use crate::blobs::{blobs, extension};
 use crate::compose::compose_with;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use feedsync::Payload;
+use feedsync_core::Payload;
 
 use crate::context::Context;
 use crate::diagnostic::{Position, ReadError};
@@ -295,7 +295,7 @@ fn place(root: Element<'_, '_>, context: &Context<'_>) -> Place {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::Format;
+    use feedsync_core::Format;
 
     use super::*;
     use crate::submission::{Submission, read_submission};

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use feedsync::{Format, Item, Payload};
+use feedsync_core::{Format, Item, Payload};
 
 use crate::feed;
 use crate::items::Slot;

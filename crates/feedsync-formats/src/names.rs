@@ -1,6 +1,6 @@
 //! The names by which hubs and clients know feeds in HTTP: media types, and a relation of ours.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 /// The relation of a link to a collection's FeedSync feed on a hub, which takes `POST` there.
 pub const CHANGES_RELATION: &str = "urn:feedsync:1:changes";

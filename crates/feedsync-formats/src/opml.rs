@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use feedsync::{Format, Item, ItemId, Payload};
+use feedsync_core::{Format, Item, ItemId, Payload};
 
 use crate::atom::ATOM;
 use crate::context::Context;

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use feedsync::{Format, Item, ItemId, Payload};
+use feedsync_core::{Format, Item, ItemId, Payload};
 
 use crate::opml::claim;
 use crate::options::{Limits, Mode};

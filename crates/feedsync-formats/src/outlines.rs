@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use feedsync::{Item, ItemId, Payload};
+use feedsync_core::{Item, ItemId, Payload};
 
 use crate::opml::claim;
 

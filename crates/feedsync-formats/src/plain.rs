@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use crate::context::Context;
 use crate::details::FeedDetails;

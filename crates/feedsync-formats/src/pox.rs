@@ -1,7 +1,7 @@
 //! Plain old XML: the root, of any name, is the collection; a child of it that has an `sx:sync` is an
 //! item, of any name (R-P1, R-P2).
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::details::{push_markup, push_pox_attributes};
 use crate::feed::{Place, Role};

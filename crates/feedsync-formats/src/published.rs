@@ -12,7 +12,7 @@ mod text;
 
 use std::time::Duration;
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::context::Context;
 use crate::diagnostic::ReadError;

@@ -1,6 +1,6 @@
 //! Any of the formats, told apart by content.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::diagnostic::ReadError;
 use crate::feed;

@@ -1,6 +1,6 @@
 //! What reading a document gives.
 
-use feedsync::{Feed, Format};
+use feedsync_core::{Feed, Format};
 
 use crate::details::FeedDetails;
 use crate::diagnostic::Diagnostic;

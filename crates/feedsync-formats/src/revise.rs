@@ -6,7 +6,7 @@ mod xml;
 
 use std::ops::Range;
 
-use feedsync::{Format, Payload, Timestamp};
+use feedsync_core::{Format, Payload, Timestamp};
 
 use crate::entry::ContentType;
 

@@ -1,7 +1,7 @@
 //! RSS 2.0: `rss` holds `channel` holds `item`; leniently also 0.9x and RSS 1.0, whose items stand
 //! beside the channel.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::compose::push_plain;
 use crate::date::to_rfc822;

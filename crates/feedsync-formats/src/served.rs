@@ -4,7 +4,7 @@
 //! They are written here and nowhere else, at the end of the entry, and
 //! [`without_served`](crate::without_served) takes out what was written: bytes between stay.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use crate::blobs::{Blob, blobs};
 use crate::options::{Limits, Mode};

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use crate::context::Context;
 use crate::options::{Limits, Mode};

@@ -80,7 +80,7 @@ fn is_of_feed(path: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::{Format, Update};
+    use feedsync_core::{Format, Update};
 
     use super::*;
 
@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn documents_of_every_format_lose_their_window_with_the_first_change() {
-        let sharing = feedsync::Sharing {
-            window: Some(feedsync::Window { since: "1".into(), until: "2".into() }),
+        let sharing = feedsync_core::Sharing {
+            window: Some(feedsync_core::Window { since: "1".into(), until: "2".into() }),
             expires: None,
-            related: vec![feedsync::Related {
+            related: vec![feedsync_core::Related {
                 link: "http://h/all".into(),
                 title: None,
-                kind: feedsync::RelatedKind::Complete,
+                kind: feedsync_core::RelatedKind::Complete,
             }],
         };
         for format in Format::ALL {
@@ -184,17 +184,17 @@ mod tests {
             assert_eq!(document.to_bytes_with(&[]), out.as_bytes(), "{format}");
             let entry = crate::Entry { title: Some("x".to_owned()), ..crate::Entry::default() };
             let update = Update::signed(
-                feedsync::Sequence::FIRST,
+                feedsync_core::Sequence::FIRST,
                 "2026-01-01T00:00:00Z".parse().unwrap(),
-                feedsync::By::new("a").unwrap(),
+                feedsync_core::By::new("a").unwrap(),
             );
-            let item = feedsync::Item {
-                id: feedsync::ItemId::new("i").unwrap(),
-                winner: feedsync::Version {
-                    updates: feedsync::Updates::new(1).unwrap(),
+            let item = feedsync_core::Item {
+                id: feedsync_core::ItemId::new("i").unwrap(),
+                winner: feedsync_core::Version {
+                    updates: feedsync_core::Updates::new(1).unwrap(),
                     deleted: false,
                     noconflicts: None,
-                    history: feedsync::History::new(update),
+                    history: feedsync_core::History::new(update),
                     payload: crate::compose(format, &entry),
                 },
                 conflicts: Vec::new(),

@@ -4,7 +4,7 @@
 //! Missing elements are accepted (AP28): [`complete`] fills them in. A history in the entry is a [`Claim`] of the client.
 //! It never becomes part of the item's history (AP45).
 
-use feedsync::{By, Format, Payload, Sequence, Timestamp, Update};
+use feedsync_core::{By, Format, Payload, Sequence, Timestamp, Update};
 
 use crate::compose::push_element;
 use crate::context::Context;

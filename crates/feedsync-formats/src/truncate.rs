@@ -1,6 +1,6 @@
 //! What is left of a deleted item's data when it is dropped (3.2, the second MAY).
 
-use feedsync::Payload;
+use feedsync_core::Payload;
 
 use crate::compose::compose;
 use crate::entry::{Entry, entry};
@@ -18,7 +18,7 @@ pub fn truncate(payload: &Payload) -> Payload {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::{Format, Timestamp};
+    use feedsync_core::{Format, Timestamp};
 
     use super::*;
 

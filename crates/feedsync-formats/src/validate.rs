@@ -20,7 +20,7 @@ mod window;
 
 use std::collections::HashSet;
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::context::Context;
 use crate::diagnostic::{Diagnostic, ReadError};

@@ -1,6 +1,6 @@
 //! Writing a feed piece by piece.
 
-use feedsync::{Format, Item, Payload};
+use feedsync_core::{Format, Item, Payload};
 
 use crate::app::{self, AppCollection};
 use crate::head::FeedHead;

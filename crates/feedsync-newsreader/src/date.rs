@@ -1,6 +1,6 @@
 //! Dates as text and as numbers.
 
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 use feedsync_log::Millis;
 
 /// Formats a date as RFC 3339, in seconds and UTC.

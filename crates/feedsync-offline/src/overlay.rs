@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use feedsync::Payload;
+use feedsync_core::Payload;
 use feedsync_formats::{Member, MemberEdits, MemberFeed};
 
 use crate::location::Location;
@@ -103,7 +103,7 @@ fn links(
 
 #[cfg(test)]
 mod tests {
-    use feedsync::Format;
+    use feedsync_core::Format;
     use feedsync_formats::ReadOptions;
 
     use super::*;

@@ -32,13 +32,13 @@ impl Time {
     /// Formats the time for Atom (RFC 4287 3.3).
     pub fn date_time(self) -> String {
         let seconds = i64::try_from(self.0 / 1_000).ok();
-        let date = seconds.and_then(feedsync::Timestamp::from_unix_seconds);
+        let date = seconds.and_then(feedsync_core::Timestamp::from_unix_seconds);
         date.map(|date| date.to_string()).unwrap_or_default()
     }
 
     /// Parses the format of [`date_time`](Self::date_time). Times before 1970 become the beginning of 1970.
     pub fn of_date_time(text: &str) -> Option<Self> {
-        let seconds = feedsync::Timestamp::parse(text).ok()?.unix_seconds();
+        let seconds = feedsync_core::Timestamp::parse(text).ok()?.unix_seconds();
         Some(Self::default().after(Duration::from_secs(u64::try_from(seconds).unwrap_or_default())))
     }
 

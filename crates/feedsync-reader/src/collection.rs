@@ -17,7 +17,9 @@
 //! same everywhere. If such a program removed data from a document, the next replica that has the data writes
 //! it again.
 
-use feedsync::{By, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Version};
+use feedsync_core::{
+    By, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Version,
+};
 use feedsync_formats::extension;
 
 use crate::address::FeedAddress;
@@ -144,7 +146,7 @@ fn rank(version: &Version<Payload>) -> impl Ord + '_ {
 fn resolved(
     versions: &[&Version<Payload>],
     sequence: Sequence,
-    when: Option<feedsync::Timestamp>,
+    when: Option<feedsync_core::Timestamp>,
 ) -> Option<History> {
     let mut said = Vec::new();
     for version in versions {

@@ -11,7 +11,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_store::{CollectionName, Digest, Role};
 use http::{HeaderValue, Method, StatusCode, header};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use axum::extract::{FromRequestParts, Path};
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::{Actor, Endpoint, PeopleError, Secret};
 use feedsync_store::{Collection, CollectionName, StoreError, UserName};
 use http::request::Parts;

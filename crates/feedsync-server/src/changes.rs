@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::Window;
+use feedsync_core::Window;
 use feedsync_endpoint::Publication;
 use feedsync_store::{Number, PageLimit, Until};
 

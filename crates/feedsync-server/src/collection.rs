@@ -13,7 +13,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::{Endpoint, EndpointError, Settings};
 use feedsync_store::{
     Alteration, Collection, CollectionChange, CollectionName, NewCollection, StoreError,

@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_endpoint::Publication;
 use feedsync_store::{Collection, PageLimit, Until};
 

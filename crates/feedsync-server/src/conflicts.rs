@@ -10,7 +10,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::{Format, Item, Keep, Payload, Resolution, Resolved, Version};
+use feedsync_core::{Format, Item, Keep, Payload, Resolution, Resolved, Version};
 use feedsync_endpoint::Member;
 use feedsync_formats::project;
 use http::{HeaderMap, HeaderValue, StatusCode, header};

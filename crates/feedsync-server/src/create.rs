@@ -9,7 +9,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Format, IdentifierError, ItemId, Payload};
+use feedsync_core::{Format, IdentifierError, ItemId, Payload};
 use feedsync_endpoint::{NewMember, Settings};
 use feedsync_formats::{Completion, Fill, Submission, complete, is_iri, terms, without_served};
 use feedsync_store::{Collection, Digest, Moment, StoredItem};

@@ -3,7 +3,7 @@
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use feedsync::{Format, Related, RelatedKind, Sharing, Timestamp, Window};
+use feedsync_core::{Format, Related, RelatedKind, Sharing, Timestamp, Window};
 use feedsync_endpoint::{Endpoint, Settings, aggregated, aggregated_text};
 use feedsync_formats::{CHANGES_RELATION, FeedHead, HeadLink, SERVICE_TYPE, media_type};
 use feedsync_store::Collection;

@@ -1,7 +1,7 @@
 //! A member in its AtomPub representation (RFC 5023 9.6, 10.2, 11): its entry with the elements that the hub
 //! adds. The listing and the member itself show the same (AP47).
 
-use feedsync::{Format, Item, ItemId, Payload};
+use feedsync_core::{Format, Item, ItemId, Payload};
 use feedsync_formats::{
     Blob, Link, MediaParts, ServerParts, entry, media, project, slug, with_media_links,
     with_server_parts,

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Format, Item};
+use feedsync_core::{Format, Item};
 use feedsync_endpoint::Endpoint;
 use feedsync_store::{Collection, CollectionName, Number, PageLimit, Selection, StoredItem};
 
@@ -229,7 +229,7 @@ mod tests {
     use std::sync::Arc;
 
     use axum::body::{Body, to_bytes};
-    use feedsync::{Creation, ItemId, Payload};
+    use feedsync_core::{Creation, ItemId, Payload};
     use feedsync_store::{EndpointName, MemoryStore, NewCollection, SystemEnvironment};
     use http::{Request, header};
     use tokio::sync::watch;

@@ -12,7 +12,7 @@ use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 use feedsync_endpoint::{Guard, MemberChange, MemberEdit};
 use feedsync_formats::{Blob, Completion, Fill, complete, media, with_blob};
 use feedsync_store::{Collection, Digest, StoredItem};

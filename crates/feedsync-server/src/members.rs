@@ -8,7 +8,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_endpoint::{Member, MemberChange, MemberEdit, Standing};
 use feedsync_formats::entry_document;
 use feedsync_store::{Collection, CollectionName, StoredItem};

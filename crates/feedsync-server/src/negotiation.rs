@@ -5,7 +5,7 @@
 //! invalid one, and for browsers, which name `text/html`, the response is Atom. `.json` and
 //! `application/json` mean FeedSync's JSON only; JSON Feed has names of its own (AJ6).
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::{JSON_FEED_TYPE, MEDIA_TYPES, media_types, suffix};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::iter::Peekable;
 use std::vec;
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_endpoint::{Endpoint, EndpointError};
 use feedsync_formats::{OutlinePlace, nest};
 use feedsync_store::{Collection, CollectionName, Number, StoredItem};

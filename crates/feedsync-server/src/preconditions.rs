@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use feedsync::{Item, Payload, Update};
+use feedsync_core::{Item, Payload, Update};
 use feedsync_endpoint::{EndpointError, Guard, Settings, Standing, standing};
 use feedsync_store::{Collection, Moment, StoredItem};
 use http::{HeaderMap, StatusCode, header};

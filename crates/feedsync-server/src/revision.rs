@@ -4,7 +4,7 @@
 //! Server-owned elements in it are replaced (AP45) and elements that it omits are removed (AP36), except the
 //! id, the slug and the media, which never change.
 
-use feedsync::{Format, ItemId, Payload, Update};
+use feedsync_core::{Format, ItemId, Payload, Update};
 use feedsync_endpoint::Settings;
 use feedsync_formats::{
     Claim, Completion, Fill, Submission, complete, item_urn, media, project, slug, terms,

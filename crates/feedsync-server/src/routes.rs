@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use axum::routing::{MethodRouter, get, post};
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::suffix;
 use http::Method;
 

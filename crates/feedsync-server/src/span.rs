@@ -1,6 +1,6 @@
 //! Items of a collection, read page by page in short reads, so that few are in memory at a time.
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_endpoint::{Endpoint, EndpointError, Publication};
 use feedsync_store::{Collection, CollectionName, Number, PageLimit, StoredItem};
 

@@ -7,7 +7,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use feedsync::{Format, Payload, Related, RelatedKind, Sharing};
+use feedsync_core::{Format, Payload, Related, RelatedKind, Sharing};
 use feedsync_endpoint::{Endpoint, SsePublication, aggregated};
 use feedsync_formats::{FeedHead, HeadLink, sse};
 use feedsync_store::{CollectionName, PageLimit, StoredItem};
@@ -136,7 +136,7 @@ async fn settled(
 async fn items(
     endpoint: &Endpoint,
     publication: &SsePublication,
-) -> Result<Vec<feedsync::Item<Payload>>, Problem> {
+) -> Result<Vec<feedsync_core::Item<Payload>>, Problem> {
     let (mut items, mut bytes, mut after) = (Vec::new(), 0, publication.after);
     loop {
         let page = endpoint.sse_page(publication, after, PageLimit { ..PAGE }).await?;

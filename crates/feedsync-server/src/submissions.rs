@@ -1,7 +1,7 @@
 //! Submitted entries: their media type, their parsing, and the types that a collection accepts.
 
 use axum::body::Body;
-use feedsync::Payload;
+use feedsync_core::Payload;
 use feedsync_endpoint::Settings;
 use feedsync_formats::{
     ReadOptions, Submission, SubmissionError, entry, read_submission, with_charset,

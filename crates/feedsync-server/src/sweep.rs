@@ -114,7 +114,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use feedsync::{Creation, Edit, Format};
+    use feedsync_core::{Creation, Edit, Format};
     use feedsync_endpoint::NewUser;
     use feedsync_formats::{Entry, compose};
     use feedsync_store::{

@@ -8,7 +8,7 @@
 //! `Last-Modified` is sent once its second is over, since two changes can happen within one second. Therefore
 //! a condition on that date is exact.
 
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 use feedsync_formats::http_date;
 use feedsync_store::Moment;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};

@@ -1,7 +1,7 @@
 //! Writing of a feed in parts of about a page, each from one short read.
 
 use axum::body::Bytes;
-use feedsync::{Format, Item, Payload};
+use feedsync_core::{Format, Item, Payload};
 use feedsync_endpoint::{Endpoint, EndpointError};
 use feedsync_formats::{AppCollection, FeedHead, FeedWriter, JsonFeedWriter, Link};
 use feedsync_store::{Collection, Number};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::Endpoint;
 use feedsync_server::{Config, router};
 use feedsync_store::{

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use feedsync::{By, Format, Item, ItemId, Payload, Stamp};
+use feedsync_core::{By, Format, Item, ItemId, Payload, Stamp};
 use feedsync_endpoint::{Endpoint, Source};
 use feedsync_formats::{Entry, compose};
 use feedsync_server::{Config, router};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::environment::Environment;
 use crate::name::{CollectionName, UserName};

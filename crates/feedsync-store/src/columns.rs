@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-use feedsync::{By, Timestamp, Update};
+use feedsync_core::{By, Timestamp, Update};
 
 use crate::error::StoreError;
 use crate::order::Moment;
@@ -114,7 +114,7 @@ pub(crate) fn damaged(what: &str, error: &dyn std::fmt::Display) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::Sequence;
+    use feedsync_core::Sequence;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use crate::bell::Notices;
 use crate::blob::Digest;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use feedsync::{By, Item, ItemId, Payload, Sequence, Update};
+use feedsync_core::{By, Item, ItemId, Payload, Sequence, Update};
 
 use crate::blob::Digest;
 use crate::collection::Collection;

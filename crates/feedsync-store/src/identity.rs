@@ -1,6 +1,6 @@
 //! Identity of an endpoint, and the sequences it has issued.
 
-use feedsync::{By, Sequence, line};
+use feedsync_core::{By, Sequence, line};
 
 use crate::environment::Environment;
 use crate::name::EndpointName;

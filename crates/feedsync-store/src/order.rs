@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 
 /// Longest time by which a stored moment may be ahead of the clock. Clocks are set back by less in normal operation.
 pub const MAX_AHEAD: Duration = Duration::from_secs(3_600);

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use async_trait::async_trait;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use crate::blob::Digest;
 use crate::error::StoreError;

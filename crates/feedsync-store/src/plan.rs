@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::{ItemId, Update};
+use feedsync_core::{ItemId, Update};
 
 use crate::collection::Collection;
 use crate::decision::{Entry, Put, Snapshot, Write};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use feedsync::{By, Item, Payload, Update, Version};
+use feedsync_core::{By, Item, Payload, Update, Version};
 
 use crate::blob::Digest;
 use crate::collection::Collection;
@@ -220,7 +220,7 @@ pub(crate) fn absorb(vector: &mut Vec<Update>, item: &Item<Payload>) {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::{Format, History, ItemId, Sequence, Updates};
+    use feedsync_core::{Format, History, ItemId, Sequence, Updates};
 
     use super::*;
 

@@ -5,7 +5,7 @@ mod run;
 mod state;
 
 use async_trait::async_trait;
-use feedsync::{By, ItemId, Update};
+use feedsync_core::{By, ItemId, Update};
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 
 use self::run::Run;

@@ -73,7 +73,7 @@ fn test_paths(cell: &str) -> Option<Vec<String>> {
 }
 
 /// The paths of all tests in a workspace: package, then modules or the name of the integration test,
-/// then the function; `feedsync::laws::merge_is_commutative`. Ignored tests are left out. A suite that
+/// then the function; `feedsync_core::laws::merge_is_commutative`. Ignored tests are left out. A suite that
 /// a macro makes, whose cases it lists as `module: [ case case ]`, counts where it is used.
 pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
     let mut sources = Vec::new();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use feedsync::Payload;
+use feedsync_core::Payload;
 use feedsync_formats::{ReadOptions, read, read_plain};
 
 /// A document and where it came from.

@@ -11,7 +11,7 @@ mod reader;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use feedsync::{By, Format, Item, ItemId, Payload, Sharing, Timestamp, sse};
+use feedsync_core::{By, Format, Item, ItemId, Payload, Sharing, Timestamp, sse};
 use feedsync_formats::{
     Document, FeedDetails, FeedHead, FeedWriter, ReadOptions, Reading, entry, read,
     sse as sse_documents,

@@ -1,12 +1,12 @@
 //! Realistic histories of one item: a few endpoints with skewed clocks that edit, resolve, delete and
-//! merge, each edit signed by the rules of [`feedsync::line`].
+//! merge, each edit signed by the rules of [`feedsync_core::line`].
 //!
 //! A schedule also keeps the truth: which edits nobody superseded. What an endpoint holds in the end
 //! is checked against it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, Item, ItemId, Keep, Resolution, Resolved, Sequence, Stamp, Timestamp,
     line, merge,
 };
@@ -200,7 +200,7 @@ impl Schedule {
     }
 
     /// The stamp of an edit on these histories: the first of the endpoint's lines that may be extended.
-    fn stamp(&self, endpoint: usize, base: &[&feedsync::History]) -> Stamp {
+    fn stamp(&self, endpoint: usize, base: &[&feedsync_core::History]) -> Stamp {
         let Endpoint { name, clock_skew, issued, .. } = &self.endpoints[endpoint];
         let own = By::new(name).expect("a valid name");
         let line = line::line_for(&own, |by| issued.get(by).copied(), base.iter().copied());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedsync::window::{Step, after_reading};
-use feedsync::{
+use feedsync_core::window::{Step, after_reading};
+use feedsync_core::{
     By, Creation, Edit, Format, History, Item, ItemId, Keep, MAX_COUNTER, Payload, Related,
     RelatedKind, Resolution, Resolved, Sequence, Sharing, Stamp, Timestamp, Update, Updates,
     Version, merge,

@@ -2,7 +2,9 @@
 //!
 //! A failure names its seed; `FEEDSYNC_SEED` runs just that one. `FEEDSYNC_LONG` runs more of them.
 
-use feedsync::{By, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version};
+use feedsync_core::{
+    By, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
+};
 use feedsync_formats::{FeedHead, JsonFeedWriter, Link};
 use feedsync_test::corpora::{corpora, fixtures};
 use feedsync_test::json_feed::faults;

@@ -1,7 +1,7 @@
 //! `feedsync add`
 
 use clap::Args;
-use feedsync::{Creation, ItemId};
+use feedsync_core::{Creation, ItemId};
 use feedsync_store::{CollectionName, Environment as _, SystemEnvironment};
 use serde_json::json;
 

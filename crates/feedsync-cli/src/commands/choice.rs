@@ -1,7 +1,7 @@
 //! Options that decide about the conflicts of an item.
 
 use clap::Args;
-use feedsync::{Item, Keep, Payload, Resolution, Resolved};
+use feedsync_core::{Item, Keep, Payload, Resolution, Resolved};
 
 use crate::commands::content::Content;
 use crate::failure::Failure;

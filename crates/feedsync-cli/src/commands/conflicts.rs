@@ -1,7 +1,7 @@
 //! `feedsync conflicts`
 
 use clap::Args;
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_store::{CollectionName, PageLimit, Selection};
 
 use crate::context::Context;

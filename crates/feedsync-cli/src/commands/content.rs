@@ -1,7 +1,7 @@
 //! What an item is to say, as `add`, `edit` and `resolve` are told it.
 
 use clap::Args;
-use feedsync::{Format, ItemId, Payload};
+use feedsync_core::{Format, ItemId, Payload};
 use feedsync_endpoint::{compose_dated, revise_dated};
 use feedsync_formats::{ContentType, Revision, entry};
 use feedsync_store::{Environment as _, SystemEnvironment};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use feedsync::sse as sse_rules;
-use feedsync::{Format, Item, Payload, Related, Sharing, Timestamp};
+use feedsync_core::sse as sse_rules;
+use feedsync_core::{Format, Item, Payload, Related, Sharing, Timestamp};
 use feedsync_formats::{
     FeedDetails, FeedHead, FeedWriter, ReadOptions, entry, read, read_plain, sse,
 };
@@ -72,7 +72,7 @@ impl Convert {
                     warn(&format!("{}:{}", source.name, refused.reason));
                 }
                 let refused = reading.refused.len() as u64;
-                let feedsync::Feed { items, sharing, .. } = reading.feed;
+                let feedsync_core::Feed { items, sharing, .. } = reading.feed;
                 Feed { title: reading.title, details: reading.details, items, sharing, refused }
             };
         let plain = read_plain(&source.bytes, &source.plain())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::{MediaRange, Settings};
 use feedsync_store::{CollectionName, NewCollection};
 

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::process::Command;
 
 use clap::Args;
-use feedsync::{Base, Edit as Change, Item, Payload};
+use feedsync_core::{Base, Edit as Change, Item, Payload};
 use feedsync_formats::entry;
 use feedsync_store::CollectionName;
 

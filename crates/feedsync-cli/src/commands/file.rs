@@ -12,7 +12,7 @@ mod show;
 mod undelete;
 
 use clap::{Args, Subcommand};
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_endpoint::{FeedDocument, FileAuthor};
 use feedsync_store::{EndpointName, Environment as _, SystemEnvironment};
 

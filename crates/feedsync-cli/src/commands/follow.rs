@@ -67,7 +67,7 @@ impl Follow {
                 let is_known = remotes.iter().any(|known| known.url == related.link)
                     || found
                         .iter()
-                        .any(|(_, known): &(_, feedsync::Related)| known.link == related.link);
+                        .any(|(_, known): &(_, feedsync_core::Related)| known.link == related.link);
                 if !is_known {
                     found.push((remote, related));
                 }

@@ -1,7 +1,7 @@
 //! `feedsync history`
 
 use clap::Args;
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_store::CollectionName;
 
 use crate::context::Context;

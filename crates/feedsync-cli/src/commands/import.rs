@@ -1,7 +1,7 @@
 //! `feedsync import`
 
 use clap::Args;
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_endpoint::{Counts, Imported, ItemOutcome, ItemReport, PlainItem, Source as Origin};
 use feedsync_formats::{FeedDetails, ReadOptions, read, read_plain, sse};
 use feedsync_store::CollectionName;

@@ -1,7 +1,7 @@
 //! `feedsync ls`
 
 use clap::Args;
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_store::{CollectionName, PageLimit, Selection};
 
 use crate::context::{Context, Home};

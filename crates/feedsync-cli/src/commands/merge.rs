@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use feedsync::{Item, Outcome, Payload};
+use feedsync_core::{Item, Outcome, Payload};
 use feedsync_endpoint::{Counts, FeedDocument, ItemOutcome, ItemReport};
 use feedsync_formats::{Document, ReadOptions, Refused, sse};
 use serde_json::json;

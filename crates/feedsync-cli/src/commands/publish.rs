@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use feedsync::Format;
 use feedsync_client::fetch::Url;
+use feedsync_core::Format;
 use feedsync_endpoint::Settings;
 use feedsync_store::CollectionName;
 use futures_util::future::select_all;

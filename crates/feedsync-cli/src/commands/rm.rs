@@ -1,7 +1,7 @@
 //! `feedsync rm`
 
 use clap::Args;
-use feedsync::{Base, Edit, Item, Payload};
+use feedsync_core::{Base, Edit, Item, Payload};
 use feedsync_store::CollectionName;
 
 use crate::commands::edit::report;

@@ -1,7 +1,7 @@
 //! `feedsync show`
 
 use clap::Args;
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_formats::entry;
 use feedsync_store::CollectionName;
 

@@ -5,9 +5,9 @@ mod watch;
 use std::collections::BTreeMap;
 
 use clap::Args;
-use feedsync::Format;
 use feedsync_client::fetch::{shown_text, with_scheme};
 use feedsync_client::{Direction, Progress as Steps, Session, Side, Step, SyncError, SyncReport};
+use feedsync_core::Format;
 use feedsync_store::{CollectionName, NewCollection, NewRemote, Remote};
 use serde_json::{Value, json};
 

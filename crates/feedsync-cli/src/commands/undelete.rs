@@ -1,7 +1,7 @@
 //! `feedsync undelete`
 
 use clap::Args;
-use feedsync::{Base, Edit, Item, Payload};
+use feedsync_core::{Base, Edit, Item, Payload};
 use feedsync_formats::entry;
 use feedsync_store::CollectionName;
 

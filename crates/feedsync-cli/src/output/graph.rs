@@ -8,7 +8,7 @@
 //! *    1  2026-11-20T10:00:00Z  laptop.4f2k
 //! ```
 
-use feedsync::{History, Update};
+use feedsync_core::{History, Update};
 
 /// One row of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ fn joint(columns: &[Column<'_>], to: usize, from: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::{By, Sequence, Timestamp};
+    use feedsync_core::{By, Sequence, Timestamp};
 
     use super::*;
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::{Base, Item, ItemId, Payload};
+use feedsync_core::{Base, Item, ItemId, Payload};
 use feedsync_endpoint::{Endpoint, Source};
 use feedsync_reader::collection::{edit, item_id, new_item, read_item, resolution};
 use feedsync_reader::{FeedAddress, ReaderState};

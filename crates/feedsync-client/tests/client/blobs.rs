@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use feedsync::{Format, Payload};
 use feedsync_client::{SyncReport, Warning};
+use feedsync_core::{Format, Payload};
 use feedsync_store::Digest;
 
 use crate::site::{Act, Site, answer, document};

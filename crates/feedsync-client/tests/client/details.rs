@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use feedsync::Format;
 use feedsync_client::{Direction, Schedule, Terms};
+use feedsync_core::Format;
 use feedsync_formats::{FeedDetails, HeadMarkup};
 use feedsync_store::CollectionChange;
 

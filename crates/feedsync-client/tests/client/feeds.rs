@@ -1,7 +1,7 @@
 //! Section 4.1 over HTTP, with feeds that are files on a web server.
 
-use feedsync::window;
 use feedsync_client::{Direction, Side, SyncError, Warning};
+use feedsync_core::window;
 
 use crate::library::{feed, shared};
 use crate::scene::{ALL, FEED, Scene};
@@ -345,9 +345,9 @@ async fn a_feed_is_remembered_as_read_only() {
 #[tokio::test]
 async fn expires_is_remembered() {
     let scene = Scene::new().await;
-    let sharing = feedsync::Sharing {
+    let sharing = feedsync_core::Sharing {
         expires: Some("2030-01-01T00:00:00Z".parse().unwrap()),
-        ..feedsync::Sharing::default()
+        ..feedsync_core::Sharing::default()
     };
     scene.library.put(FEED, &shared(Some(&sharing), &[]));
     let expires = scene.sync().await.state.expires.unwrap();

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync::{Creation, Format};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, Session, Silent, SyncError};
+use feedsync_core::{Creation, Format};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{EndpointName, NewCollection, NewRemote, SqliteStore, SystemEnvironment};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use feedsync::{Format, Item, Payload, Related, RelatedKind, Sharing, Window};
+use feedsync_core::{Format, Item, Payload, Related, RelatedKind, Sharing, Window};
 use feedsync_formats::{FeedHead, FeedWriter};
 
 use crate::site::{Answer, Asked, Site, answer};

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use feedsync::Format;
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, Session, Silent, SyncError, Warning};
+use feedsync_core::Format;
 use feedsync_endpoint::Retention;
 use feedsync_store::Moment;
 
@@ -69,7 +69,11 @@ async fn a_hub_that_begins_anew_is_offered_all_that_is_held() {
     let report = anna.sync(&hub.url()).await;
     assert_eq!(
         (report.warnings.as_slice(), report.discarded),
-        ([Warning::BeganAnew, Warning::Window(feedsync::window::Warning::WentBack)].as_slice(), 0)
+        (
+            [Warning::BeganAnew, Warning::Window(feedsync_core::window::Warning::WentBack)]
+                .as_slice(),
+            0
+        )
     );
     assert_eq!(report.pushed.added, 2);
     let state = anna.state().await;

@@ -1,7 +1,7 @@
 //! A publisher whose feeds are files on a web server, and a subscriber.
 
-use feedsync::{Item, Payload};
 use feedsync_client::{Direction, SyncError, SyncReport};
+use feedsync_core::{Item, Payload};
 
 use crate::library::{Library, feed};
 use crate::world::Peer;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use feedsync::{
+use feedsync_client::fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, address};
+use feedsync_client::{Direction, Schedule, Silent, SyncError, Terms};
+use feedsync_core::{
     By, Creation, Format, Item, ItemId, Keep, MAX_CONFLICTS, Related, RelatedKind, Resolution,
     Resolved, Sharing, Stamp, Timestamp, Window,
 };
-use feedsync_client::fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, address};
-use feedsync_client::{Direction, Schedule, Silent, SyncError, Terms};
 use feedsync_endpoint::Source;
 use feedsync_formats::compose;
 use feedsync_store::{Moment, Remote};

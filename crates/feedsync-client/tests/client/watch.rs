@@ -118,8 +118,8 @@ async fn without_events_it_looks_every_so_often() {
 #[tokio::test]
 async fn a_feed_is_looked_at_before_it_expires() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let expires = feedsync::Timestamp::from_unix_seconds(now.as_secs() as i64 + 4);
-    let sharing = feedsync::Sharing { expires, ..feedsync::Sharing::default() };
+    let expires = feedsync_core::Timestamp::from_unix_seconds(now.as_secs() as i64 + 4);
+    let sharing = feedsync_core::Sharing { expires, ..feedsync_core::Sharing::default() };
     let site = Site::start(move |_| answer(200, &[], shared(Some(&sharing), &[]))).await;
     let anna = Peer::new("anna").await;
     let url = site.url("/feed.xml");

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync::{Base, Creation, Edit, Format, Item, ItemId, Payload};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, Session, Silent, SyncError, SyncReport};
+use feedsync_core::{Base, Creation, Edit, Format, Item, ItemId, Payload};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, Revision, compose, revise};
 use feedsync_server::{Config, serve};

@@ -1,7 +1,7 @@
 //! Mapping between ids of documents, which are any text, and ids of items, which are letters, digits and some
 //! marks.
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use crate::name::DocumentId;
 

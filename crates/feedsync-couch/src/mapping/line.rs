@@ -8,7 +8,7 @@
 
 use std::fmt::Write as _;
 
-use feedsync::{By, Sequence, Timestamp, Update, line::REVISIONS};
+use feedsync_core::{By, Sequence, Timestamp, Update, line::REVISIONS};
 
 use crate::revision::{Revision, Signature};
 

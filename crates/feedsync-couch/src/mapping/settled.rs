@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use sha2::{Digest as _, Sha256};
 
 use super::line::update_of;

@@ -1,6 +1,6 @@
 //! Laws: documents and items that are mapped to the other side and back are unchanged.
 
-use feedsync::{
+use feedsync_core::{
     By, Format, History, ItemId, Payload, Sequence, Timestamp, Update, Updates, Version,
 };
 use feedsync_formats::Blob;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use feedsync::{
+use feedsync_core::{
     History, Item, ItemId, MAX_INCOMING_UPDATES, Payload, Timestamp, Update, Updates, Version,
 };
 use feedsync_formats::json::{self, Kind, Node};
@@ -99,7 +99,7 @@ pub fn version_of(
         deleted: is_deleted,
         noconflicts: None,
         history: by_path.history,
-        payload: Payload::new(feedsync::Format::Json, "{}"),
+        payload: Payload::new(feedsync_core::Format::Json, "{}"),
     };
     let plain = Item { id: id.clone(), winner: plain, conflicts: Vec::new() };
     json::Writer::new().item(&mut item, &plain);
@@ -209,7 +209,9 @@ fn is_told_by(path: &Path, version: &Version<Payload>) -> bool {
         one.is_same(other)
             && other.foreign().is_none()
             && (times.0 == times.1
-                || other.by().is_some_and(|by| by.as_str().starts_with(feedsync::line::REVISIONS)))
+                || other
+                    .by()
+                    .is_some_and(|by| by.as_str().starts_with(feedsync_core::line::REVISIONS)))
     };
     updates == version.updates
         && path.signatures().len() <= LONG

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::{Base, By, Incorporation, Item, Payload, Sequence, Version, incorporate};
+use feedsync_core::{Base, By, Incorporation, Item, Payload, Sequence, Version, incorporate};
 use feedsync_couch::Tree;
 
 /// Number of an edit, which is part of its payload.
@@ -52,7 +52,7 @@ fn knows_all(item: &Item<Payload>, version: &Version<Payload>) -> bool {
 /// A version as one line of text.
 fn shown(version: &Version<Payload>) -> String {
     let Version { updates, deleted, history, payload, .. } = version;
-    let update = |update: &feedsync::Update| {
+    let update = |update: &feedsync_core::Update| {
         format!("{}/{}", update.sequence(), update.by().map_or("-", By::as_str))
     };
     let mut history: Vec<String> = history.updates().iter().map(update).collect();

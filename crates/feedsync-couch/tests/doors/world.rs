@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved, Stamp,
     Timestamp, Version, line,
 };
@@ -214,7 +214,7 @@ impl World {
     }
 
     /// Signs an edit of versions by the rules of authoring lines.
-    fn stamp(&self, at: usize, bases: &[feedsync::History]) -> Stamp {
+    fn stamp(&self, at: usize, bases: &[feedsync_core::History]) -> Stamp {
         let when = Timestamp::from_unix_seconds(self.now).unwrap();
         let hub = self.parties[at].hub.as_ref().unwrap();
         let own = By::new(&hub.name).unwrap();

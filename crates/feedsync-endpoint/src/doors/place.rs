@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_couch::LocalId;
 use feedsync_store::{Database, Epoch, LocalDocument, Moment, Number, StoreError};
 use serde::{Deserialize, Serialize};

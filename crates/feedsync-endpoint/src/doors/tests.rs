@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedsync::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
+use feedsync_core::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
 use feedsync_couch::mapping::{document_id, revision_of};
 use feedsync_couch::{DocumentId, Json, Revision, Submission};
 use feedsync_formats::Blob;

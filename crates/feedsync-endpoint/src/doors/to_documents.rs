@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::{Item, ItemId, Payload};
+use feedsync_core::{Item, ItemId, Payload};
 use feedsync_couch::mapping::{
     MappedRevision, SETTLING, document_id, revision_of, settling, to_be_settled,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::{Item, ItemId, Payload, Version};
+use feedsync_core::{Item, ItemId, Payload, Version};
 use feedsync_couch::mapping::{is_settling, item_id, update_of, version_of};
 use feedsync_couch::{Attachment, Path};
 use feedsync_formats::{Blob, blobs};

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedsync::{Format, Resolution, Resolved};
+use feedsync_core::{Format, Resolution, Resolved};
 use feedsync_store::{
     CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, Store as _,
 };
@@ -152,7 +152,7 @@ async fn what_a_person_edited_is_left_alone_until_the_feed_changes_and_then_kept
     assert_eq!(desk.import(&[entry("a", "three")]).await.counts.unchanged, 1);
 
     let seen = desk.item().await;
-    let keep = feedsync::Keep::Content { payload: payload("both"), deleted: None };
+    let keep = feedsync_core::Keep::Content { payload: payload("both"), deleted: None };
     let resolution = Resolution { resolved: Resolved::All, keep };
     desk.endpoint.resolve(&desk.notes, &seen, resolution).await.unwrap();
     assert_eq!(desk.import(&[entry("a", "three")]).await.counts.unchanged, 1);

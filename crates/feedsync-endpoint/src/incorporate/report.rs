@@ -1,6 +1,6 @@
 //! What became of items that came, one by one and together.
 
-use feedsync::{ItemId, Refusal};
+use feedsync_core::{ItemId, Refusal};
 use feedsync_store::Collection;
 
 /// What became of one incoming item.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedsync::{Base, Creation, Edit, Format};
+use feedsync_core::{Base, Creation, Edit, Format};
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{
     CollectionChange, EndpointName, Environment, MemoryStore, NewCollection, Selection,

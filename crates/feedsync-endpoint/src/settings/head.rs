@@ -1,6 +1,6 @@
 //! Details of the head of a collection's feeds, as settings (FeedSync 2.1 rule 7).
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::{FeedDetails, HeadMarkup, HeadMarkupError, MAX_HEAD_TEXT, head_line};
 use serde::{Deserialize, Serialize};
 

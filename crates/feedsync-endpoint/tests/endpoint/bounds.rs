@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::support::{endpoint, notes, titled};
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, EditError, Item, ItemId, Keep, LINE_WINDOW, MAX_CONFLICTS,
     MAX_INCOMING_UPDATES, MAX_UPDATES, Payload, Resolution, Resolved, Sequence, Stamp, Timestamp,
     Update, Updates,
@@ -31,7 +31,7 @@ fn foreign(updates: u32, history: Vec<Update>, payload: Payload) -> Item<Payload
     let stamp = Stamp::new(Timestamp::from_unix_seconds(1).unwrap(), By::new("z").unwrap());
     let mut item = Item::create(id(), Creation::default(), &stamp, payload).unwrap();
     item.winner.updates = Updates::new(updates).unwrap();
-    item.winner.history = feedsync::History::from_updates(history).unwrap();
+    item.winner.history = feedsync_core::History::from_updates(history).unwrap();
     item
 }
 
@@ -147,7 +147,7 @@ async fn r_f14_an_item_whose_counter_is_used_up_refuses_edits_and_can_be_deleted
 async fn an_item_as_large_as_it_may_be_can_be_deleted_and_takes_no_more() {
     let large = |bytes: usize| {
         let content = Some("x".repeat(bytes));
-        compose(feedsync::Format::Json, &Entry { content, ..Entry::default() })
+        compose(feedsync_core::Format::Json, &Entry { content, ..Entry::default() })
     };
     let room = MAX_ITEM_BYTES - large(0).text.len();
     let ann = endpoint("ann").await;

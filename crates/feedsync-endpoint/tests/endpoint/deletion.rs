@@ -1,7 +1,7 @@
 //! Deleting an item and dropping its data.
 
 use crate::support::{endpoint, notes, titled};
-use feedsync::{Creation, Edit, Incorporation, incorporate};
+use feedsync_core::{Creation, Edit, Incorporation, incorporate};
 use feedsync_endpoint::{EndpointError, Source};
 use feedsync_formats::entry;
 

@@ -1,6 +1,6 @@
 //! Details of a feed that a collection takes in (FeedSync 2.1 rule 7).
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::{Actor, Settings};
 use feedsync_formats::{FeedDetails, HeadMarkup};
 use feedsync_store::{ActSelection, CollectionChange, CollectionName, UserName};

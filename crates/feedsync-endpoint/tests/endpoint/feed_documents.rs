@@ -1,6 +1,6 @@
 //! Edits of the feed in a document.
 
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved,
 };
 use feedsync_endpoint::{EditFailure, FeedDocument, FileAuthor, FileEditError};
@@ -8,7 +8,7 @@ use feedsync_formats::{Entry, FeedHead, FeedWriter, MoveError, compose, entry};
 use feedsync_store::EndpointName;
 
 fn author(name: &str, seconds: i64) -> FileAuthor {
-    let now = feedsync::Timestamp::from_unix_seconds(seconds).unwrap();
+    let now = feedsync_core::Timestamp::from_unix_seconds(seconds).unwrap();
     FileAuthor { name: EndpointName::new(name).unwrap(), now }
 }
 

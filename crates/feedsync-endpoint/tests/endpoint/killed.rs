@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{notes, titled};
-use feedsync::{
+use feedsync_core::{
     By, Creation, Format, Item, ItemId, Keep, Payload, Resolution, Resolved, Sequence, Stamp,
 };
 use feedsync_endpoint::{Endpoint, EndpointError, Source};

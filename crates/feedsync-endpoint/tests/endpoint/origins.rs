@@ -1,7 +1,7 @@
 //! Whose an item is: what may be discarded, and what is refused.
 
 use crate::support::{endpoint, notes, titled};
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, History, Item, ItemId, MAX_CONFLICTS, Payload, Refusal, Sequence,
     Stamp, Timestamp, Update, Updates,
 };

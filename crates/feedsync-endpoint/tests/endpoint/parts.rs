@@ -2,7 +2,7 @@
 //! is never stored.
 
 use crate::support::{endpoint, notes};
-use feedsync::{
+use feedsync_core::{
     Creation, Edit, Format, History, Item, ItemId, Keep, Payload, Resolution, Resolved, Sequence,
     Update, Updates, Version,
 };

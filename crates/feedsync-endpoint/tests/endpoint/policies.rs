@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedsync::{Creation, Edit, Format, Item, ItemId, Payload};
+use feedsync_core::{Creation, Edit, Format, Item, ItemId, Payload};
 use feedsync_endpoint::{ConflictPolicy, Endpoint, Report, Source};
 use feedsync_store::{
     Alteration, CollectionChange, EndpointName, Environment, MemoryStore, Moment, NewCollection,

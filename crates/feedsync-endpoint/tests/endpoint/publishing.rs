@@ -1,6 +1,6 @@
 //! Publications that are read while the collection changes.
 
-use feedsync::{Creation, Edit, ItemId};
+use feedsync_core::{Creation, Edit, ItemId};
 use feedsync_endpoint::{EndpointError, Retention};
 use feedsync_store::{Moment, Number, PageLimit};
 

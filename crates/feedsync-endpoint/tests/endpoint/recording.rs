@@ -1,7 +1,7 @@
 //! Who changed what stands in the record, in one transaction with the change.
 
 use crate::support::{endpoint, notes, titled};
-use feedsync::{Creation, Edit, ItemId};
+use feedsync_core::{Creation, Edit, ItemId};
 use feedsync_endpoint::{Actor, Retention, Source};
 use feedsync_store::{Act, ActSelection, Moment, UserName};
 

@@ -3,8 +3,8 @@
 //!
 //! What each side does is decided by the library; this only carries it.
 
-use feedsync::window::{Reason, Step, after_complete, after_reading};
-use feedsync::{Format, Item, Payload, Related, RelatedKind, Sharing, Timestamp, Window};
+use feedsync_core::window::{Reason, Step, after_complete, after_reading};
+use feedsync_core::{Format, Item, Payload, Related, RelatedKind, Sharing, Timestamp, Window};
 use feedsync_endpoint::{Conclusion, Publication, Seen, Source};
 use feedsync_formats::{FeedHead, FeedWriter, ReadOptions, project, read};
 use feedsync_store::{Number, Origin, PageLimit, Remote, RemoteState, StoredItem};

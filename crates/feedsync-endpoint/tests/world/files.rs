@@ -1,6 +1,8 @@
 //! Copies of a file that people edit and merge, without an endpoint anywhere.
 
-use feedsync::{Base, Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
+use feedsync_core::{
+    Base, Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved,
+};
 use feedsync_endpoint::{FeedDocument, FileAuthor, FileEditError, ItemOutcome};
 use feedsync_store::EndpointName;
 use rand::rngs::SmallRng;
@@ -88,8 +90,8 @@ impl Files {
         EndpointName::new(&name).expect("a name")
     }
 
-    fn time(&self, skew: i64) -> feedsync::Timestamp {
-        feedsync::Timestamp::from_unix_seconds(self.now + skew).expect("a time of our era")
+    fn time(&self, skew: i64) -> feedsync_core::Timestamp {
+        feedsync_core::Timestamp::from_unix_seconds(self.now + skew).expect("a time of our era")
     }
 
     pub(crate) fn run(mut self) {

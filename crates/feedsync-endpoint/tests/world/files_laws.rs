@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::{Item, ItemId, Payload};
+use feedsync_core::{Item, ItemId, Payload};
 
 use super::peer::{Peer, numbers};
 use super::truth::{EditNumber, Truth};

@@ -4,8 +4,8 @@
 
 use std::rc::Rc;
 
-use feedsync::window::{self, Reason, Step, Warning, without_complete};
-use feedsync::{Item, Payload};
+use feedsync_core::window::{self, Reason, Step, Warning, without_complete};
+use feedsync_core::{Item, Payload};
 use feedsync_endpoint::subscriber::{Judgement, after_both, concluded, is_whole, leads_back};
 use feedsync_endpoint::{Conclusion, Seen, Source};
 use feedsync_store::{Remote, RemoteState};

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use feedsync::{Format, ItemId};
+use feedsync_core::{Format, ItemId};
 use feedsync_endpoint::Retention;
 use feedsync_store::{Image, Moment};
 use rand::rngs::SmallRng;

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use feedsync::{
+use feedsync_core::{
     Base, Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved, Version,
 };
 use feedsync_endpoint::Endpoint;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use feedsync::{Format, Item, ItemId, LINE_WINDOW, Payload};
+use feedsync_core::{Format, Item, ItemId, LINE_WINDOW, Payload};
 use feedsync_endpoint::Retention;
 use feedsync_store::{Image, Moment, StoredItem};
 use rand::rngs::SmallRng;
@@ -292,7 +292,8 @@ impl World {
                 }
                 for version in item.versions() {
                     let updates = version.history.updates();
-                    let lines: BTreeSet<_> = updates.iter().map(feedsync::Update::by).collect();
+                    let lines: BTreeSet<_> =
+                        updates.iter().map(feedsync_core::Update::by).collect();
                     assert!(updates.len() <= lines.len() * LINE_WINDOW, "{id} at {index}");
                     let payload = &version.payload;
                     let first = *payloads.entry(number(payload)).or_insert(payload);

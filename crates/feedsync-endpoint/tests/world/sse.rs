@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use feedsync::sse::{Date, downgrade};
-use feedsync::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Timestamp};
+use feedsync_core::sse::{Date, downgrade};
+use feedsync_core::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Timestamp};
 use feedsync_endpoint::Source;
 use feedsync_formats::sse::{export, read_as_feed};
 use feedsync_formats::{FeedHead, ReadOptions};

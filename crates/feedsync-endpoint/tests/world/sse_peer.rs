@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::sse::{Change, Conflict, Date, Item, NAMESPACE, NAMESPACE_AS_PRINTED, Stamp, merge};
-use feedsync::{By, Format, ItemId, Payload};
+use feedsync_core::sse::{
+    Change, Conflict, Date, Item, NAMESPACE, NAMESPACE_AS_PRINTED, Stamp, merge,
+};
+use feedsync_core::{By, Format, ItemId, Payload};
 use feedsync_formats::ReadOptions;
 use feedsync_formats::sse::Document;
 

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use feedsync::{Format, Related, RelatedKind, Sharing};
+use feedsync_core::{Format, Related, RelatedKind, Sharing};
 use feedsync_endpoint::Publication;
 use feedsync_formats::{FeedHead, FeedWriter, Mode, ReadOptions, Reading, read, suffix};
 use feedsync_store::{Number, PageLimit, StoredItem};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 /// The number of an edit; every edit writes its own number as content.
 pub(crate) type EditNumber = u32;

@@ -1,6 +1,8 @@
 //! The list is read where it stands, and no format that it passes through loses it.
 
-use feedsync::{By, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version};
+use feedsync_core::{
+    By, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
+};
 
 use super::{Blob, blobs, extension};
 use crate::head::FeedHead;

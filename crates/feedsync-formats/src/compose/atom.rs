@@ -1,6 +1,6 @@
 //! `atom:entry`: `id`, `title`, `updated` and `author` are required (RFC 4287 4.1.2).
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use super::{content_element, is_iri, push_element, push_links_and_categories};
 use crate::entry::Entry;

@@ -1,6 +1,6 @@
 //! What `docs/mapping.md` says of each format, as code.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use super::compose;
 use crate::entry::{ALTERNATE, Category, ContentType, ENCLOSURE, Entry, FEED, Link, Person, entry};

@@ -1,6 +1,6 @@
 //! Details of a feed in JSON: the texts as members, markup as the members that nobody defines.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use super::FeedDetails;
 use super::markup::{HeadMarkup, Unfit, is_defined};

@@ -1,6 +1,6 @@
 //! Markup at the head of a feed that its format does not define, as pieces that each stand alone.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::context::Context;
 use crate::entry::DUBLIN_CORE;

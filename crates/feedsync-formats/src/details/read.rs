@@ -1,6 +1,6 @@
 //! Reading details from the head of an XML feed, element by element.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use super::markup::{HeadMarkup, OF_ATOM, OF_RSS, Unfit};
 use super::{FeedDetails, MAX_HEAD_TEXT, head_line};

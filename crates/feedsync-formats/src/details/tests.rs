@@ -3,7 +3,7 @@
 mod examples;
 mod hostile;
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use super::*;
 use crate::head::FeedHead;

@@ -1,6 +1,6 @@
 //! Writing details at the head of an XML feed.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::compose::push_plain;
 use crate::head::FeedHead;

@@ -1,6 +1,6 @@
 //! What is found where, in payloads of others.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use super::{ContentType, Entry, Link, Person, entry, language};
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use feedsync::{
+use feedsync_core::{
     By, Feed, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
 };
 

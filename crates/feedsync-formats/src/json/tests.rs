@@ -1,6 +1,6 @@
 //! The clauses of FeedSync for JSON, and what holds for any input.
 
-use feedsync::{Format, Item, Payload, RelatedKind, Timestamp};
+use feedsync_core::{Format, Item, Payload, RelatedKind, Timestamp};
 
 use super::{Writer, read};
 use crate::diagnostic::{ReadError, Severity};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use feedsync::{CounterError, IdentifierError, Timestamp};
+use feedsync_core::{CounterError, IdentifierError, Timestamp};
 
 use super::node::{Kind, Member};
 use super::read::Reader;

@@ -1,6 +1,6 @@
 //! Writing FeedSync JSON.
 
-use feedsync::{Format, Item, ItemId, Payload, RelatedKind, Sharing, Version};
+use feedsync_core::{Format, Item, ItemId, Payload, RelatedKind, Sharing, Version};
 
 use super::payload::{SYNC, push_with};
 use super::string;

@@ -1,6 +1,6 @@
 //! What each part of an item becomes. That any item gives a valid feed is tested in `feedsync_test`.
 
-use feedsync::{
+use feedsync_core::{
     By, Format, History, Related, RelatedKind, Sequence, Sharing, Update, Updates, Window,
 };
 

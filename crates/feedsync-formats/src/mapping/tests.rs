@@ -1,6 +1,6 @@
 //! No byte is lost on the way through another format, and an edit there is seen.
 
-use feedsync::{By, Format, History, ItemId, Payload, Sequence, Update, Updates, Version};
+use feedsync_core::{By, Format, History, ItemId, Payload, Sequence, Update, Updates, Version};
 
 use super::{project, restore};
 use crate::entry::entry;

@@ -4,7 +4,7 @@
 //! A text that holds what XML cannot (a JSON text may hold U+FFFE) is written with the escapes of
 //! JSON strings and says so: `escaped="json"`.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use super::{Found, Native, OWN, feedsync_json, limits};
 use crate::compose::{fits_xml, push_attribute, stands_alone};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::{By, Creation, Edit, Stamp, Timestamp};
+use feedsync_core::{By, Creation, Edit, Stamp, Timestamp};
 
 use super::*;
 use crate::random::Random;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 use iri_string::types::IriStr;
 
 use super::PublishedFeed;

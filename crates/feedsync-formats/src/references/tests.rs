@@ -63,13 +63,13 @@ fn an_item_gains_no_more_than_it_may_and_the_rest_stays() {
 }
 
 /// An entry of Atom of many references, with a base of so many bytes.
-fn entry(base: usize, references: &str) -> feedsync::Payload {
+fn entry(base: usize, references: &str) -> feedsync_core::Payload {
     let base = format!("http://h/{}/", "b".repeat(base - "http://h//".len()));
     let text = format!(
         "<entry xmlns=\"http://www.w3.org/2005/Atom\" xml:base=\"{base}\">\
          <content type=\"html\">{references}</content></entry>"
     );
-    feedsync::Payload::new(feedsync::Format::Atom, text)
+    feedsync_core::Payload::new(feedsync_core::Format::Atom, text)
 }
 
 #[test]

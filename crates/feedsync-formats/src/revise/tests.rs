@@ -1,6 +1,6 @@
 //! An edit changes what it names and nothing else.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use super::{ReviseError, Revision, revise};
 use crate::entry::{ContentType, entry};

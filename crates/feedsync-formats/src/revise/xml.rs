@@ -1,6 +1,6 @@
 //! Revising an element: Atom, RSS, OPML or POX.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use super::{Edits, ReviseError, Revision};
 use crate::compose::{content_element, fits_xml, html, push_attribute, push_plain};

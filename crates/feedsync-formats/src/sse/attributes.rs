@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-use feedsync::sse::{Date, Stamp, VersionNumber};
-use feedsync::{By, IdentifierError, ItemId};
+use feedsync_core::sse::{Date, Stamp, VersionNumber};
+use feedsync_core::{By, IdentifierError, ItemId};
 
 use crate::remarks::{Fault, Remarks};
 use crate::xml::{Attribute, Element, Namespace, is_white};

@@ -5,8 +5,8 @@
 //! In FeedSync the place of an outline is part of its payload ([`crate::opml`]), so it moves from
 //! there to `sx:sync` and back.
 
-use feedsync::sse::{Place, VersionNumber};
-use feedsync::{ItemId, Payload};
+use feedsync_core::sse::{Place, VersionNumber};
+use feedsync_core::{ItemId, Payload};
 
 use crate::context::Context;
 use crate::opml;
@@ -101,7 +101,7 @@ fn without_claims(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::Format;
+    use feedsync_core::Format;
 
     use super::*;
 

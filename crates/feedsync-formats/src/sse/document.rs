@@ -1,7 +1,7 @@
 //! A whole document of SSE that keeps its bytes.
 
-use feedsync::sse::{Claim, Item, Sharing, UpgradeError, Upgraded, upgrade};
-use feedsync::{Format, ItemId, Payload};
+use feedsync_core::sse::{Claim, Item, Sharing, UpgradeError, Upgraded, upgrade};
+use feedsync_core::{Format, ItemId, Payload};
 
 use super::claim;
 use super::read::{Parsed, parse};
@@ -55,7 +55,7 @@ impl Document {
         self.parsed.entries.iter().map(|entry| &entry.item)
     }
 
-    /// Where the items stand (3.2), for [`feedsync::sse::order`].
+    /// Where the items stand (3.2), for [`feedsync_core::sse::order`].
     pub fn claims(&self) -> Vec<Claim> {
         let claim = |entry: &super::read::Entry| Claim {
             id: entry.item.id.clone(),
@@ -108,7 +108,7 @@ impl Document {
 /// Puts the payloads that were projected into this format back into their own.
 fn restored(mut upgraded: Upgraded<Payload>) -> Upgraded<Payload> {
     let item = upgraded.item;
-    upgraded.item = feedsync::Item {
+    upgraded.item = feedsync_core::Item {
         id: item.id,
         winner: restore(item.winner),
         conflicts: item.conflicts.into_iter().map(restore).collect(),

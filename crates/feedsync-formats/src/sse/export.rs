@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use feedsync::sse::{
+use feedsync_core::sse::{
     Claim, Conflict, Date, DowngradeLoss, Downgraded, Item, NAMESPACE, Place, Tree, VERSION,
     downgrade, order,
 };
-use feedsync::{Format, ItemId, Payload, RelatedKind};
+use feedsync_core::{Format, ItemId, Payload, RelatedKind};
 
 use super::claim;
 use super::sync_text::{push_conflict, push_stamp};
@@ -49,7 +49,7 @@ pub fn export<'i>(
     format: Format,
     head: &FeedHead<'_>,
     dates: &Dates,
-    items: impl IntoIterator<Item = &'i feedsync::Item<Payload>>,
+    items: impl IntoIterator<Item = &'i feedsync_core::Item<Payload>>,
 ) -> Exported {
     let format = if format == Format::Rss { format } else { Format::Opml };
     let mut losses = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use feedsync::{Format, ItemId, Outcome};
+use feedsync_core::{Format, ItemId, Outcome};
 
 use super::document::Document;
 use super::plan::{Plan, plan};

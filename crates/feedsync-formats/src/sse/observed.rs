@@ -4,7 +4,7 @@
 //! chosen that puts the item where it stands: siblings are shown by index, then id, and a document that
 //! we wrote must not be shown in another order.
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 /// A sibling in document order: its id and the index that it claims.
 pub(super) type Sibling<'s> = (&'s ItemId, Option<u64>);

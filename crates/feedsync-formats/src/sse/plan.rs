@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use feedsync::sse::{
+use feedsync_core::sse::{
     Claim, Conflict, Item, Place, Stamp, Tree, VersionNumber, cycles, merge, order, wins,
 };
-use feedsync::{Format, ItemId, Outcome, Payload};
+use feedsync_core::{Format, ItemId, Outcome, Payload};
 
 use super::document::Document;
 use super::read::Entry;

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use feedsync::sse::{Item, Place, Sharing};
-use feedsync::{ItemId, Payload};
+use feedsync_core::sse::{Item, Place, Sharing};
+use feedsync_core::{ItemId, Payload};
 
 use super::observed::{Sibling, indexes};
 use super::sharing::read_sharing;

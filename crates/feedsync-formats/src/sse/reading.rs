@@ -1,8 +1,8 @@
 //! A document of SSE read as a feed of FeedSync, so that whoever keeps collections in step keeps step with those
 //! who know SSE alone (U1 to U9).
 
-use feedsync::sse::{Date, Sharing, UpgradeLoss};
-use feedsync::{Feed, ItemId, Related, Window};
+use feedsync_core::sse::{Date, Sharing, UpgradeLoss};
+use feedsync_core::{Feed, ItemId, Related, Window};
 
 use super::document::Document;
 use crate::diagnostic::{Diagnostic, Position, ReadError, Severity};
@@ -59,7 +59,7 @@ pub fn read_as_feed(bytes: &[u8], options: &ReadOptions<'_>) -> Result<SseReadin
     Ok(SseReading { reading, losses })
 }
 
-fn sharing(of: &Sharing) -> feedsync::Sharing {
+fn sharing(of: &Sharing) -> feedsync_core::Sharing {
     let text = |date: &Option<Date>| {
         date.as_ref().map(|date| date.timestamp().to_string()).unwrap_or_default()
     };
@@ -68,7 +68,7 @@ fn sharing(of: &Sharing) -> feedsync::Sharing {
         title: related.title.clone(),
         kind: related.kind,
     });
-    feedsync::Sharing {
+    feedsync_core::Sharing {
         window: Some(Window { since: text(&of.since), until: text(&of.until) }),
         expires: None,
         related: related.collect(),

@@ -7,8 +7,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use feedsync::ItemId;
-use feedsync::sse::{NAMESPACE, NAMESPACE_AS_PRINTED};
+use feedsync_core::ItemId;
+use feedsync_core::sse::{NAMESPACE, NAMESPACE_AS_PRINTED};
 
 use super::document::Document;
 use super::merge::MergeError;

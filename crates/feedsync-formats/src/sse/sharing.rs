@@ -1,7 +1,7 @@
 //! Reading `sx:sharing` and `sx:related` (2.1, 2.2). A part at fault counts as absent and is reported.
 
-use feedsync::RelatedKind;
-use feedsync::sse::{Date, Related, Sharing, VERSION};
+use feedsync_core::RelatedKind;
+use feedsync_core::sse::{Date, Related, Sharing, VERSION};
 
 use super::attributes::{Attributes, Blank};
 use crate::remarks::{Fault, Remarks};

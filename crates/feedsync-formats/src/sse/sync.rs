@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use feedsync::sse::{Conflict, History, Item, Place};
-use feedsync::{Format, Payload};
+use feedsync_core::sse::{Conflict, History, Item, Place};
+use feedsync_core::{Format, Payload};
 
 use super::attributes::Attributes;
 use super::claim;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use feedsync::sse::{Date, NAMESPACE, NAMESPACE_AS_PRINTED, Place, Stamp, VersionNumber};
-use feedsync::{By, Payload};
+use feedsync_core::sse::{Date, NAMESPACE, NAMESPACE_AS_PRINTED, Place, Stamp, VersionNumber};
+use feedsync_core::{By, Payload};
 
 use super::claim;
 use super::document::Document;

@@ -9,7 +9,7 @@ mod random;
 mod vectors;
 mod wire;
 
-use feedsync::Outcome;
+use feedsync_core::Outcome;
 
 use super::{Document, Merged};
 use crate::ReadOptions;

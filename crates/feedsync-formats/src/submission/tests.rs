@@ -92,13 +92,14 @@ fn a_draft_is_one_that_says_yes() {
 
 #[test]
 fn what_an_entry_says_of_its_history_is_a_claim_and_no_part_of_it() {
-    let stamp = feedsync::Stamp::new(
+    let stamp = feedsync_core::Stamp::new(
         Timestamp::parse("2026-01-01T00:00:00Z").unwrap(),
         By::new("ann.1").unwrap(),
     );
-    let id = feedsync::ItemId::new("a").unwrap();
+    let id = feedsync_core::ItemId::new("a").unwrap();
     let payload = entry("<title>t</title>");
-    let item = feedsync::Item::create(id, Default::default(), &stamp, payload.clone()).unwrap();
+    let item =
+        feedsync_core::Item::create(id, Default::default(), &stamp, payload.clone()).unwrap();
     let Ok(Submission::Entry { payload: read, claim }) = read(&entry_document(&item)) else {
         panic!("an entry document is an entry");
     };

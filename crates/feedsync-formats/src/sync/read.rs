@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedsync::{History, ItemId, Update, Updates};
+use feedsync_core::{History, ItemId, Update, Updates};
 
 use super::foreign::collect;
 use super::signers::Signers;

@@ -3,7 +3,7 @@
 //! A fault in them never refuses the document: the part at fault counts as absent and is reported
 //! (R-F33, R-F42).
 
-use feedsync::{Related, RelatedKind, Sharing, Window};
+use feedsync_core::{Related, RelatedKind, Sharing, Window};
 use iri_string::types::UriAbsoluteStr;
 
 use super::value::Attributes;

@@ -1,6 +1,6 @@
 //! The endpoints that signed lately.
 
-use feedsync::{By, IdentifierError};
+use feedsync_core::{By, IdentifierError};
 
 /// Few endpoints sign most updates of a feed: their identifiers are checked once and share one text.
 #[derive(Debug, Default)]

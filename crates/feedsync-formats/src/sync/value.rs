@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use feedsync::{By, CounterError, IdentifierError, ItemId, Timestamp};
+use feedsync_core::{By, CounterError, IdentifierError, ItemId, Timestamp};
 
 use super::signers::Signers;
 use crate::options::Mode;

@@ -1,6 +1,6 @@
 //! Writing `sx:sync`, `sx:sharing` and an item with them.
 
-use feedsync::{Format, Item, ItemId, Payload, RelatedKind, Sharing, Update, Version};
+use feedsync_core::{Format, Item, ItemId, Payload, RelatedKind, Sharing, Update, Version};
 
 use super::foreign;
 use crate::mapping::project;

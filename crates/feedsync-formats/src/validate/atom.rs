@@ -1,6 +1,6 @@
 //! Values that Atom documents share: text constructs, persons, dates, links and categories (RFC 4287 3, 4.2).
 
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 use iri_string::types::{IriReferenceStr, IriStr};
 
 use super::findings::{Findings, quoted};

@@ -1,6 +1,6 @@
 //! The parents under which elements of FeedSync, SSE and AtomPub may stand.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use crate::xml::Namespace;
 

@@ -2,7 +2,7 @@
 //!
 //! The pass holds the open elements only. It reports; what a reader takes does not depend on it.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use super::findings::{Findings, quoted};
 use super::namespaces::Namespaces;

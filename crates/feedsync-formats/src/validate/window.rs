@@ -1,7 +1,7 @@
 //! `since` and `until`: texts that must order as texts in FeedSync (4.2, note on since and until), and
 //! dates in SSE (2.1).
 
-use feedsync::sse::Date;
+use feedsync_core::sse::Date;
 
 use super::findings::{Findings, quoted};
 use crate::date;

@@ -2,7 +2,7 @@
 //! an item that is written and read between any two operations comes to the same as one that is not.
 
 use crate::support::{Random, reread, written};
-use feedsync::{
+use feedsync_core::{
     By, Creation, Edit, Format, Item, ItemId, Keep, Outcome, Payload, Resolution, Resolved, Stamp,
     Timestamp, merge,
 };

@@ -1,6 +1,6 @@
 //! Feeds that name the collection behind them.
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::{AppCategories, AppCollection, FeedHead, FeedWriter};
 
 use crate::support::reread;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::{
     Document, FeedDetails, FeedHead, FeedWriter, HeadMarkup, Mode, ReadError, ReadOptions, read,
     read_published,

@@ -1,6 +1,6 @@
 //! Documents and the parts of them that readers, writers and views have in common.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 use feedsync_formats::{
     ContentType, Document, Entry, FeedHead, FeedWriter, OutlinePlace, ReadError, ReadOptions,
     compose, detect, entry, json, read, read_plain,

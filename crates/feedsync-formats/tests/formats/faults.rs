@@ -1,7 +1,7 @@
 //! Bad input: a fault in one item refuses that item, names the clause and the place, and costs the
 //! feed nothing else; a document that cannot be read is refused with line and column.
 
-use feedsync::{Format, MAX_COUNTER, RelatedKind};
+use feedsync_core::{Format, MAX_COUNTER, RelatedKind};
 use feedsync_formats::{
     Diagnostic, Limits, Mode, Position, ReadError, ReadOptions, Reading, Severity, detect, read,
 };

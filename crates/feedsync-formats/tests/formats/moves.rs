@@ -1,6 +1,6 @@
 //! Outlines that move in a document of FeedSync.
 
-use feedsync::{Incorporation, Item, Payload, incorporate_unbounded};
+use feedsync_core::{Incorporation, Item, Payload, incorporate_unbounded};
 use feedsync_formats::{Document, ReadOptions};
 
 const ROOT: &str = "<opml version=\"2.0\" xmlns:sx=\"http://feedsync.org/2007/feedsync\"><head>\

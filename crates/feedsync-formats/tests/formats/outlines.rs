@@ -1,7 +1,7 @@
 //! Outlines: places observed, claimed and written.
 
 use crate::support::{reread, written};
-use feedsync::{Format, Item, Payload};
+use feedsync_core::{Format, Item, Payload};
 use feedsync_formats::{Document, FeedWriter, OutlinePlace, ReadOptions, nest, read};
 
 const SX: &str = "xmlns:sx='http://feedsync.org/2007/feedsync'";

@@ -2,7 +2,7 @@
 //! as it was; and where foreign markup goes.
 
 use crate::support::{assert_fixed_point, reread, written};
-use feedsync::{Format, Item, Payload};
+use feedsync_core::{Format, Item, Payload};
 use feedsync_formats::{Document, ReadOptions, read};
 
 const ATOM: &str = "xmlns='http://www.w3.org/2005/Atom'";

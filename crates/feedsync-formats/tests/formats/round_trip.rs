@@ -3,7 +3,7 @@
 //! again, in their own format, in each other and into another document.
 
 use crate::support::{Random, assert_fixed_point, reread, written};
-use feedsync::{Format, History, Item, Payload, Update};
+use feedsync_core::{Format, History, Item, Payload, Update};
 use feedsync_formats::{Document, ReadOptions, read};
 
 const ROOT_ATTRIBUTES: [&str; 8] = [

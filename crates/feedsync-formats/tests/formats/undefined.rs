@@ -2,7 +2,7 @@
 //! reading keeps well-formed items and says what it did.
 
 use crate::support::assert_fixed_point;
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_formats::{Document, Mode, ReadOptions, Reading, Severity, read, read_plain, sse};
 
 const FEED: &str = "<!DOCTYPE rss [<!ENTITY own '<b>'>]>\n\

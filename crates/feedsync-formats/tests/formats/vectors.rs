@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::support::assert_fixed_point;
-use feedsync::{Format, Item, Payload, RelatedKind, Version};
+use feedsync_core::{Format, Item, Payload, RelatedKind, Version};
 use feedsync_formats::{Document, Position, ReadError, ReadOptions, Reading, detect, read};
 
 const ID: &str = "item_1_myapp_2005-05-21T11:43:33Z";

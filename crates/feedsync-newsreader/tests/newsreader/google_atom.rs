@@ -1,7 +1,7 @@
 //! The Atom that newsboat reads: it is well-formed for all contents, and contains what is known of the articles.
 
 use crate::support::*;
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::{ReadOptions, read};
 use feedsync_log::Millis;
 use feedsync_newsreader::google::{self, Request};

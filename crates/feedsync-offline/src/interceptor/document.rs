@@ -1,6 +1,6 @@
 //! Classification of responses by their headers and their content.
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::{MemberFeed, Plain, ReadOptions, detect, read_plain};
 use http::header::{self, HeaderMap};
 

@@ -5,7 +5,7 @@
 //! are shown as a media link entry (RFC 5023 9.6), whose content and `edit-media` link lead to them. That
 //! entry has no edit link, because it does not exist before the server has created it.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 use feedsync_formats::{
     Completion, Fill, MediaParts, MemberFeed, ReadOptions, ServerParts, Submission, complete,
     read_submission, with_server_parts, without_server_parts,

@@ -1,6 +1,6 @@
 //! The outline of a feed: writing, editing and reading it.
 
-use feedsync::{Format, Payload, Update, Version};
+use feedsync_core::{Format, Payload, Update, Version};
 use feedsync_formats::{
     Entry, Link, attribute, compose, entry, extension, with_attribute, with_extension,
 };

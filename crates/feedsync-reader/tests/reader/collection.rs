@@ -1,8 +1,8 @@
 //! Items of a collection hold the same state as a log, and conflicts are resolved automatically (LR5, LR15).
 
 use crate::support::*;
-use feedsync::{By, Edit, Item, ItemId, Outcome, Payload, Stamp, Timestamp, Version, merge};
-use feedsync::{Format, History, Sequence, Update, Updates};
+use feedsync_core::{By, Edit, Item, ItemId, Outcome, Payload, Stamp, Timestamp, Version, merge};
+use feedsync_core::{Format, History, Sequence, Update, Updates};
 use feedsync_formats::attribute;
 use feedsync_reader::collection::{edit, item_id, new_item, read_item, resolution};
 use feedsync_reader::{Action, DocumentError, FeedState};
@@ -157,7 +157,7 @@ fn an_item_stays_about_the_feed_that_it_is_named_for() {
 #[test]
 fn an_outline_of_another_program_is_a_subscription() {
     let item = |text: &str, deleted: bool| {
-        let creation = feedsync::Creation { noconflicts: None, deleted };
+        let creation = feedsync_core::Creation { noconflicts: None, deleted };
         let payload = Payload::new(Format::Opml, text);
         Item::create(ItemId::new("any").unwrap(), creation, &signed("editor", 8), payload).unwrap()
     };
@@ -242,7 +242,7 @@ fn resolution_covers_every_update_and_exhausted_item_is_unchanged() {
     assert_eq!(version.dot().sequence().get(), 3);
     assert_eq!(version.dot().when(), Some(when(7)));
     let mut spent = conflicting;
-    spent.winner.updates = Updates::new(feedsync::MAX_COUNTER).unwrap();
+    spent.winner.updates = Updates::new(feedsync_core::MAX_COUNTER).unwrap();
     assert_eq!(resolution(&spent), Ok(None));
 }
 

@@ -1,6 +1,6 @@
 //! Identification of articles over several documents of a feed (LR7).
 
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 use feedsync_formats::{Entry, Link, entry};
 use feedsync_reader::{ArticleId, MOST_REMEMBERED, Remembered, identify};
 use feedsync_test::corpora::{corpora, fixtures};

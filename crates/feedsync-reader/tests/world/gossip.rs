@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::{By, Item, Payload, Stamp, Timestamp, merge};
+use feedsync_core::{By, Item, Payload, Stamp, Timestamp, merge};
 use feedsync_log::Millis;
 use feedsync_reader::{
     FeedAddress, ReaderState, Replica, collection, read_documents, write_document,

@@ -85,7 +85,7 @@ fn named(person: Person) -> Option<String> {
     person.name.or(person.email).or(person.uri)
 }
 
-fn millis(moment: Option<feedsync::Timestamp>) -> Option<Millis> {
+fn millis(moment: Option<feedsync_core::Timestamp>) -> Option<Millis> {
     let seconds = u64::try_from(moment?.unix_seconds()).ok()?;
     Some(Millis::new(seconds.saturating_mul(1_000)))
 }

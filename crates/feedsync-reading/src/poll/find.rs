@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use feedsync::Format;
 use feedsync_client::fetch::{Fetcher, Private};
+use feedsync_core::Format;
 use feedsync_endpoint::Endpoint;
 use feedsync_library::{Library, LibraryError, PollState};
 use feedsync_log::Millis;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use async_trait::async_trait;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_store::{
     Act, ActSelection, Grant, GrantsOf, People, Recorded, Token, Usage, User, UserId, UserName,
 };

@@ -7,7 +7,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Edit, Keep, Payload, Resolution, Resolved};
+use feedsync_core::{Edit, Keep, Payload, Resolution, Resolved};
 use feedsync_endpoint::{EditFailure, Endpoint, EndpointError};
 use feedsync_formats::{ContentType, ReviseError, Revision, entry};
 use feedsync_store::{Collection, StoredItem};

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::Creation;
+use feedsync_core::Creation;
 use feedsync_endpoint::EndpointError;
 use feedsync_formats::{ReviseError, Revision, entry};
 use feedsync_store::{Collection, Number, Role, Selection, StoredItem};

@@ -1,7 +1,7 @@
 //! Submitted forms: `application/x-www-form-urlencoded`, parsed strictly.
 
 use axum::body::Body;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_store::{Collection, CollectionName};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 

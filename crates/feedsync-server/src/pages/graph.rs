@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use feedsync::{By, History, Item, Payload, Update};
+use feedsync_core::{By, History, Item, Payload, Update};
 
 /// Maximum number of updates in the graph; a history may be much longer.
 const ROWS: usize = 60;
@@ -151,7 +151,7 @@ const fn y(row: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::{Format, ItemId, Sequence, Timestamp, Updates, Version};
+    use feedsync_core::{Format, ItemId, Sequence, Timestamp, Updates, Version};
 
     use super::*;
 

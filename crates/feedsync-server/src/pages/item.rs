@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Base, Item, ItemId, Payload};
+use feedsync_core::{Base, Item, ItemId, Payload};
 use feedsync_formats::{ContentType, Entry, entry};
 use feedsync_store::{Collection, Role, StoredItem};
 use http::StatusCode;
@@ -260,7 +260,7 @@ impl Facts {
             href: link.href,
             rel: link.rel,
         };
-        let time = |when: feedsync::Timestamp| Time::text(when.to_string());
+        let time = |when: feedsync_core::Timestamp| Time::text(when.to_string());
         Self {
             // Without content the summary is all there is.
             summary: entry.summary,

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use feedsync::{Base, By, History, Item, Payload, Sequence, Timestamp, Update, Updates};
+use feedsync_core::{Base, By, History, Item, Payload, Sequence, Timestamp, Update, Updates};
 
 use crate::validators::EntityTag;
 
@@ -128,7 +128,7 @@ fn update(text: &str) -> Option<Update> {
 
 #[cfg(test)]
 mod tests {
-    use feedsync::{Creation, Format, ItemId, Stamp};
+    use feedsync_core::{Creation, Format, ItemId, Stamp};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use feedsync::{Payload, Version};
+use feedsync_core::{Payload, Version};
 use feedsync_formats::{Entry, entry};
 
 use crate::pages::answer::Time;

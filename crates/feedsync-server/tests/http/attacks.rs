@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::body::Body;
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_server::{Config, Limits, Right, rights, serve};
 use http::{Method, StatusCode};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use axum::body::Body;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_formats::entry;
 use http::{Method, StatusCode};
 

@@ -1,7 +1,7 @@
 //! Blobs match the digest in their address.
 
 use axum::body::Body;
-use feedsync::{Creation, Format, ItemId, Payload};
+use feedsync_core::{Creation, Format, ItemId, Payload};
 use feedsync_store::{Digest, Moment};
 use http::{Method, StatusCode};
 

@@ -94,7 +94,7 @@ async fn a_since_of_a_lower_epoch_is_told_and_one_ahead_gets_nothing() {
     add(&hub.endpoint, "a").await;
     let old = until(&hub.endpoint).await;
     hub.endpoint.store().drop_collection(&notes()).await.unwrap();
-    create(&hub.endpoint, "notes", feedsync::Format::Atom).await;
+    create(&hub.endpoint, "notes", feedsync_core::Format::Atom).await;
     add(&hub.endpoint, "b").await;
     let (ids, (told, now)) = since(&hub, &old).await;
     assert_eq!(ids, ["b"]);

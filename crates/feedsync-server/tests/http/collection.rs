@@ -211,7 +211,8 @@ async fn creators_own_their_collection_and_changes_are_recorded() {
     silent.store().add_user(user).await.unwrap();
     let anna = silent.on_behalf_of(Actor { user: Some(name.clone()), address: None });
     let notes = CollectionName::new("notes").unwrap();
-    let (title, format, settings) = (String::new(), feedsync::Format::Atom, Default::default());
+    let (title, format, settings) =
+        (String::new(), feedsync_core::Format::Atom, Default::default());
     let new = NewCollection { name: notes.clone(), title, format, settings };
     anna.create_collection(new.clone()).await.unwrap();
     assert!(anna.create_collection(new).await.is_err());

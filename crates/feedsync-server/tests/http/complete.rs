@@ -43,7 +43,7 @@ async fn the_parts_hold_everything_once_by_id_each_under_the_whole_window() {
 pub(crate) async fn parts(hub: TestHub) {
     // Every character that the grammar allows and an address does not.
     let names = ["a", "a%20b", "a&limit=1", "a+b", "a,b", "a/b?c#d", "a;b", "b", "c"];
-    let names = names.into_iter().filter(|name| feedsync::ItemId::new(name).is_ok());
+    let names = names.into_iter().filter(|name| feedsync_core::ItemId::new(name).is_ok());
     let mut expected: Vec<String> = names.map(str::to_owned).collect();
     expected.push("z".repeat(1_024));
     expected.sort();
@@ -177,7 +177,7 @@ async fn a_walk_ends_when_the_collection_begins_anew() {
     let response = hub.get(&format!("{COMPLETE}?limit=1")).await;
     let next = link(&response, "next").unwrap();
     hub.endpoint.store().drop_collection(&notes()).await.unwrap();
-    create(&hub.endpoint, "notes", feedsync::Format::Atom).await;
+    create(&hub.endpoint, "notes", feedsync_core::Format::Atom).await;
     let response = hub.get(path(&next)).await;
     assert_eq!(response.status(), StatusCode::BAD_REQUEST);
     assert_eq!(json(response).await["parameter"], "until");

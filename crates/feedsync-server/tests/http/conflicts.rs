@@ -1,6 +1,6 @@
 //! Conflicts side by side, and their resolution (FeedSync 3.4).
 
-use feedsync::{Base, Edit, Format, ItemId};
+use feedsync_core::{Base, Edit, Format, ItemId};
 use feedsync_formats::entry;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

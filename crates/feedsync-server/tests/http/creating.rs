@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use feedsync::{Format, ItemId};
+use feedsync_core::{Format, ItemId};
 use http::{Method, StatusCode};
 
 use crate::hub::{add, bytes, hub, json, notes, path, request, text};

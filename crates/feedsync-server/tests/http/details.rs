@@ -1,6 +1,6 @@
 //! Details at the head of the feeds of a collection (FeedSync 2.1 rule 7).
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::sse::Document;
 use feedsync_formats::{FeedDetails, HeadMarkup, ReadOptions};
 use http::StatusCode;

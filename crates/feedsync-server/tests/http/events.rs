@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_server::{Config, Limits};
 use feedsync_store::Moment;
 use futures_util::StreamExt as _;

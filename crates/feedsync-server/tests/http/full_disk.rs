@@ -63,7 +63,7 @@ async fn every_route_that_writes_answers_507_on_a_full_disk_and_deletions_are_do
     assert_eq!(health.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(json(health).await["detail"].as_str().unwrap().contains("the disk of the hub is full"));
 
-    let offered = crate::hub::feed(feedsync::Format::Atom, &[add_elsewhere().await]);
+    let offered = crate::hub::feed(feedsync_core::Format::Atom, &[add_elsewhere().await]);
     let blob = format!("/blobs/{}?collection=notes", feedsync_store::Digest::of(b"test"));
     let (atom_feed, png) =
         ([("content-type", "application/atom+xml")], [("content-type", "image/png")]);
@@ -120,8 +120,8 @@ async fn every_route_that_writes_answers_507_on_a_full_disk_and_deletions_are_do
 }
 
 /// An item of another endpoint.
-async fn add_elsewhere() -> feedsync::Item<feedsync::Payload> {
+async fn add_elsewhere() -> feedsync_core::Item<feedsync_core::Payload> {
     let other = crate::hub::endpoint("other");
-    crate::hub::create(&other, "notes", feedsync::Format::Atom).await;
+    crate::hub::create(&other, "notes", feedsync_core::Format::Atom).await;
     add(&other, "theirs").await
 }

@@ -34,7 +34,7 @@ async fn a_foreign_host_is_refused_on_every_route() {
 async fn a_foreign_origin_is_refused_and_changes_nothing() {
     let hub = hub().await;
     let item = add(&crate_endpoint().await, "a").await;
-    let body = feed(feedsync::Format::Atom, &[item]);
+    let body = feed(feedsync_core::Format::Atom, &[item]);
     let before = until(&hub.endpoint).await;
     for origin in ["http://example.org", "null", "http://localhost:3000", "", "file://"] {
         let headers = [("origin", origin), ("content-type", "application/atom+xml")];
@@ -66,6 +66,6 @@ async fn no_page_of_another_origin_is_told_that_it_may_read() {
 
 async fn crate_endpoint() -> feedsync_endpoint::Endpoint {
     let endpoint = crate::hub::endpoint("client");
-    crate::hub::create(&endpoint, "notes", feedsync::Format::Atom).await;
+    crate::hub::create(&endpoint, "notes", feedsync_core::Format::Atom).await;
     endpoint
 }

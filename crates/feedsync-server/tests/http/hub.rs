@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use feedsync::{Creation, Edit, Format, Item, ItemId, Payload};
+use feedsync_core::{Creation, Edit, Format, Item, ItemId, Payload};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, FeedHead, FeedWriter, ReadOptions, Reading, compose};
 use feedsync_server::{Config, router};

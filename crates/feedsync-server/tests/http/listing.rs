@@ -1,6 +1,6 @@
 //! The listing, as feed readers see it.
 
-use feedsync::Base;
+use feedsync_core::Base;
 use feedsync_formats::CHANGES_RELATION;
 use http::StatusCode;
 
@@ -19,7 +19,7 @@ async fn a_listing_has_live_items_newest_change_first_without_conflicts() {
     edit(&hub.endpoint, "a", "one editor").await;
     let winner = &first.winner;
     let base = Base { updates: winner.updates, noconflicts: None, history: winner.history.clone() };
-    let other = feedsync::Edit::from(payload(feedsync::Format::Atom, "another editor"));
+    let other = feedsync_core::Edit::from(payload(feedsync_core::Format::Atom, "another editor"));
     let item = hub.endpoint.edit(&notes(), &first.id, Some(base), other).await.unwrap().item;
     assert_eq!(item.conflicts.len(), 1);
     delete(&hub.endpoint, "b").await;

@@ -1,7 +1,7 @@
 //! Members edited by an AtomPub client (RFC 5023 9).
 
 use axum::body::Body;
-use feedsync::{Creation, Edit, Format, ItemId};
+use feedsync_core::{Creation, Edit, Format, ItemId};
 use feedsync_endpoint::Settings;
 use feedsync_formats::entry;
 use feedsync_store::{CollectionChange, PageLimit, Selection, StoredItem};

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use axum::body::{Body, Bytes};
-use feedsync::{Format, Item, Payload};
+use feedsync_core::{Format, Item, Payload};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::media_type;
 use flate2::Compression;

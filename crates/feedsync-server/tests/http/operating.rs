@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::{Endpoint, NewToken, NewUser};
 use feedsync_server::configuration::Audience;
 use feedsync_server::{Config, Limits, ServeError, Serving, Tls, serve};
@@ -183,7 +183,7 @@ async fn a_collection_takes_no_more_items_than_it_may_and_changes_of_what_it_has
     assert_eq!(hub.post(kind, feed(Format::Atom, &[changed])).await.status(), StatusCode::OK);
     // Deleted items do not count.
     crate::hub::delete(&client, "c").await;
-    let id = feedsync::ItemId::new("c").unwrap();
+    let id = feedsync_core::ItemId::new("c").unwrap();
     let deleted = client.item(&notes(), &id).await.unwrap().item;
     assert_eq!(hub.post(kind, feed(Format::Atom, &[deleted])).await.status(), StatusCode::OK);
     let collection = hub.endpoint.collection(&notes()).await.unwrap();

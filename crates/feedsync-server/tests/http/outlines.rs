@@ -1,7 +1,7 @@
 //! Outlines nest, also those of a collection that changes while they are sent.
 
 use axum::body::Bytes;
-use feedsync::{Creation, Edit, Format, ItemId, Payload};
+use feedsync_core::{Creation, Edit, Format, ItemId, Payload};
 use feedsync_endpoint::Retention;
 use feedsync_formats::FeedWriter;
 use feedsync_store::Moment;

@@ -1,7 +1,7 @@
 //! Pages for people: collections and items, and the effects of their forms.
 
 use axum::body::Body;
-use feedsync::{Edit, Format, ItemId, Payload};
+use feedsync_core::{Edit, Format, ItemId, Payload};
 use feedsync_formats::entry;
 use feedsync_server::{Config, Limits};
 use http::{Method, Response, StatusCode};
@@ -29,7 +29,7 @@ pub(crate) fn hidden(page: &str, name: &str) -> String {
     visitor::hidden(page, name).unwrap_or_else(|| panic!("no {name} in {page}"))
 }
 
-pub(crate) async fn item(hub: &TestHub) -> feedsync::Item<Payload> {
+pub(crate) async fn item(hub: &TestHub) -> feedsync_core::Item<Payload> {
     hub.endpoint.item(&notes(), &ItemId::new("a").unwrap()).await.unwrap().item
 }
 
@@ -38,7 +38,7 @@ pub(crate) async fn conflicted(hub: &TestHub) {
     let before = add(&hub.endpoint, "a").await;
     edit(&hub.endpoint, "a", "theirs once").await;
     edit(&hub.endpoint, "a", "theirs").await;
-    let base = feedsync::Base::from(&before.winner);
+    let base = feedsync_core::Base::from(&before.winner);
     let change = Edit::from(payload(Format::Atom, "ours"));
     let id = ItemId::new("a").unwrap();
     let edited = hub.endpoint.edit(&notes(), &id, Some(base), change).await.unwrap().item;
@@ -46,7 +46,7 @@ pub(crate) async fn conflicted(hub: &TestHub) {
     assert_eq!(title(&edited.winner), "theirs");
 }
 
-pub(crate) fn title(version: &feedsync::Version<Payload>) -> String {
+pub(crate) fn title(version: &feedsync_core::Version<Payload>) -> String {
     entry(&version.payload).title.unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! Conflicts on the page of an item, and the forms that resolve them.
 
-use feedsync::{Format, ItemId, Keep, Payload, Resolved};
+use feedsync_core::{Format, ItemId, Keep, Payload, Resolved};
 use http::StatusCode;
 
 use crate::hub::{hub, notes};
@@ -76,7 +76,7 @@ async fn a_merge_of_conflicts_that_somebody_resolved_meanwhile_becomes_an_edit()
         fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
     let typed = merge(&shown, "merge", "seen");
-    let keep = feedsync::Resolution { resolved: Resolved::All, keep: Keep::Winner };
+    let keep = feedsync_core::Resolution { resolved: Resolved::All, keep: Keep::Winner };
     hub.endpoint.resolve(&notes(), &item(&hub).await, keep).await.unwrap();
     let refused = post(&hub, ITEM, &borrowed(&typed)).await;
     assert_eq!(refused.status(), StatusCode::CONFLICT);

@@ -2,7 +2,7 @@
 //!
 //! The pages are those of the route table, each parsed as a browser does.
 
-use feedsync::{
+use feedsync_core::{
     By, Edit, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
 };
 use feedsync_endpoint::{NewToken, Settings, Source};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::NewUser;
 use feedsync_server::configuration::Audience;
 use feedsync_server::{Config, router};

@@ -1,7 +1,7 @@
 //! Every route with every method, in every format.
 
 use axum::body::Body;
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_formats::media_type;
 use http::{Method, StatusCode};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_store::{CollectionChange, CollectionName};
 use futures_util::StreamExt as _;
 use http::{Method, StatusCode};

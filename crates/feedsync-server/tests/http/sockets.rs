@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::Endpoint;
 use feedsync_server::{Config, Limits, ServeError, Serving, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -1,7 +1,7 @@
 //! A collection for peers that support only SSE 0.91: its documents are sent and received.
 
-use feedsync::Format;
-use feedsync::sse::{NAMESPACE, NAMESPACE_AS_PRINTED};
+use feedsync_core::Format;
+use feedsync_core::sse::{NAMESPACE, NAMESPACE_AS_PRINTED};
 use feedsync_endpoint::Retention;
 use feedsync_formats::ReadOptions;
 use feedsync_formats::sse::Document;

@@ -1,6 +1,6 @@
 //! Conditional creation, change and removal of collections.
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use super::samples::{act, create, named, open};
 use super::{Constructor, wait};

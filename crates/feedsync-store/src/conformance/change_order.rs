@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use super::samples::{create, id, item, open, put};
 use super::{Constructor, wait};

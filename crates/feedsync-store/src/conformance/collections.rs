@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedsync::Format;
+use feedsync_core::Format;
 
 use super::samples::{
     all, by, create, id, ids, item, named, open, put, sequence, store_each, write,

@@ -43,7 +43,7 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     let new = |name: &str, settings| NewCollection {
         name: named(name),
         title: String::new(),
-        format: feedsync::Format::Opml,
+        format: feedsync_core::Format::Opml,
         settings,
     };
     assert_eq!(wait(databases.charged(&database("own"))).unwrap(), None);
@@ -102,7 +102,7 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     let new = NewCollection {
         name: named("plans"),
         title: String::new(),
-        format: feedsync::Format::Atom,
+        format: feedsync_core::Format::Atom,
         settings: BTreeMap::new(),
     };
     let founding = Founding { owner: Some(name("anna")), act: None };

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use feedsync::{Format, History, Payload, Timestamp, Update, Version};
+use feedsync_core::{Format, History, Payload, Timestamp, Update, Version};
 
 use super::samples::{
     ALL, all, by, create, deleted, id, ids, item, named, open, put, sequence, store_each, version,

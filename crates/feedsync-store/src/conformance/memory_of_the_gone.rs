@@ -1,6 +1,6 @@
 //! Purges, the recoverable list, the ledger and incarnations.
 
-use feedsync::{Item, Payload, Update};
+use feedsync_core::{Item, Payload, Update};
 
 use super::samples::{
     all, by, create, deleted, id, ids, item, open, put, sequence, version, write,
@@ -134,7 +134,7 @@ pub fn the_ledger_keeps_the_highest_sequence(constructor: Constructor) {
     write(store, &notes, &["a"], writes).unwrap();
     write(store, &other, &["a"], vec![issue(current.as_str(), 2)]).unwrap();
     let check = |snapshot: &crate::Snapshot| {
-        let issued = |line: &feedsync::By| {
+        let issued = |line: &feedsync_core::By| {
             snapshot.issued(&id("a"), line).map(|issued| issued.sequence.get())
         };
         assert_eq!(issued(&snapshot.identity().by), Some(3));

@@ -91,11 +91,11 @@ fn collection(number: u8) -> crate::CollectionName {
     named(&format!("c{}", number % COLLECTIONS))
 }
 
-fn key(number: u8) -> feedsync::ItemId {
+fn key(number: u8) -> feedsync_core::ItemId {
     id(&format!("item{number}"))
 }
 
-fn line(number: u8) -> feedsync::By {
+fn line(number: u8) -> feedsync_core::By {
     by(["A", "tester.once", "C"][usize::from(number) % 3])
 }
 
@@ -155,7 +155,7 @@ fn answer(store: &dyn Store, environment: &TestEnvironment, operation: Operation
             let new = NewCollection {
                 name: collection(number),
                 title: format!("The {number}"),
-                format: feedsync::Format::ALL[usize::from(number)],
+                format: feedsync_core::Format::ALL[usize::from(number)],
                 settings: [("number".to_owned(), number.to_string())].into(),
             };
             said(wait(store.create_collection(new)))

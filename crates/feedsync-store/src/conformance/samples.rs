@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedsync::{
+use feedsync_core::{
     By, Format, History, Item, ItemId, Payload, Sequence, Timestamp, Update, Updates, Version,
 };
 

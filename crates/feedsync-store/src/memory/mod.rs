@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_couch::DatabaseName;
 
 use crate::bell::{Bell, Notices};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use feedsync::{ItemId, Update};
+use feedsync_core::{ItemId, Update};
 use feedsync_couch::{DatabaseName, without_user};
 
 use super::databases::Room;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use async_trait::async_trait;
-use feedsync::{ItemId, Update};
+use feedsync_core::{ItemId, Update};
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 
 use super::MemoryStore;

@@ -1,7 +1,7 @@
 //! Rows of the audit record.
 
 use deadpool_postgres::GenericClient;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use super::pipeline::Parameter;
 use super::rows::{micros, text};

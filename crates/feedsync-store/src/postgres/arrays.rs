@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::{By, ItemId, Payload, Sequence, Version};
+use feedsync_core::{By, ItemId, Payload, Sequence, Version};
 
 use super::pipeline::{Parameter, Pipeline};
 use super::rows::{Versions, micros};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Transaction};
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::error::SqlState;
 

@@ -1,7 +1,7 @@
 //! Rows of blobs, and the items that name them.
 
 use deadpool_postgres::{Client, Transaction};
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use super::rounds::ROUND;
 use super::rows::{digest, get, micros, parsed};

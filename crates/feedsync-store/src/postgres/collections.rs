@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use feedsync::By;
+use feedsync_core::By;
 use tokio_postgres::Row;
 
 use super::rows::{get, micros, number, parsed, text};

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use tokio::sync::oneshot;
 
 use super::Node;

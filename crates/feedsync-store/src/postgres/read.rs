@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use deadpool_postgres::{Client, Transaction};
-use feedsync::{Item, ItemId};
+use feedsync_core::{Item, ItemId};
 use tokio_postgres::Row;
 
 use super::collections::{self, Shelf};
@@ -222,7 +222,7 @@ pub(super) const ISSUED: &str = "SELECT item, by, sequence, shown, incarnation F
 pub(super) fn issued(row: &Row) -> Result<Issued, StoreError> {
     let sequence = |number: i64| {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        feedsync::Sequence::new(number)
+        feedsync_core::Sequence::new(number)
             .map_err(|error| StoreError::Damaged(format!("a sequence of the ledger: {error}")))
     };
     Ok(Issued {

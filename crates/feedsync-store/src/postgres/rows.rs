@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 
 use deadpool_postgres::Transaction;
-use feedsync::{History, Item, ItemId, Payload, Updates, Version};
+use feedsync_core::{History, Item, ItemId, Payload, Updates, Version};
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 

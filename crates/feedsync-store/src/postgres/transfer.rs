@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient as _, Transaction};
-use feedsync::{By, ItemId, Update};
+use feedsync_core::{By, ItemId, Update};
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use futures_util::FutureExt as _;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::Transaction;
-use feedsync::{By, ItemId, Update};
+use feedsync_core::{By, ItemId, Update};
 
 use super::acts::{Acts, INSERT_ACTS};
 use super::arrays::{Items, Ledger, Named, Placed};

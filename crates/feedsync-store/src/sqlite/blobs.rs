@@ -1,6 +1,6 @@
 //! Rows of blobs, and the items that name them.
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::rows::{change_key, parsed};

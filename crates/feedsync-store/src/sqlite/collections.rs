@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::By;
+use feedsync_core::By;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::rows::parsed;

@@ -291,7 +291,7 @@ pub(super) fn insert_act(connection: &Connection, at: Moment, act: &Act) -> Resu
             act.address,
             act.action,
             act.collection.as_ref().map(CollectionName::as_str),
-            act.item.as_ref().map(feedsync::ItemId::as_str),
+            act.item.as_ref().map(feedsync_core::ItemId::as_str),
             act.detail,
         ])?;
     Ok(())

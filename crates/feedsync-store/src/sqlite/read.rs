@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use feedsync::{Item, ItemId};
+use feedsync_core::{Item, ItemId};
 use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
 use super::collections;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use feedsync::{History, Item, ItemId, Payload, Version};
+use feedsync_core::{History, Item, ItemId, Payload, Version};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, Row, ToSql, params};
 
@@ -60,7 +60,7 @@ pub(super) fn version(row: &Row<'_>, first: usize) -> Result<Version<Payload>, S
     let history = text(first + 3)?;
     let updates: u32 = row.get(first)?;
     Ok(Version {
-        updates: feedsync::Updates::new(updates)
+        updates: feedsync_core::Updates::new(updates)
             .map_err(|error| damaged(&updates.to_string(), &error))?,
         deleted: row.get(first + 1)?,
         noconflicts: row.get(first + 2)?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 
 use super::{SqliteStore, blobs, collections, log_rows, people, read, remotes, update};
 use crate::bell::Notices;

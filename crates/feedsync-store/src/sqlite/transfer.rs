@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use feedsync::{By, ItemId, Update};
+use feedsync_core::{By, ItemId, Update};
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use rusqlite::{Connection, Row, params};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use feedsync::{ItemId, Sequence, Update};
+use feedsync_core::{ItemId, Sequence, Update};
 use rusqlite::{Connection, params};
 
 use super::collections::{self, Shelf};

@@ -18,10 +18,10 @@ fn init(disk: &SmallDisk) -> SqliteStore {
     SqliteStore::init(disk.path(), &name, Arc::new(TestEnvironment::new(1))).unwrap()
 }
 
-fn large(number: u32) -> feedsync::Item<feedsync::Payload> {
+fn large(number: u32) -> feedsync_core::Item<feedsync_core::Payload> {
     let mut large = item(&format!("item-{number:04}"), "A", 1);
     let text = format!("<entry>{}</entry>", "x".repeat(20_000));
-    large.winner.payload = feedsync::Payload::new(feedsync::Format::Atom, text);
+    large.winner.payload = feedsync_core::Payload::new(feedsync_core::Format::Atom, text);
     large
 }
 

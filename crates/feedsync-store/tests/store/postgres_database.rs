@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_store::conformance::samples::{create, item, named, put, write};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{

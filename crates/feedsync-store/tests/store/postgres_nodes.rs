@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use feedsync::ItemId;
+use feedsync_core::ItemId;
 use feedsync_store::conformance::change_order::follow;
 use feedsync_store::conformance::samples::{
     all, by, create, id, item, named, put, sequence, store_each,

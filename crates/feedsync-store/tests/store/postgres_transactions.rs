@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_couch::AttachmentDigest;
 use feedsync_store::conformance::samples::{all, create, item, named, put, store_each, write};
 use feedsync_store::conformance::wait;

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use feedsync::By;
+use feedsync_core::By;
 use feedsync_store::conformance::logs::{append, assert_distinct, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{all, create, ids, named, store_each};
 use feedsync_store::conformance::wait;

@@ -385,7 +385,7 @@ fn a_history_that_is_too_long_is_read_shortened_and_takes_no_number() {
     let store = open(directory.path());
     let read = wait(store.item(&notes, &id("long"))).unwrap().unwrap();
     let history = &read.item.winner.history;
-    assert_eq!(history.updates().len(), feedsync::LINE_WINDOW);
+    assert_eq!(history.updates().len(), feedsync_core::LINE_WINDOW);
     assert!(history.covers_all(&long.winner.history));
     assert_eq!((read.number, read.item.winner.dot()), (last, long.winner.dot()));
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use feedsync::By;
+use feedsync_core::By;
 use feedsync_store::conformance::logs::{append, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{
     all, by, create, deleted, id, item, named, put, sequence, store_each, version, write,

@@ -1,6 +1,6 @@
 //! Feeds as newsreaders show them, and what newsreaders ask.
 
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 use feedsync_formats::{ReadOptions, read_published};
 use feedsync_newsreader::{Asked, google, miniflux, nextcloud, ttrss};
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::letter::document::{Document, Format};
 use crate::letter::item::{Item, Version};
 use crate::letter::peer::Peer;
-use feedsync::Resolved;
+use feedsync_core::Resolved;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::letter::document;
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use feedsync::{
+use feedsync_core::{
     Creation, Edit, Format, ItemId, Keep, Related, RelatedKind, Resolution, Resolved, Sharing,
 };
 use feedsync_endpoint::{Endpoint, Publication, Source};
@@ -100,7 +100,7 @@ impl Ours {
         Self { endpoint, native, way }
     }
 
-    fn titled(&self, title: &str) -> feedsync::Payload {
+    fn titled(&self, title: &str) -> feedsync_core::Payload {
         compose(self.native, &Entry { title: Some(title.to_owned()), ..Entry::default() })
     }
 
@@ -218,7 +218,7 @@ impl Ours {
     }
 }
 
-fn title_of(version: &feedsync::Version<feedsync::Payload>) -> String {
+fn title_of(version: &feedsync_core::Version<feedsync_core::Payload>) -> String {
     entry(&version.payload).title.expect("every edit writes a title")
 }
 

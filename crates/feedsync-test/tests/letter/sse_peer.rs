@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::letter::document;
 use crate::letter::sse::{Item, Stamp, merge};
 use crate::letter::sse_document::{Format, NAMESPACES, read, title, write};
-use feedsync::Resolved;
+use feedsync_core::Resolved;
 use feedsync_formats::sse::export;
 use feedsync_formats::{FeedHead, entry};
 use feedsync_store::PageLimit;
@@ -122,8 +122,8 @@ impl World {
     /// Our document of SSE, partial or complete.
     async fn document(&self, is_complete: bool) -> String {
         let format = match self.format {
-            Format::Rss => feedsync::Format::Rss,
-            Format::Opml => feedsync::Format::Opml,
+            Format::Rss => feedsync_core::Format::Rss,
+            Format::Opml => feedsync_core::Format::Opml,
         };
         if let Way::Hub(_) = self.ours.way {
             // A hub waits for the end of the second of the last change.
@@ -178,7 +178,7 @@ impl World {
 
     /// Titles of all that we hold of an item.
     async fn held(&self) -> BTreeMap<String, BTreeSet<String>> {
-        let titles = |item: &feedsync::Item<feedsync::Payload>| {
+        let titles = |item: &feedsync_core::Item<feedsync_core::Payload>| {
             let versions = item.versions();
             versions.filter_map(|version| entry(&version.payload).title).collect()
         };

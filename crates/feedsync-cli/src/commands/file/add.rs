@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use clap::Args;
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::{FeedDocument, FileAuthor};
 use feedsync_formats::suffix;
 use feedsync_store::{Environment as _, SystemEnvironment};

@@ -1,7 +1,7 @@
 //! `feedsync file edit`
 
 use clap::Args;
-use feedsync::{Base, Edit as Change};
+use feedsync_core::{Base, Edit as Change};
 
 use super::EditedItem;
 use crate::commands::content::Content;

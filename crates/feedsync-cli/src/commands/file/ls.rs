@@ -1,7 +1,7 @@
 //! `feedsync file ls`
 
 use clap::Args;
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 
 use crate::commands::ls::row;
 use crate::edited_file;

@@ -1,7 +1,7 @@
 //! `feedsync file rm`
 
 use clap::Args;
-use feedsync::Edit;
+use feedsync_core::Edit;
 
 use super::EditedItem;
 use crate::commands::rm::{Deletion, check_not_deleted};

@@ -1,7 +1,7 @@
 //! `feedsync file undelete`
 
 use clap::Args;
-use feedsync::Base;
+use feedsync_core::Base;
 
 use super::EditedItem;
 use crate::commands::content::Content;

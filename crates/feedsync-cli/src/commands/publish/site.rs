@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::{Publication, SsePublication};
 use feedsync_formats::{sse, suffix};
 use feedsync_store::CollectionName;

@@ -1,7 +1,7 @@
 //! `feedsync reader articles`
 
 use clap::Args;
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 use feedsync_reader::{FeedAddress, FeedState, MarkedArticle, Tag};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! `feedsync reader mark`
 
 use clap::{ArgGroup, Args};
-use feedsync::Timestamp;
+use feedsync_core::Timestamp;
 use feedsync_log::Millis;
 use feedsync_reader::{Action, ArticleId, FeedAddress};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use feedsync::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, Session, Silent};
+use feedsync_core::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{

@@ -1,6 +1,6 @@
 //! Entries as these clients send and read them.
 
-use feedsync::{Item, Payload};
+use feedsync_core::{Item, Payload};
 use feedsync_formats::{ReadOptions, entry};
 
 use super::said::Written;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use feedsync::{By, Item, ItemId, Payload};
+use feedsync_core::{By, Item, ItemId, Payload};
 use feedsync_store::conformance::wait;
 use feedsync_store::{Collection, CollectionName, PageLimit, StoredItem, Transfer};
 

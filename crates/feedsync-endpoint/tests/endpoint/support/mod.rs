@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{CollectionName, EndpointName, MemoryStore, NewCollection, SystemEnvironment};

@@ -117,7 +117,7 @@ fn a_document_that_is_edited_keeps_the_head_that_it_has() {
     let options = ReadOptions::strict();
     let document = Document::read(text.as_bytes(), &options).unwrap();
     let mut items = document.feed().items.clone();
-    items[0].id = feedsync::ItemId::new("b").unwrap();
+    items[0].id = feedsync_core::ItemId::new("b").unwrap();
     let edited = String::from_utf8(document.to_bytes_with(&items)).unwrap();
     assert!(edited.contains(head) && edited.contains("id=\"b\""), "{edited}");
 }

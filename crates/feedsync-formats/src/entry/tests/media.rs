@@ -1,6 +1,6 @@
 //! Media RSS, iTunes and FeedBurner in entries.
 
-use feedsync::{Format, Payload};
+use feedsync_core::{Format, Payload};
 
 use crate::entry::{ContentType, Entry, Link, Person, shown};
 

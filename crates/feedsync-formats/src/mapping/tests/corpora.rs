@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use feedsync::{Format, Item, Payload};
+use feedsync_core::{Format, Item, Payload};
 
 use super::documents::through;
 use crate::entry::{entry, is_rss};

@@ -1,7 +1,7 @@
 //! The mapping through whole documents: items of every format, conflicts of mixed formats, written as
 //! every format and read again.
 
-use feedsync::{
+use feedsync_core::{
     By, Feed, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
 };
 

@@ -1,7 +1,7 @@
 //! To FeedSync and back on the wire (U1 to U13, D1 to D7).
 
-use feedsync::sse::{DowngradeLoss, UpgradeLoss};
-use feedsync::{
+use feedsync_core::sse::{DowngradeLoss, UpgradeLoss};
+use feedsync_core::{
     By, Creation, Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Stamp, Timestamp,
     Window,
 };
@@ -23,7 +23,7 @@ fn created(id: &str, format: Format, text: &str) -> Item<Payload> {
 fn updated(item: &Item<Payload>, by: &str, text: &str) -> Item<Payload> {
     let mut item = item.clone();
     let payload = Payload::new(item.winner.payload.format, text);
-    let edit = feedsync::Edit { payload: Some(payload), deleted: None };
+    let edit = feedsync_core::Edit { payload: Some(payload), deleted: None };
     item.update(&stamp(by), edit).unwrap();
     item
 }
@@ -72,12 +72,12 @@ fn items_that_fit_come_back_as_they_were() {
     let mut other = created("a", Format::Rss, "<item/>");
     let dot = rss.winner.dot();
     let by = By::new("B").ok();
-    let update = feedsync::Update::new(dot.sequence(), dot.when(), by).unwrap();
-    other.winner.history = feedsync::History::new(update);
-    let conflict = feedsync::merge(Some(rss.clone()), other).unwrap().0;
+    let update = feedsync_core::Update::new(dot.sequence(), dot.when(), by).unwrap();
+    other.winner.history = feedsync_core::History::new(update);
+    let conflict = feedsync_core::merge(Some(rss.clone()), other).unwrap().0;
     assert_eq!(conflict.conflicts.len(), 1);
     let mut gone = created("g", Format::Rss, "<item><title>gone</title></item>");
-    gone.update(&stamp("A"), feedsync::Edit::delete()).unwrap();
+    gone.update(&stamp("A"), feedsync_core::Edit::delete()).unwrap();
     let items = [conflict, gone, updated(&rss, "Z", "<item><title>2</title></item>")];
     for items in [&items[..2], &items[2..]] {
         let Exported { text, losses } = exported(Format::Rss, items);

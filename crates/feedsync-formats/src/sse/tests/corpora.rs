@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use feedsync::sse::Item;
-use feedsync::{Format, Payload};
+use feedsync_core::sse::Item;
+use feedsync_core::{Format, Payload};
 
 use super::*;
 use crate::xml::{Tree, decode};

@@ -1,7 +1,7 @@
 //! Documents of SSE that are read as feeds of FeedSync (S6, S7, U1 to U9).
 
-use feedsync::sse::UpgradeLoss;
-use feedsync::{Format, Related, RelatedKind, Sharing, Window};
+use feedsync_core::sse::UpgradeLoss;
+use feedsync_core::{Format, Related, RelatedKind, Sharing, Window};
 
 use super::*;
 use crate::Severity;

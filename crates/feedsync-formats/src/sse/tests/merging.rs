@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sse::MergeError;
-use feedsync::Format;
+use feedsync_core::Format;
 
 #[test]
 fn a_winner_takes_the_place_of_the_loser_and_all_else_keeps_its_bytes() {

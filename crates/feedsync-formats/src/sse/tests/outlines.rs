@@ -1,7 +1,7 @@
 //! Outlines: order, hierarchy and cycles (3.2, 4.4.2; R-S7 to R-S13).
 
-use feedsync::ItemId;
-use feedsync::sse::{Claim, Tree, order};
+use feedsync_core::ItemId;
+use feedsync_core::sse::{Claim, Tree, order};
 
 use super::*;
 use crate::sse::MergeError;

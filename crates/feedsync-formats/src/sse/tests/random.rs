@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use feedsync::Payload;
-use feedsync::sse::{Item, Tree, merge, order};
+use feedsync_core::Payload;
+use feedsync_core::sse::{Item, Tree, merge, order};
 
 use super::outlines::nested_claims;
 use super::*;

@@ -1,7 +1,7 @@
 //! The examples of the text (V26 to V31).
 
-use feedsync::RelatedKind;
-use feedsync::sse::{Item, Stamp};
+use feedsync_core::RelatedKind;
+use feedsync_core::sse::{Item, Stamp};
 
 use super::*;
 use crate::ReadError;
@@ -49,14 +49,14 @@ const CONFLICT: &str = r#"<item>
 </sx:sync>
 </item>"#;
 
-fn only_item(text: &str) -> Item<feedsync::Payload> {
+fn only_item(text: &str) -> Item<feedsync_core::Payload> {
     let document = read(&rss(text));
     assert!(document.diagnostics().is_empty() && document.refused().is_empty());
     assert_eq!(document.as_bytes(), rss(text).as_bytes());
     document.items().next().unwrap().clone()
 }
 
-fn days(item: &Item<feedsync::Payload>) -> Vec<u8> {
+fn days(item: &Item<feedsync_core::Payload>) -> Vec<u8> {
     let stamps = std::iter::once(&item.history.latest).chain(&item.history.updates);
     let day = |stamp: &Stamp| stamp.when()?.to_string()[5..7].parse().ok();
     stamps.filter_map(day).collect()

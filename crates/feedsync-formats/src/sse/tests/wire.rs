@@ -1,6 +1,6 @@
 //! Elements and attributes of SSE as they are read (2).
 
-use feedsync::{Format, RelatedKind};
+use feedsync_core::{Format, RelatedKind};
 
 use super::*;
 use crate::Severity;
@@ -208,7 +208,7 @@ fn a_related_feed_has_bounds_of_its_own_and_blank_ones_are_absent() {
         let sharing = document.sharing().unwrap();
         assert_eq!((&sharing.since, &sharing.until), (&None, &None), "those of the feed itself");
         let [related] = &sharing.related[..] else { panic!("{:?}", sharing.related) };
-        let text = |date: &Option<feedsync::sse::Date>| date.as_ref().map(ToString::to_string);
+        let text = |date: &Option<feedsync_core::sse::Date>| date.as_ref().map(ToString::to_string);
         (text(&related.since), text(&related.until))
     };
     let both = format!("since='{early}' until='{late}'");

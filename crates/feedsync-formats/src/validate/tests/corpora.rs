@@ -66,7 +66,7 @@ fn the_examples_of_the_texts_are_without_findings() {
 fn every_format_of_the_examples_that_we_write_is_without_findings() {
     for (path, bytes) in vectors() {
         let Ok(reading) = read(&bytes, None, &ReadOptions::strict()) else { continue };
-        for format in feedsync::Format::ALL {
+        for format in feedsync_core::Format::ALL {
             let head = crate::FeedHead {
                 id: "urn:uuid:60a76c80-d399-11d9-b93c-0003939e0aaa",
                 title: "A & B",

@@ -266,10 +266,11 @@ fn atompub_in_a_feed_is_checked_where_it_stands() {
 fn contents_say_what_a_document_is_and_how_much_it_holds() {
     let contents = |text: &str| validate(text.as_bytes()).contents.unwrap();
     let feed =
-        Contents::Feed { format: feedsync::Format::Rss, uses_sse: false, items: 1, plain: 1 };
+        Contents::Feed { format: feedsync_core::Format::Rss, uses_sse: false, items: 1, plain: 1 };
     assert_eq!(contents(&clean_rss(&format!("{ITEM}<item/>"))), feed);
     let sse = "http://www.microsoft.com/schemas/rss/sse";
     let item = "<item><sx:sync id='i' version='1'><sx:history by='a'/></sx:sync></item>";
-    let feed = Contents::Feed { format: feedsync::Format::Rss, uses_sse: true, items: 1, plain: 0 };
+    let feed =
+        Contents::Feed { format: feedsync_core::Format::Rss, uses_sse: true, items: 1, plain: 0 };
     assert_eq!(contents(&rss(sse, item).replacen('@', "", 1)), feed);
 }

@@ -1,6 +1,6 @@
 //! What several test files need.
 
-use feedsync::{Feed, Format, Item, Payload, Sharing};
+use feedsync_core::{Feed, Format, Item, Payload, Sharing};
 use feedsync_formats::{FeedHead, FeedWriter, HeadLink, ReadOptions, read};
 
 /// A feed as our writer writes it.

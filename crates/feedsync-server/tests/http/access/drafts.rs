@@ -1,7 +1,7 @@
 //! Visibility of drafts: only editors see them, where a collection honours them (RFC 5023 13.1.1).
 
 use axum::body::Body;
-use feedsync::{Base, Edit, Format, ItemId, Payload};
+use feedsync_core::{Base, Edit, Format, ItemId, Payload};
 use feedsync_store::Digest;
 use http::{Method, StatusCode};
 use tower::ServiceExt as _;

@@ -101,7 +101,7 @@ impl Newsroom {
         let new = NewCollection {
             name: collection(name),
             title: "old".to_owned(),
-            format: feedsync::Format::Opml,
+            format: feedsync_core::Format::Opml,
             settings: BTreeMap::from([("public".to_owned(), "true".to_owned())]),
         };
         self.endpoint.store().create_collection(new).await.unwrap();

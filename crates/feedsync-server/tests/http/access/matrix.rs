@@ -198,7 +198,7 @@ async fn check(mut world: World) {
     let new = feedsync_store::NewCollection {
         name: collection("else"),
         title: String::new(),
-        format: feedsync::Format::Atom,
+        format: feedsync_core::Format::Atom,
         settings: Default::default(),
     };
     world.endpoint.store().create_collection(new).await.unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use feedsync::Format;
+use feedsync_core::Format;
 use feedsync_endpoint::Settings;
 use feedsync_server::{Config, router};
 use feedsync_store::{ActSelection, CollectionChange, Digest, Role, Scope, TokenKind};
@@ -232,7 +232,7 @@ async fn a_stream_of_events_ends_with_the_right_to_read_it() {
     world.endpoint.store().change_collection(&collection("open"), private).await.unwrap();
     sleep(BELIEVED).await;
     for (stream, name) in streams.iter_mut().zip(["notes", "open"]) {
-        let id = feedsync::ItemId::new("secret").unwrap();
+        let id = feedsync_core::ItemId::new("secret").unwrap();
         let (creation, payload) = (Default::default(), payload(Format::Atom, "secret"));
         world.endpoint.add(&collection(name), id, creation, payload).await.unwrap();
         let told = tokio::time::timeout(Duration::from_secs(10), stream.next()).await.unwrap();
@@ -390,7 +390,7 @@ async fn public_responses_are_for_shared_caches_and_others_for_private_ones() {
     let owner = bearer(&world.access("owen").await);
     for (name, shared) in [("open", true), ("notes", false), ("news", false)] {
         let member = format!("/collections/{name}/items/b");
-        let (id, creation) = (feedsync::ItemId::new("b").unwrap(), Default::default());
+        let (id, creation) = (feedsync_core::ItemId::new("b").unwrap(), Default::default());
         let entry = payload(Format::Atom, "b");
         world.endpoint.add(&collection(name), id, creation, entry).await.unwrap();
         for path in ["", ".rss", "/changes", "/complete", "/categories", "/settings", "/items/b"] {

@@ -70,7 +70,7 @@ async fn former_owners_cannot_change_a_new_collection_of_the_same_name() {
     let headers = [("content-type", "application/json"), ("authorization", &*owen)];
     let slow = Slow::begin(&world, Method::PUT, "/collections/notes", &headers).await;
     world.endpoint.drop_collection(&collection("notes")).await.unwrap();
-    crate::hub::create(&world.endpoint, "notes", feedsync::Format::Atom).await;
+    crate::hub::create(&world.endpoint, "notes", feedsync_core::Format::Atom).await;
     let refused = slow.end(r#"{"title": "Owen's"}"#).await;
     assert_eq!(refused, StatusCode::FORBIDDEN);
     let notes = world.endpoint.collection(&collection("notes")).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use feedsync::{Creation, Format, ItemId, Payload};
+use feedsync_core::{Creation, Format, ItemId, Payload};
 use feedsync_endpoint::{Endpoint, NewToken, NewUser, Password, Settings};
 use feedsync_server::{Config, router};
 use feedsync_store::{

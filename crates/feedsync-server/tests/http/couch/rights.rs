@@ -230,7 +230,7 @@ async fn the_database_of_a_collection_is_for_its_editors() {
     let new = NewCollection {
         name: notes.clone(),
         title: String::new(),
-        format: feedsync::Format::Json,
+        format: feedsync_core::Format::Json,
         settings: Default::default(),
     };
     let owen = Actor { user: Some(user("owen")), ..Actor::default() };

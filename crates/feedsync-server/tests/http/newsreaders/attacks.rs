@@ -396,7 +396,7 @@ async fn a_collection_of_another_user_is_not_used_for_reading() {
             ..Default::default()
         }),
         "reading-bob",
-        feedsync::Format::Opml,
+        feedsync_core::Format::Opml,
     )
     .await;
     let grant = feedsync_store::Grant {

@@ -12,12 +12,12 @@ use std::str::FromStr;
 /// bytes. A leap second, allowed at 23:59 only, sorts between `:59` and the next `:00`.
 ///
 /// ```
-/// # use feedsync::Timestamp;
+/// # use feedsync_core::Timestamp;
 /// let when: Timestamp = "2005-05-21T11:43:33Z".parse()?;
 /// assert_eq!(when.to_string(), "2005-05-21T11:43:33Z");
 /// assert_eq!(when.unix_seconds(), 1_116_675_813);
 /// assert!("2005-05-21T11:43:33.0Z".parse::<Timestamp>().is_err());
-/// # Ok::<(), feedsync::TimestampError>(())
+/// # Ok::<(), feedsync_core::TimestampError>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct Timestamp(NonZeroU64);

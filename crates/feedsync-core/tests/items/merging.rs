@@ -1,6 +1,6 @@
 //! Merge, clause by clause (3.3), and incorporation above it.
 
-use feedsync::{
+use feedsync_core::{
     By, DifferentItems, History, Incorporation, Item, ItemId, MAX_COUNTER, MAX_INCOMING_UPDATES,
     MAX_READ_UPDATES, MAX_UPDATES, Outcome, Refusal, Sequence, Timestamp, Update, Updates, Version,
     incorporate, incorporate_unbounded, merge,

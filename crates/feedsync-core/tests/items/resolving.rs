@@ -1,6 +1,6 @@
 //! Conflict resolution, clause by clause (3.4).
 
-use feedsync::{
+use feedsync_core::{
     By, Creation, Incorporation, Item, ItemId, Keep, Outcome, Resolution, ResolveError, Resolved,
     Stamp, Timestamp, incorporate, merge,
 };
@@ -41,7 +41,7 @@ fn all(keep: Keep<&'static str>) -> Resolution<&'static str> {
 }
 
 fn history(item: &Item<&'static str>) -> String {
-    let entry = |update: &feedsync::Update| {
+    let entry = |update: &feedsync_core::Update| {
         format!("{}{}", update.sequence(), &update.by().unwrap().as_str()[..1])
     };
     item.winner.history.updates().iter().map(entry).collect::<Vec<_>>().join(" ")

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use feedsync::sse::{
+use feedsync_core::sse::{
     Change, Claim, Conflict, Date, History, Item, Place, Stamp, VersionNumber, add_conflict,
     cycles, merge, order,
 };
-use feedsync::{By, ItemId, Outcome};
+use feedsync_core::{By, ItemId, Outcome};
 use serde_json::{Value, json};
 
 use crate::feedsync_item::{optional, text};

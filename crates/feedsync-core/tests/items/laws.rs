@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use feedsync::{Incorporation, Item, Outcome, Update, incorporate, merge};
+use feedsync_core::{Incorporation, Item, Outcome, Update, incorporate, merge};
 use feedsync_test::schedule::{Schedule, Shape, TestItem};
 
 const TRIPLES: usize = 100_000;
 
 /// Meaning of an item: its versions by dot, content and coverage, and its winner.
 fn meaning(item: &TestItem) -> (String, BTreeSet<String>) {
-    let version = |version: &feedsync::Version<u32>| {
+    let version = |version: &feedsync_core::Version<u32>| {
         let coverage: BTreeSet<_> = version
             .history
             .updates()
@@ -126,17 +126,17 @@ fn every_endpoint_ends_with_exactly_the_edits_nobody_superseded() {
 #[test]
 fn anonymous_edits_in_one_second_can_be_lost() {
     let update = |second: i64, sequence: u32| {
-        let sequence = feedsync::Sequence::new(sequence).unwrap();
-        Update::new(sequence, feedsync::Timestamp::from_unix_seconds(second), None).unwrap()
+        let sequence = feedsync_core::Sequence::new(sequence).unwrap();
+        Update::new(sequence, feedsync_core::Timestamp::from_unix_seconds(second), None).unwrap()
     };
-    let version = |content: &'static str| feedsync::Version {
-        updates: feedsync::Updates::FIRST,
+    let version = |content: &'static str| feedsync_core::Version {
+        updates: feedsync_core::Updates::FIRST,
         deleted: false,
         noconflicts: None,
-        history: feedsync::History::new(update(0, 1)),
+        history: feedsync_core::History::new(update(0, 1)),
         payload: content,
     };
-    let id = feedsync::ItemId::new("x").unwrap();
+    let id = feedsync_core::ItemId::new("x").unwrap();
     let item = |content| Item { id: id.clone(), winner: version(content), conflicts: vec![] };
     let (merged, outcome) = merge(Some(item("ann's")), item("bob's")).unwrap();
     assert_eq!((merged.winner.payload, merged.conflicts.len()), ("bob's", 0));

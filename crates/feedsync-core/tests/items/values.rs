@@ -1,7 +1,7 @@
 //! Values, their names, and their limits.
 
-use feedsync::sse::{DowngradeLoss, UpgradeLoss, VersionNumber};
-use feedsync::{
+use feedsync_core::sse::{DowngradeLoss, UpgradeLoss, VersionNumber};
+use feedsync_core::{
     By, Format, History, Incorporation, Item, ItemId, MAX_CONFLICTS, MAX_READ_UPDATES, MAX_UPDATES,
     Refusal, Related, RelatedKind, Sequence, Sharing, Timestamp, UnknownFormat, Update, Updates,
     Version, incorporate, line,
@@ -131,7 +131,7 @@ fn losses_of_either_way_are_told_in_different_words() {
     assert_eq!(texts.len(), count);
     // Debug output is the readable text.
     assert_eq!(format!("{version:?} {:?}", Sequence::FIRST), "7 1");
-    let date: feedsync::sse::Date = "Mon, 01 Nov 2004 09:43:33 GMT".parse().unwrap();
+    let date: feedsync_core::sse::Date = "Mon, 01 Nov 2004 09:43:33 GMT".parse().unwrap();
     assert_eq!(
         format!("{date:?} {:?}", date.timestamp()),
         "Mon, 01 Nov 2004 09:43:33 GMT 2004-11-01T09:43:33Z"

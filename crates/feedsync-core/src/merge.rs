@@ -40,7 +40,7 @@ impl<P> Version<P> {
 /// one stays (reading 2).
 ///
 /// ```
-/// # use feedsync::{By, Item, ItemId, Outcome, Stamp, Timestamp, merge};
+/// # use feedsync_core::{By, Item, ItemId, Outcome, Stamp, Timestamp, merge};
 /// let stamp = |by: &str| Stamp::new(Timestamp::from_unix_seconds(0).unwrap(), By::new(by).unwrap());
 /// let shared = Item::create(ItemId::new("milk")?, Default::default(), &stamp("ann"), "milk")?;
 /// let (mut ann, mut bob) = (shared.clone(), shared);

@@ -1,8 +1,8 @@
 //! Authoring lines: when a `by` may be extended, and the handling of lines that another endpoint
 //! extends too.
 
-use feedsync::line::{branch, collides, estranged, is_of, line_for, may_extend, reissue};
-use feedsync::{
+use feedsync_core::line::{branch, collides, estranged, is_of, line_for, may_extend, reissue};
+use feedsync_core::{
     By, History, Item, ItemId, MAX_COUNTER, Sequence, Timestamp, Update, Updates, Version, merge,
 };
 

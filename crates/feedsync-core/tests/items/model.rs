@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync::{
+use feedsync_core::{
     By, History, Incorporation, Item, ItemId, Outcome, Sequence, Timestamp, Update, Updates,
     Version, incorporate_unbounded, merge,
 };

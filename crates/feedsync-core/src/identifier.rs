@@ -174,12 +174,12 @@ identifier! {
     /// Name of an item, which is permanent and the same in every feed that contains it (2.4).
     ///
     /// ```
-    /// # use feedsync::ItemId;
+    /// # use feedsync_core::ItemId;
     /// let id = ItemId::new("item_1_myapp_2005-05-21T11:43:33Z")?;
     /// assert_eq!(id.as_str(), "item_1_myapp_2005-05-21T11:43:33Z");
     /// assert!(ItemId::new("two words").is_err());
     /// assert_eq!(ItemId::encoded("two words")?.as_str(), "two%20words");
-    /// # Ok::<(), feedsync::IdentifierError>(())
+    /// # Ok::<(), feedsync_core::IdentifierError>(())
     /// ```
     ItemId
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedsync::{
+use feedsync_core::{
     By, Creation, Incorporation, Item, ItemId, Outcome, Stamp, Timestamp, incorporate, merge,
 };
 

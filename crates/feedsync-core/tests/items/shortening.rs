@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, EditError, History, Incorporation, Item, ItemId, Keep, LINE_WINDOW,
     MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_LONE_UPDATES, MAX_UPDATES, Refusal, Resolution,
     Resolved, Sequence, Stamp, Timestamp, Update, Updates, Version, incorporate, line,
@@ -201,7 +201,10 @@ fn an_item_with_as_many_conflicts_as_there_may_be_can_be_edited_deleted_and_reso
         Base { updates: Updates::FIRST, ..Base::from(&item(1, vec![update(1, "z")]).winner) };
     let beside = local.branch(base, &stamp, 3, false).unwrap();
     let conflicts = MAX_CONFLICTS + 1;
-    assert_eq!(feedsync::check_bounds(&beside, None), Err(Refusal::TooManyConflicts { conflicts }));
+    assert_eq!(
+        feedsync_core::check_bounds(&beside, None),
+        Err(Refusal::TooManyConflicts { conflicts })
+    );
 }
 
 /// A long-running endpoint: its item, its ledger, and a version that an editor opened.

@@ -19,11 +19,11 @@ const MONTHS: [&str; 12] =
 /// that is made here is written `Sat, 21 May 2005 09:43:33 GMT`.
 ///
 /// ```
-/// # use feedsync::sse::Date;
+/// # use feedsync_core::sse::Date;
 /// let date: Date = "Tue, 1 Nov 2004 09:43:33 GMT".parse()?;
 /// assert_eq!(date.to_string(), "Tue, 1 Nov 2004 09:43:33 GMT");
 /// assert_eq!(Date::from(date.timestamp()).to_string(), "Mon, 01 Nov 2004 09:43:33 GMT");
-/// # Ok::<(), feedsync::sse::DateError>(())
+/// # Ok::<(), feedsync_core::sse::DateError>(())
 /// ```
 #[derive(Clone)]
 pub struct Date {

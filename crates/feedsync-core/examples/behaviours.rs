@@ -19,7 +19,7 @@ mod sse;
 
 use std::io::{self, BufRead, Write};
 
-use feedsync::{Creation, Edit, Item, ItemId, Keep, Outcome, Resolution, Resolved, merge};
+use feedsync_core::{Creation, Edit, Item, ItemId, Keep, Outcome, Resolution, Resolved, merge};
 use feedsync_item::{edit_of, item_to_json, optional, required_item, stamp_of, text};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! FeedSync items in the driver's JSON.
 
-use feedsync::{
+use feedsync_core::{
     By, Edit, History, Item, ItemId, Sequence, Stamp, Timestamp, Update, Updates, Version,
 };
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ fn update(entry: &Value) -> Result<Update, String> {
 
 fn counter(value: &Value, name: &str) -> Result<u32, String> {
     value.get(name).and_then(Value::as_u64).and_then(|number| number.try_into().ok()).ok_or_else(
-        || format!("{name}: a whole number from 1 to {} is required", feedsync::MAX_COUNTER),
+        || format!("{name}: a whole number from 1 to {} is required", feedsync_core::MAX_COUNTER),
     )
 }
 

@@ -1,6 +1,6 @@
 //! Creation, update, deletion and un-deletion, clause by clause (3.1, 3.2).
 
-use feedsync::{
+use feedsync_core::{
     Base, By, Creation, Edit, EditError, History, Item, ItemId, MAX_COUNTER, Sequence, Stamp,
     Timestamp, Unsigned, Update, Updates, Version,
 };
