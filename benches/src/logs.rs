@@ -14,7 +14,7 @@ use std::process::Child;
 use feedsync_client::fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, Url, address};
 use feedsync_client::{ReaderFile, RemoteLog, StoredReader};
 use feedsync_log::Millis;
-use feedsync_reader::{Action, ArticleId, FeedAddress};
+use feedsync_reading_state::{Action, ArticleId, FeedAddress};
 use feedsync_store::{Environment as _, SystemEnvironment};
 use tempfile::TempDir;
 

@@ -51,14 +51,16 @@ impl Hub {
     /// Subscribes to feeds; returns their numbers in the order of the addresses.
     async fn subscribe(&self, addresses: &[String]) -> Vec<FeedNumber> {
         let person = self.somebody().await;
-        let feeds = addresses.iter().map(|address| feedsync_reader::ListedFeed {
+        let feeds = addresses.iter().map(|address| feedsync_reading_state::ListedFeed {
             address: address.parse().expect("an address"),
             title: None,
             folder: Default::default(),
         });
-        let list =
-            feedsync_reader::SubscriptionList { feeds: feeds.collect(), ..Default::default() };
-        person.subscribe(&list, feedsync_reader::Filing::Kept).await.expect("subscriptions");
+        let list = feedsync_reading_state::SubscriptionList {
+            feeds: feeds.collect(),
+            ..Default::default()
+        };
+        person.subscribe(&list, feedsync_reading_state::Filing::Kept).await.expect("subscriptions");
         let shelf = person.shelf().await.expect("a shelf");
         let number = |address: &String| {
             let address = address.parse().expect("an address");

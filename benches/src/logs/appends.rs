@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use feedsync_client::{LineAppend, LogAccess, LogError, RemoteLog, synchronise};
 use feedsync_log::{Answer, Ask};
-use feedsync_reader::Action;
+use feedsync_reading_state::Action;
 use tokio::task::JoinSet;
 
 use super::{Device, Hub, article, feeds, published, random};

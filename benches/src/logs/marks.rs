@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use feedsync_reader::{Action, FeedAddress};
+use feedsync_reading_state::{Action, FeedAddress};
 use tokio::sync::mpsc;
 
 use super::{Device, FEEDS, Hub, article, feeds, published};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use feedsync_client::{compact, read_reader_log};
-use feedsync_reader::Action;
+use feedsync_reading_state::Action;
 
 use super::{Device, FEEDS, Hub, article, feeds, published, random};
 use crate::measure::{Amounts, ROUNDS, Times};

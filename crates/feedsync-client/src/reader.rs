@@ -11,7 +11,7 @@ use std::sync::Arc;
 use feedsync_endpoint::EndpointError;
 use feedsync_endpoint::documents::DocumentsError;
 use feedsync_log::{Answer, Device, Event, Position, RecordId, Session, Stop};
-use feedsync_reader::{Replica, ReplicaError, SnapshotError};
+use feedsync_reading_state::{Replica, ReplicaError, SnapshotError};
 use feedsync_store::StoreError;
 
 use crate::fetch::shown_text;

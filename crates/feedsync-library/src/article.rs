@@ -2,7 +2,7 @@
 
 use feedsync_formats::ContentType;
 use feedsync_log::Millis;
-use feedsync_reader::ArticleId;
+use feedsync_reading_state::ArticleId;
 use serde::{Deserialize, Serialize};
 
 use crate::listing::Place;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use feedsync_log::Millis;
-use feedsync_reader::{ArticleId, FeedAddress, Remembered};
+use feedsync_reading_state::{ArticleId, FeedAddress, Remembered};
 
 use crate::article::KeptArticle;
 use crate::error::LibraryError;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use feedsync_log::Millis;
-use feedsync_reader::{AddressError, FeedAddress};
+use feedsync_reading_state::{AddressError, FeedAddress};
 
 /// Maximum size of an icon, in bytes.
 pub const MOST_ICON: usize = 256 * 1024;

@@ -5,7 +5,7 @@
 //!
 //! Articles are not edited by users. They have no history and no conflicts, and lost ones are fetched again. They
 //! are therefore stored beside the store of an endpoint and not in it. Read marks and stars are not stored here,
-//! but by [`feedsync_reader`]. They are passed in as a filter for [lists](Selection::keep).
+//! but by [`feedsync_reading_state`]. They are passed in as a filter for [lists](Selection::keep).
 
 mod article;
 mod contract;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use feedsync_log::Millis;
 
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
-use feedsync_reader::ArticleId;
+use feedsync_reading_state::ArticleId;
 
 /// Maximum number of articles in one list, even if more are requested.
 pub const MOST_LISTED: usize = 1_000_000;

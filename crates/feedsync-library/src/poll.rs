@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-use feedsync_reader::{ArticleId, Remembered};
+use feedsync_reading_state::{ArticleId, Remembered};
 use sha2::{Digest as _, Sha256};
 
 use crate::article::{ArticleText, MOST_ARTICLE, MOST_LIST, MOST_TEXT, NewArticle};
@@ -38,7 +38,7 @@ pub struct PolledDocument {
     /// Articles in the order of the document. Of several with the same identifier, the one with the latest dates
     /// counts, and of those the first.
     pub articles: Vec<NewArticle>,
-    /// Identification state for the next call of [`feedsync_reader::identify`].
+    /// Identification state for the next call of [`feedsync_reading_state::identify`].
     pub remembered: Remembered,
 }
 

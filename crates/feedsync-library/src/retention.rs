@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use feedsync_log::Millis;
-use feedsync_reader::ArticleId;
+use feedsync_reading_state::ArticleId;
 
 /// Retention rules of a sweep. An article is deleted only if no rule covers it and the last document of its feed
 /// does not contain it.

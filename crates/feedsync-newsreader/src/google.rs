@@ -17,7 +17,7 @@ mod read;
 mod stream;
 
 use feedsync_log::Millis;
-use feedsync_reader::{FeedAddress, SubscriptionList, Title};
+use feedsync_reading_state::{FeedAddress, SubscriptionList, Title};
 
 use crate::marking::Marking;
 use crate::secret::Secret;

@@ -1,6 +1,6 @@
 //! Changes of article states.
 
-use feedsync_reader::Tag;
+use feedsync_reading_state::Tag;
 
 use crate::fault::Fault;
 use crate::shown::ArticleNumber;

@@ -10,7 +10,7 @@ mod other;
 mod read;
 mod select;
 
-use feedsync_reader::{FeedAddress, SubscriptionList, Title};
+use feedsync_reading_state::{FeedAddress, SubscriptionList, Title};
 
 use crate::marking::Marking;
 use crate::selection::Selection;

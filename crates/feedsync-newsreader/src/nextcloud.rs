@@ -9,7 +9,7 @@ mod lists;
 mod read;
 mod star;
 
-use feedsync_reader::{FeedAddress, Title};
+use feedsync_reading_state::{FeedAddress, Title};
 
 use crate::marking::Marking;
 use crate::selection::{Selection, Stream};

@@ -1,7 +1,7 @@
 //! Selections of articles.
 
 use feedsync_log::Millis;
-use feedsync_reader::Tag;
+use feedsync_reading_state::Tag;
 
 use crate::continuation::Continuation;
 use crate::shown::{ArticleNumber, FeedName, FolderNumber, Label, TagNumber};

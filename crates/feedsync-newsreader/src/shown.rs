@@ -7,7 +7,7 @@ mod numbering;
 mod tags;
 
 use feedsync_log::Millis;
-use feedsync_reader::{ArticleId, FeedAddress, Tag};
+use feedsync_reading_state::{ArticleId, FeedAddress, Tag};
 use sha2::{Digest as _, Sha256};
 
 pub use folders::{Folders, ShownFolder};

@@ -15,7 +15,7 @@ mod tree;
 
 use std::time::Duration;
 
-use feedsync_reader::FeedAddress;
+use feedsync_reading_state::FeedAddress;
 
 use crate::fault::Fault;
 use crate::marking::Marking;

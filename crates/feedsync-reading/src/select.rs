@@ -15,7 +15,7 @@ use feedsync_newsreader::{
     ArticleNumber, Continuation, FeedName, FeedNumber, FolderNumber, Folders, Order, Selection,
     Span, Stream, TagNumber, Tags,
 };
-use feedsync_reader::Tag;
+use feedsync_reading_state::Tag;
 
 use crate::shelf::{Shelf, ShelvedFeed};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use feedsync_library::{KeptFeed, Listed, Origin};
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
-use feedsync_reader::{ArticleId, FeedAddress, FeedState, Subscription, Tag};
+use feedsync_reading_state::{ArticleId, FeedAddress, FeedState, Subscription, Tag};
 
 use crate::poll::icon;
 
@@ -42,7 +42,7 @@ impl ShelvedFeed {
 
     /// Title that the user chose, or else the feed's own, or else its address.
     pub fn title(&self) -> &str {
-        let own = self.subscription.title.as_ref().map(feedsync_reader::Title::as_str);
+        let own = self.subscription.title.as_ref().map(feedsync_reading_state::Title::as_str);
         let title = own.or(self.kept.head.title.as_deref()).filter(|title| !title.is_empty());
         title.unwrap_or(self.subscription.address.as_str())
     }

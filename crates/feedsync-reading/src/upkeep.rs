@@ -8,7 +8,7 @@ use feedsync_endpoint::{Endpoint, reading_collection};
 use feedsync_library::{Library, ReaderName, Retention};
 use feedsync_log::Millis;
 use feedsync_newsreader::FeedNumber;
-use feedsync_reader::ArticleId;
+use feedsync_reading_state::ArticleId;
 use feedsync_store::CollectionName;
 use tokio::time::interval;
 

@@ -17,7 +17,7 @@ use clap::Subcommand;
 use feedsync_client::{ReaderFile, StoredReader};
 use feedsync_endpoint::did_you_mean;
 use feedsync_log::Millis;
-use feedsync_reader::{Action, FeedAddress, Replica};
+use feedsync_reading_state::{Action, FeedAddress, Replica};
 use serde_json::json;
 
 use crate::commands::log::random;

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_core::{Base, Item, ItemId, Payload};
 use feedsync_endpoint::{Endpoint, Source};
-use feedsync_reader::collection::{edit, item_id, new_item, read_item, resolution};
-use feedsync_reader::{FeedAddress, ReaderState};
+use feedsync_reading_state::collection::{edit, item_id, new_item, read_item, resolution};
+use feedsync_reading_state::{FeedAddress, ReaderState};
 use feedsync_store::{CollectionName, PageLimit, Selection};
 
 use super::{ReaderJoin, ReaderJoinError, StoredReader};

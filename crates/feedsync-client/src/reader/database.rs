@@ -12,7 +12,7 @@ use feedsync_couch::{Body, DatabaseName, DocumentId, Revision, Submission};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::leaves;
 use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
-use feedsync_reader::{
+use feedsync_reading_state::{
     DocumentError, FeedAddress, FeedState, ReaderState, document_id, read_documents, write_document,
 };
 use feedsync_store::{DocumentRange, ReadDocument, StoreError};

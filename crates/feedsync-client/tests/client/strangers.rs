@@ -15,8 +15,8 @@ use feedsync_client::{
 use feedsync_endpoint::NewUser;
 use feedsync_library::{Library, SqliteLibrary};
 use feedsync_log::{Ask, Millis};
-use feedsync_reader::FeedAddress;
 use feedsync_reading::FeedSchedule;
+use feedsync_reading_state::FeedAddress;
 use feedsync_store::{Remote, RemoteState, Subscription, UserName};
 use tokio::time::timeout;
 

@@ -12,7 +12,7 @@ use crate::article::{ArticleText, KeptArticle, NewArticle};
 use crate::error::LibraryError;
 use crate::listing::{Listed, NamedArticle};
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
-use feedsync_reader::ArticleId;
+use feedsync_reading_state::ArticleId;
 
 /// Inserts an article with the next number.
 pub(super) fn add(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use feedsync_formats::Wishes;
 use feedsync_log::Millis;
-use feedsync_reader::FeedAddress;
+use feedsync_reading_state::FeedAddress;
 use rusqlite::{Connection, Row, params};
 
 use super::columns::{Columns, moment};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync_log::Millis;
-use feedsync_reader::{ArticleId, FeedAddress, Remembered};
+use feedsync_reading_state::{ArticleId, FeedAddress, Remembered};
 
 use super::sweep::Forgotten;
 use super::writer::Outlives;

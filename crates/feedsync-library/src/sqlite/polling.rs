@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedsync_log::Millis;
-use feedsync_reader::Remembered;
+use feedsync_reading_state::Remembered;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::columns::{Columns, damaged, moment};

@@ -122,7 +122,7 @@ fn set_present(connection: &Connection, number: i64, is_present: bool) -> Result
 #[cfg(test)]
 mod tests {
     use feedsync_formats::Entry;
-    use feedsync_reader::{Remembered, identify};
+    use feedsync_reading_state::{Remembered, identify};
     use proptest::prelude::*;
 
     use super::super::schema;

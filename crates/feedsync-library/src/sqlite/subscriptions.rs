@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use feedsync_log::Millis;
-use feedsync_reader::FeedAddress;
+use feedsync_reading_state::FeedAddress;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::columns::{Columns, moment};

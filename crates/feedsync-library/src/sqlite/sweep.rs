@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use feedsync_log::Millis;
 use feedsync_newsreader::FeedNumber;
-use feedsync_reader::ArticleId;
+use feedsync_reading_state::ArticleId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::columns::{Columns, moment};
@@ -143,7 +143,7 @@ pub(super) fn forget(
 
 #[cfg(test)]
 mod tests {
-    use feedsync_reader::FeedAddress;
+    use feedsync_reading_state::FeedAddress;
 
     use super::super::{schema, search, settle, subscriptions};
     use super::*;

@@ -11,7 +11,7 @@ use feedsync_library::{
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
-use feedsync_reader::{ArticleId, FeedAddress, Remembered};
+use feedsync_reading_state::{ArticleId, FeedAddress, Remembered};
 
 #[derive(Debug, Default)]
 pub(crate) struct Model {

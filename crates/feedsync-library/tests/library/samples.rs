@@ -8,7 +8,7 @@ use feedsync_library::{
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::FeedNumber;
-use feedsync_reader::{FeedAddress, Remembered, identify};
+use feedsync_reading_state::{FeedAddress, Remembered, identify};
 use tempfile::TempDir;
 
 use crate::wait;

@@ -1,6 +1,6 @@
 //! Requests that change state.
 
-use feedsync_reader::Title;
+use feedsync_reading_state::Title;
 
 use super::read::items;
 use super::stream::{feed_name, label, parse_stream};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use feedsync_log::Millis;
-use feedsync_reader::{FeedAddress, Tag};
+use feedsync_reading_state::{FeedAddress, Tag};
 use serde_json::{Value, json};
 
 use super::stream::{READING_LIST, STARRED, feed_id, label_id};

@@ -1,6 +1,6 @@
 //! Parses requests by their path.
 
-use feedsync_reader::SubscriptionList;
+use feedsync_reading_state::SubscriptionList;
 
 use super::edit;
 use super::item_id::ItemId;

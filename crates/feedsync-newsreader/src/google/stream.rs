@@ -1,6 +1,6 @@
 //! Names of streams.
 
-use feedsync_reader::AddressError;
+use feedsync_reading_state::AddressError;
 
 use crate::asked::decoded;
 use crate::selection::Stream;

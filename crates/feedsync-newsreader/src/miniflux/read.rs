@@ -1,6 +1,6 @@
 //! Parses requests by the segments of their path.
 
-use feedsync_reader::{FeedAddress, SubscriptionList, Title};
+use feedsync_reading_state::{FeedAddress, SubscriptionList, Title};
 
 use super::select::selection;
 use super::{Refreshed, Request, folder};

@@ -1,6 +1,6 @@
 //! Parses selections of articles.
 
-use feedsync_reader::Tag;
+use feedsync_reading_state::Tag;
 
 use super::{MOST_ENTRIES, USUAL_COUNT, folder};
 use crate::date::seconds;

@@ -1,6 +1,6 @@
 //! Responses with lists of articles.
 
-use feedsync_reader::ArticleId;
+use feedsync_reading_state::ArticleId;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;

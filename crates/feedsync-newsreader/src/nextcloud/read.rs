@@ -1,6 +1,6 @@
 //! Parses requests by the segments of their path.
 
-use feedsync_reader::Title;
+use feedsync_reading_state::Title;
 
 use super::star::{self, starring};
 use super::{MOST_ITEMS, Request};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use feedsync_reader::Folder;
+use feedsync_reading_state::Folder;
 
 use super::label::Label;
 use super::number::FolderNumber;

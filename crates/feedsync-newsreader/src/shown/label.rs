@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use feedsync_reader::{Folder, FolderName, MOST_FOLDERS, MOST_NAME, NameError, Tag};
+use feedsync_reading_state::{Folder, FolderName, MOST_FOLDERS, MOST_NAME, NameError, Tag};
 
 /// Separator between the names of nested folders.
 const BETWEEN: &str = " / ";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_reader::Tag;
+use feedsync_reading_state::Tag;
 
 use super::label::Label;
 use super::number::TagNumber;

@@ -1,6 +1,6 @@
 //! Responses about categories, labels and unread articles.
 
-use feedsync_reader::Tag;
+use feedsync_reading_state::Tag;
 use serde_json::{Value, json};
 
 use super::account::answer;

@@ -1,6 +1,6 @@
 //! Parses selections of articles.
 
-use feedsync_reader::Tag;
+use feedsync_reading_state::Tag;
 
 use super::read::size;
 use super::{Category, HeadlinesAsked, MOST_HEADLINES, NOT_LABELS};

@@ -8,7 +8,7 @@ use feedsync_newsreader::{
     Subscription, Tags, google, miniflux, nextcloud, ttrss,
 };
 use feedsync_offline::newsreader::Interface;
-use feedsync_reader::Folder;
+use feedsync_reading_state::Folder;
 
 /// State of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use feedsync_formats::{ContentType, Entry, Link, Person};
 use feedsync_library::{ArticleText, Enclosure, MOST_ARTICLE, MOST_TEXT, NewArticle};
 use feedsync_log::Millis;
-use feedsync_reader::ArticleId;
+use feedsync_reading_state::ArticleId;
 
 /// Converts an entry with its identifier. Long parts are truncated, since newsreaders only show the start.
 pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {

@@ -10,7 +10,7 @@ use feedsync_library::{
     DueFeed, FeedHead, Library, LibraryError, MOST_ARTICLES, Poll, PollState, PolledDocument,
 };
 use feedsync_log::Millis;
-use feedsync_reader::{FeedAddress, Remembered, identify};
+use feedsync_reading_state::{FeedAddress, Remembered, identify};
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use sha2::{Digest as _, Sha256};
@@ -67,7 +67,7 @@ pub(super) struct Document {
     pub(super) feed: PublishedFeed,
     /// Number of entries beyond the maximum, which were omitted.
     surplus: usize,
-    names: Vec<feedsync_reader::ArticleId>,
+    names: Vec<feedsync_reading_state::ArticleId>,
     remembered: Remembered,
 }
 

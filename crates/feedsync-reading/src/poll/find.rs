@@ -12,7 +12,7 @@ use feedsync_core::Format;
 use feedsync_endpoint::Endpoint;
 use feedsync_library::{Library, LibraryError, PollState};
 use feedsync_log::Millis;
-use feedsync_reader::{FeedAddress, Remembered};
+use feedsync_reading_state::{FeedAddress, Remembered};
 use feedsync_store::StoreError;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;

@@ -3,7 +3,7 @@
 use feedsync_client::fetch::{Fetched, Fetcher, Request, address};
 use feedsync_library::{FeedHead, Icon, Library, LibraryError, MOST_ICON, Origin};
 use feedsync_log::Millis;
-use feedsync_reader::FeedAddress;
+use feedsync_reading_state::FeedAddress;
 
 const MONTH: u64 = 30 * 24 * 60 * 60 * 1_000;
 

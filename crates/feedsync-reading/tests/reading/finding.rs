@@ -6,8 +6,8 @@ use axum::Router;
 use axum::routing::get;
 use feedsync_client::fetch::{Policy, Private};
 use feedsync_endpoint::{NewUser, Password};
-use feedsync_reader::FeedAddress;
 use feedsync_reading::{FeedFinder as _, FeedKind, FindError, FoundFeed, NamedFeed};
+use feedsync_reading_state::FeedAddress;
 use feedsync_store::UserName;
 
 use crate::scene::{BEGIN, Page, Scene};

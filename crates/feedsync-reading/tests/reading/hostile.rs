@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use feedsync_client::fetch::{Policy, Private};
 use feedsync_library::{KeptFeed, MOST_ARTICLES};
-use feedsync_reader::{Filing, ListedFeed, SubscriptionList};
+use feedsync_reading_state::{Filing, ListedFeed, SubscriptionList};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream;

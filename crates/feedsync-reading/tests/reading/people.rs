@@ -2,7 +2,7 @@
 
 use feedsync_client::{StoredLog, synchronise_reader};
 use feedsync_log::{Device, Millis};
-use feedsync_reader::{Action, ReaderState, Replica};
+use feedsync_reading_state::{Action, ReaderState, Replica};
 use proptest::prelude::*;
 
 use crate::scene::{BEGIN, Scene, unread};

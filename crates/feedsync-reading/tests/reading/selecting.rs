@@ -6,8 +6,8 @@ use feedsync_library::Listed;
 use feedsync_newsreader::{
     ArticleNumber, FeedName, Folders, Label, Order, Selection, Span, Stream,
 };
-use feedsync_reader::Action;
 use feedsync_reading::{Person, Selected, Shelf, select, total};
+use feedsync_reading_state::Action;
 
 use crate::scene::{BEGIN, Scene};
 
@@ -21,7 +21,7 @@ async fn scene() -> (Scene, Arc<Person>) {
     scene.web.feed("/two", &[("b", AT + 2), ("d", AT + 4), ("f", AT + 6)]);
     scene.subscribe(&person, &["/one", "/two"]).await;
     scene.poll().await;
-    let folder = feedsync_reader::Folder::new(vec!["Tech".parse().unwrap()]).unwrap();
+    let folder = feedsync_reading_state::Folder::new(vec!["Tech".parse().unwrap()]).unwrap();
     let two = scene.web.url("/two").parse().unwrap();
     person.act(&[(two, Action::Move { folder })]).await.unwrap();
     (scene, person)

@@ -7,8 +7,8 @@ use std::time::Duration;
 use feedsync_client::{StoredLog, synchronise_reader};
 use feedsync_endpoint::reading_collection;
 use feedsync_log::Device;
-use feedsync_reader::{Action, FeedAddress, Replica};
 use feedsync_reading::{Newsreading, Readers, Swept};
+use feedsync_reading_state::{Action, FeedAddress, Replica};
 
 use crate::scene::{BEGIN, Scene};
 

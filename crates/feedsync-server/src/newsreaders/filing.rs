@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use feedsync_newsreader::{FeedName, FeedNumber, FolderNumber, Label, ShownFolder, Subscription};
-use feedsync_reader::{
+use feedsync_reading::FoundFeed;
+use feedsync_reading_state::{
     Action, FeedAddress, Filing, Folder, ListedFeed, SubscriptionList, Tag, Title,
 };
-use feedsync_reading::FoundFeed;
 
 use super::{Reading, Refusal};
 

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_newsreader::google::{self, Deed, Request, SubscriptionEdit};
 use feedsync_newsreader::{Answer, Stream};
-use feedsync_reader::{Action, Filing, Folder};
 use feedsync_reading::FoundFeed;
+use feedsync_reading_state::{Action, Filing, Folder};
 use futures_util::future::join_all;
 use http::Method;
 

@@ -5,8 +5,8 @@ use feedsync_log::Millis;
 use feedsync_newsreader::{
     ArticleNumber, Continuation, FolderNumber, Marking, Selection, Span, Stream,
 };
-use feedsync_reader::Folder;
 use feedsync_reading::ShelvedFeed;
+use feedsync_reading_state::Folder;
 
 use super::{Reading, Refusal};
 

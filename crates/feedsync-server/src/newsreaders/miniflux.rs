@@ -9,8 +9,8 @@ use feedsync_newsreader::miniflux::{self, Refreshed, Request, User};
 use feedsync_newsreader::{
     Answer, ArticleNumber, FeedName, FeedNumber, FolderNumber, Label, Selection, Stream,
 };
-use feedsync_reader::{Action, FeedAddress, Filing, Title};
 use feedsync_reading::{FeedKind, FoundFeed, ShelvedFeed};
+use feedsync_reading_state::{Action, FeedAddress, Filing, Title};
 use http::Method;
 
 use super::finding::Found;
@@ -65,7 +65,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         Request::RenameCategory(folder, label) => reading.rename_folder(folder, &label).await?,
         Request::DeleteCategory(folder) => match reading.folders.numbered_as(folder).cloned() {
             Some(folder) => {
-                reading.replace(&folder, &feedsync_reader::Folder::TOP).await?;
+                reading.replace(&folder, &feedsync_reading_state::Folder::TOP).await?;
                 done
             }
             None => miniflux::unknown(),
@@ -237,7 +237,7 @@ impl Reading {
         &mut self,
         feed: FeedNumber,
         title: Option<Title>,
-        folder: Option<feedsync_reader::Folder>,
+        folder: Option<feedsync_reading_state::Folder>,
         address: Option<FeedAddress>,
     ) -> Result<Answer, Refusal> {
         let Some(here) = self.address(&FeedName::Number(feed)) else {

@@ -8,7 +8,7 @@ use axum::response::Response;
 use feedsync_library::{MOST_SHOWN, NamedArticle};
 use feedsync_newsreader::nextcloud::{self, ItemName, Request};
 use feedsync_newsreader::{Answer, ArticleNumber, FeedName, FeedNumber, Order, Selection, Stream};
-use feedsync_reader::{Action, ArticleId};
+use feedsync_reading_state::{Action, ArticleId};
 use http::Method;
 
 use super::finding::Found;

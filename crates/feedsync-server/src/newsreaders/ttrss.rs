@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_newsreader::ttrss::{self, Request, Subscribed, Toggled, Unread};
 use feedsync_newsreader::{Answer, Article, Fault, FeedName, Selection, ShownTag, Stream, Tags};
-use feedsync_reader::{Action, FeedAddress, Folder};
 use feedsync_reading::{FindError, FoundFeed};
+use feedsync_reading_state::{Action, FeedAddress, Folder};
 use http::{Method, StatusCode};
 
 use super::finding::Found;

@@ -16,7 +16,7 @@ use feedsync_formats::ContentType;
 use feedsync_library::ArticleText;
 use feedsync_log::Millis;
 use feedsync_newsreader::{FeedNumber, Label};
-use feedsync_reader::Folder;
+use feedsync_reading_state::Folder;
 use feedsync_store::Moment;
 
 use crate::call::Call;

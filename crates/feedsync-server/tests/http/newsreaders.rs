@@ -14,7 +14,7 @@ use axum::body::Body;
 use feedsync_endpoint::Endpoint;
 use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument};
 use feedsync_log::Millis;
-use feedsync_reader::FeedAddress;
+use feedsync_reading_state::FeedAddress;
 use http::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -12,10 +12,10 @@ use feedsync_library::{
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::ArticleNumber;
-use feedsync_reader::FeedAddress;
 use feedsync_reading::{
     FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Readers,
 };
+use feedsync_reading_state::FeedAddress;
 use feedsync_server::{Config, Limits, Served, router};
 use tempfile::TempDir;
 use tokio::sync::Notify;

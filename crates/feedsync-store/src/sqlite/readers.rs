@@ -25,7 +25,7 @@ impl Readers {
         for connection in connections {
             let jobs = Arc::clone(&jobs);
             let thread = thread::Builder::new()
-                .name("feedsync-reader".to_owned())
+                .name("feedsync-reading-state".to_owned())
                 .spawn(move || serve(&connection, &jobs))
                 .map_err(|error| StoreError::Database(Box::new(error)))?;
             readers.threads.push(thread);

@@ -3,7 +3,7 @@
 //! What reads is a fixed point here too, and joining it again changes nothing.
 
 use feedsync_log::{Line, Stamp};
-use feedsync_reader::{
+use feedsync_reading_state::{
     Change, FeedState, Filing, ReaderState, Snapshot, SubscriptionList, read_document,
     write_document,
 };

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_core::Timestamp;
-use feedsync_reader::{FeedAddress, FeedState, MarkedArticle, Tag};
+use feedsync_reading_state::{FeedAddress, FeedState, MarkedArticle, Tag};
 use serde_json::{Value, json};
 
 use super::read;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use feedsync_client::{Readers, replace_file};
-use feedsync_reader::Snapshot;
+use feedsync_reading_state::Snapshot;
 
 use super::read;
 use crate::context::Context;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_client::StoredReader;
-use feedsync_reader::{Filing, ReaderState, Snapshot, SubscriptionList};
+use feedsync_reading_state::{Filing, ReaderState, Snapshot, SubscriptionList};
 use serde_json::json;
 
 use super::{change, open};

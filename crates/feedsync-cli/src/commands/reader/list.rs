@@ -1,7 +1,7 @@
 //! `feedsync reader list`
 
 use clap::Args;
-use feedsync_reader::{Folder, Subscription};
+use feedsync_reading_state::{Folder, Subscription};
 use serde_json::{Value, json};
 
 use super::read;

@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args};
 use feedsync_core::Timestamp;
 use feedsync_log::Millis;
-use feedsync_reader::{Action, ArticleId, FeedAddress};
+use feedsync_reading_state::{Action, ArticleId, FeedAddress};
 
 use super::{finish, now, open, unknown};
 use crate::context::Context;

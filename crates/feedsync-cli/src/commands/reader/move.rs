@@ -1,7 +1,7 @@
 //! `feedsync reader move`
 
 use clap::Args;
-use feedsync_reader::FeedAddress;
+use feedsync_reading_state::FeedAddress;
 
 use super::{finish, open};
 use crate::context::Context;

@@ -1,7 +1,7 @@
 //! `feedsync reader star`
 
 use clap::Args;
-use feedsync_reader::{Action, ArticleId, FeedAddress};
+use feedsync_reading_state::{Action, ArticleId, FeedAddress};
 
 use super::act;
 use crate::context::Context;

@@ -1,7 +1,7 @@
 //! `feedsync reader subscribe` and `unsubscribe`
 
 use clap::Args;
-use feedsync_reader::{Action, FeedAddress, Folder, FolderName, Place, Title};
+use feedsync_reading_state::{Action, FeedAddress, Folder, FolderName, Place, Title};
 
 use super::{finish, known, open};
 use crate::context::Context;

@@ -1,7 +1,7 @@
 //! `feedsync reader tag`
 
 use clap::Args;
-use feedsync_reader::{Action, ArticleId, FeedAddress};
+use feedsync_reading_state::{Action, ArticleId, FeedAddress};
 
 use super::act;
 use crate::context::Context;
@@ -24,7 +24,7 @@ pub(crate) struct Tag {
     article: ArticleId,
     /// The tags
     #[arg(required = true, value_name = "TAG")]
-    tags: Vec<feedsync_reader::Tag>,
+    tags: Vec<feedsync_reading_state::Tag>,
     /// Take the tags away
     #[arg(long)]
     remove: bool,

@@ -4,7 +4,7 @@ use feedsync_log::Millis;
 use feedsync_newsreader::{
     Answer, Article, ArticleNumber, Asked, Enclosure, FeedNumber, Folders, Subscription,
 };
-use feedsync_reader::Folder;
+use feedsync_reading_state::Folder;
 use serde_json::Value;
 
 /// Media type of forms.

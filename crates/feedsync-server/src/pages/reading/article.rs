@@ -8,8 +8,8 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_library::{Enclosure, KeptArticle};
 use feedsync_newsreader::{ArticleNumber, Continuation, Marking, Selection};
-use feedsync_reader::Tag;
 use feedsync_reading::ShelvedFeed;
+use feedsync_reading_state::Tag;
 use http::StatusCode;
 
 use super::articles::said;

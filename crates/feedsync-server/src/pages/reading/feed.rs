@@ -5,8 +5,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_newsreader::FeedNumber;
-use feedsync_reader::{Action, Title};
 use feedsync_reading::ShelvedFeed;
+use feedsync_reading_state::{Action, Title};
 use http::StatusCode;
 
 use super::list::{List, Of};

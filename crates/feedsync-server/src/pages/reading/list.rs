@@ -1,7 +1,7 @@
 //! A list of articles, encoded in an address.
 
 use feedsync_newsreader::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Selection, Stream};
-use feedsync_reader::Tag;
+use feedsync_reading_state::Tag;
 
 use super::home;
 use crate::newsreaders::Reading;

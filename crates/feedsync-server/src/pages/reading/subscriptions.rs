@@ -5,8 +5,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_newsreader::{FolderNumber, Stream};
-use feedsync_reader::FeedAddress;
 use feedsync_reading::{FoundFeed, ShelvedFeed};
+use feedsync_reading_state::FeedAddress;
 use http::StatusCode;
 
 use super::list::{List, Of};
@@ -150,7 +150,7 @@ async fn shown(
         _ => "",
     };
     page(turn, call, status, move || {
-        let tag = |tag: &feedsync_reader::Tag| {
+        let tag = |tag: &feedsync_reading_state::Tag| {
             (tag.as_str().to_owned(), List::new(Of::Tag(tag.clone())).page(&root))
         };
         SubscriptionsPage {

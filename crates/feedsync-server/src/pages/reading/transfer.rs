@@ -5,7 +5,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_reader::{Filing, Snapshot, SubscriptionList};
+use feedsync_reading_state::{Filing, Snapshot, SubscriptionList};
 use http::StatusCode;
 
 use super::export::{EVERYTHING, SUBSCRIPTIONS};

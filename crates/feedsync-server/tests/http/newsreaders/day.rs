@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use feedsync_client::{StoredLog, synchronise_reader};
 use feedsync_endpoint::reading_collection;
 use feedsync_log::{Device, Millis};
-use feedsync_reader::{Action, ArticleId, FeedAddress, Replica};
+use feedsync_reading_state::{Action, ArticleId, FeedAddress, Replica};
 use http::Method;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};

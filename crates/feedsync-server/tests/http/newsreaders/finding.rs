@@ -10,8 +10,8 @@ use async_trait::async_trait;
 
 use axum::Router;
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_reader::FeedAddress;
 use feedsync_reading::{FeedFinder, FindError, FoundFeed, MAX_FINDS, NamedFeed, WebFinder};
+use feedsync_reading_state::FeedAddress;
 use futures_util::future::join_all;
 use http::{Method, StatusCode, Uri};
 use serde_json::{Value, json};

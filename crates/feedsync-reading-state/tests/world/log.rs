@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use feedsync_log::{Answer, Ask, Event, Line, Millis, RecordId, Session, Stop, Waiting};
-use feedsync_reader::{ReaderState, Replica};
+use feedsync_reading_state::{ReaderState, Replica};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};

@@ -2,7 +2,7 @@
 
 use feedsync_core::Timestamp;
 use feedsync_formats::{Entry, Link, entry};
-use feedsync_reader::{ArticleId, MOST_REMEMBERED, Remembered, identify};
+use feedsync_reading_state::{ArticleId, MOST_REMEMBERED, Remembered, identify};
 use feedsync_test::corpora::{corpora, fixtures};
 use proptest::prelude::*;
 

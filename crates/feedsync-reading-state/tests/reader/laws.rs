@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use feedsync_log::{Covered, Millis, Stamp};
-use feedsync_reader::{Action, ArticleId, FeedState, ReaderState, Snapshot};
+use feedsync_reading_state::{Action, ArticleId, FeedState, ReaderState, Snapshot};
 use proptest::prelude::*;
 
 fn joined(mut one: ReaderState, other: &ReaderState) -> ReaderState {

@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use feedsync_log::Covered;
-use feedsync_reader::{
+use feedsync_reading_state::{
     Action, DocumentError, FeedState, ReaderState, Snapshot, SnapshotFault, document_id,
     read_document, read_documents, write_document,
 };

@@ -1,7 +1,7 @@
 //! Presentation of the state: ordered folders, and merged moved feeds (LR7).
 
 use crate::support::*;
-use feedsync_reader::{Action, Branch, FeedAddress, ReaderState};
+use feedsync_reading_state::{Action, Branch, FeedAddress, ReaderState};
 use proptest::prelude::*;
 
 fn done(changes: &[(&str, Action, &str)]) -> ReaderState {

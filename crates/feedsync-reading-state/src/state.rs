@@ -15,7 +15,7 @@ use crate::kept::Kept;
 ///
 /// ```
 /// # use feedsync_log::{Line, Record};
-/// # use feedsync_reader::ReaderState;
+/// # use feedsync_reading_state::ReaderState;
 /// # fn record(line: &str) -> Record {
 /// #     let Line::Record(record) = Line::read(line.as_bytes()) else { unreachable!() };
 /// #     record
@@ -28,7 +28,7 @@ use crate::kept::Kept;
 /// assert_eq!(laptop, phone);
 /// let feed = laptop.feed("https://example.org/feed").unwrap();
 /// assert!(feed.is_read(&"urn:x:1".parse()?, None));
-/// # Ok::<(), feedsync_reader::ArticleIdError>(())
+/// # Ok::<(), feedsync_reading_state::ArticleIdError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReaderState {

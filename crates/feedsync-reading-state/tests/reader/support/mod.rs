@@ -1,7 +1,9 @@
 //! Small sets of feeds, articles, dates and devices, so that all combinations occur.
 
 use feedsync_log::{Line, Millis, Record, Stamp, Tick};
-use feedsync_reader::{Action, ArticleId, Change, FeedAddress, FeedState, Folder, ReaderState};
+use feedsync_reading_state::{
+    Action, ArticleId, Change, FeedAddress, FeedState, Folder, ReaderState,
+};
 use proptest::prelude::*;
 
 /// The feed named by a letter.

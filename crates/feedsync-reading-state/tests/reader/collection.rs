@@ -4,8 +4,8 @@ use crate::support::*;
 use feedsync_core::{By, Edit, Item, ItemId, Outcome, Payload, Stamp, Timestamp, Version, merge};
 use feedsync_core::{Format, History, Sequence, Update, Updates};
 use feedsync_formats::attribute;
-use feedsync_reader::collection::{edit, item_id, new_item, read_item, resolution};
-use feedsync_reader::{Action, DocumentError, FeedState};
+use feedsync_reading_state::collection::{edit, item_id, new_item, read_item, resolution};
+use feedsync_reading_state::{Action, DocumentError, FeedState};
 use proptest::prelude::*;
 
 fn when(seconds: i64) -> Timestamp {

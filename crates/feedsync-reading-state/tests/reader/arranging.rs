@@ -1,7 +1,7 @@
 //! Ordering of subscriptions, and moved feeds.
 
 use crate::support::*;
-use feedsync_reader::{Action, FeedAddress, NoOther, Place, Position, ReaderState};
+use feedsync_reading_state::{Action, FeedAddress, NoOther, Place, Position, ReaderState};
 use proptest::prelude::*;
 
 /// Subscriptions named by letters; a digit after a letter is the position.

@@ -18,10 +18,10 @@ pub const MOST_ADDRESS: usize = 4_096;
 /// only the server knows which of their spellings are equivalent.
 ///
 /// ```
-/// # use feedsync_reader::FeedAddress;
+/// # use feedsync_reading_state::FeedAddress;
 /// let address: FeedAddress = "feed://Example.ORG:80/News?id=A#top".parse()?;
 /// assert_eq!(address.as_str(), "http://example.org/News?id=A");
-/// # Ok::<(), feedsync_reader::AddressError>(())
+/// # Ok::<(), feedsync_reading_state::AddressError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]

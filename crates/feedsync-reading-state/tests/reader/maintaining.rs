@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use feedsync_log::Millis;
-use feedsync_reader::{Action, ArticleId, FeedState, ReaderState};
+use feedsync_reading_state::{Action, ArticleId, FeedState, ReaderState};
 use proptest::prelude::*;
 
 fn read(name: &str, at: u64) -> Action {

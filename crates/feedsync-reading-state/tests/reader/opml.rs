@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::support::*;
 use feedsync_formats::ReadError;
-use feedsync_reader::{
+use feedsync_reading_state::{
     Action, AddressError, Branch, FeedAddress, Filing, Folder, MOST_FOLDERS, ReaderState,
     SubscriptionList, Title,
 };

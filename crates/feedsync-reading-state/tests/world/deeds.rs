@@ -1,7 +1,7 @@
 //! User actions in a simulation, and the expected result.
 
 use feedsync_log::{Millis, Stamp};
-use feedsync_reader::{Action, Change, FeedAddress, Folder, ReaderState, Title};
+use feedsync_reading_state::{Action, Change, FeedAddress, Folder, ReaderState, Title};
 use rand::Rng;
 use rand::rngs::SmallRng;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_core::{By, Item, Payload, Stamp, Timestamp, merge};
 use feedsync_log::Millis;
-use feedsync_reader::{
+use feedsync_reading_state::{
     FeedAddress, ReaderState, Replica, collection, read_documents, write_document,
 };
 use rand::rngs::SmallRng;

@@ -16,7 +16,7 @@ const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 /// subscription changes no other position.
 ///
 /// ```
-/// # use feedsync_reader::Position;
+/// # use feedsync_reading_state::Position;
 /// let first = Position::between(None, None).unwrap();
 /// let second = Position::between(Some(&first), None).unwrap();
 /// let amid = Position::between(Some(&first), Some(&second)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use feedsync_log::{Line, Millis};
-use feedsync_reader::{Action, Change, MOST_KEPT, MOST_KEPT_BYTES, ReaderState};
+use feedsync_reading_state::{Action, Change, MOST_KEPT, MOST_KEPT_BYTES, ReaderState};
 use proptest::prelude::*;
 
 fn of_feed(act: &str, details: &str) -> String {
