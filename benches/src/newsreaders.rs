@@ -10,7 +10,7 @@ use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::Endpoint;
 use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
 use feedsync_log::Millis;
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 use feedsync_reading::{FeedSchedule, Newsreading, Person, Readers, WebFinder};
 use tokio::sync::Notify;
 

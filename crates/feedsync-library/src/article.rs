@@ -6,7 +6,7 @@ use feedsync_reading_state::ArticleId;
 use serde::{Deserialize, Serialize};
 
 use crate::listing::Place;
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 /// Maximum size of one article, in bytes, excluding its [plain text](NewArticle::plain), which has the same
 /// limit.

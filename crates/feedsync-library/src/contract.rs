@@ -14,7 +14,7 @@ use crate::listing::{Keep, Listed, NamedArticle, Selection};
 use crate::poll::{Poll, Settled};
 use crate::reader_name::ReaderName;
 use crate::retention::Retention;
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 /// Articles of the feeds of a hub, with their readers.
 ///

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 
 /// Error of a library. No error changes the library, except that the effect of [`LibraryError::Unknown`] is
 /// unknown.

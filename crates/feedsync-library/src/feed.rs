@@ -6,7 +6,7 @@ use feedsync_formats::Wishes;
 use feedsync_log::Millis;
 use feedsync_reading_state::FeedAddress;
 
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 
 /// Maximum pause of a feed: a requested interval of seven days, an eighth more, and the seven days of hours that
 /// it skips. A later `due` was written while the clock was ahead.

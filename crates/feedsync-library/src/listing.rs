@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use feedsync_log::Millis;
 
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::ArticleId;
 
 /// Maximum number of articles in one list, even if more are requested.

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::article::{ArticleText, MOST_ARTICLE, MOST_LIST, MOST_TEXT, NewArticle};
 use crate::error::LibraryError;
 use crate::feed::{FeedHead, PollState};
-use feedsync_newsreader::ArticleNumber;
+use feedsync_reader_api::ArticleNumber;
 
 /// Maximum number of articles in one document.
 pub const MOST_ARTICLES: usize = 10_000;

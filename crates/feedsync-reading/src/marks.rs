@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use feedsync_library::{Library, LibraryError, Listed, NamedArticle};
 use feedsync_log::{Millis, Stamp, Tick};
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::{ArticleId, FeedState, Tag};
 
 /// Marks in one feed. A mark up to a date covers the articles whose [sort date](Listed::shown) is not later.

@@ -12,7 +12,7 @@ use feedsync_client::{ReaderFileError, StoredLog, synchronise_reader};
 use feedsync_endpoint::EndpointError;
 use feedsync_library::{KeptFeed, Library, LibraryError, NamedArticle, ReaderName};
 use feedsync_log::{Device, Millis};
-use feedsync_newsreader::ArticleNumber;
+use feedsync_reader_api::ArticleNumber;
 use feedsync_reading_state::{
     Action, FeedAddress, FeedState, Filing, Folder, ReaderState, Replica, Snapshot, Subscription,
     SubscriptionList, Tag, View,

@@ -20,7 +20,7 @@ use feedsync_client::fetch::{Fetcher, shown_text};
 use feedsync_endpoint::Endpoint;
 use feedsync_library::{DueFeed, Library, LibraryError, Poll, PollState, Settled};
 use feedsync_log::Millis;
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;

@@ -11,7 +11,7 @@ use feedsync_library::{
     Library, LibraryError, Listed, MOST_LISTED, MOST_SHOWN, Place, Selection as Listing,
 };
 use feedsync_log::Millis;
-use feedsync_newsreader::{
+use feedsync_reader_api::{
     ArticleNumber, Continuation, FeedName, FeedNumber, FolderNumber, Folders, Order, Selection,
     Span, Stream, TagNumber, Tags,
 };

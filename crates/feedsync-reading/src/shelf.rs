@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use feedsync_library::{KeptFeed, Listed, Origin};
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::{ArticleId, FeedAddress, FeedState, Subscription, Tag};
 
 use crate::poll::icon;

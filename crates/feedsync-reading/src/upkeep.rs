@@ -7,7 +7,7 @@ use std::time::Duration;
 use feedsync_endpoint::{Endpoint, reading_collection};
 use feedsync_library::{Library, ReaderName, Retention};
 use feedsync_log::Millis;
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 use feedsync_reading_state::ArticleId;
 use feedsync_store::CollectionName;
 use tokio::time::interval;

@@ -1,6 +1,6 @@
 //! `/reader/`: the APIs of newsreader clients, each a dialect over the same reading state.
 //!
-//! `feedsync_newsreader` parses a request, `feedsync_reading` applies it to the reading state of the
+//! `feedsync_reader_api` parses a request, `feedsync_reading` applies it to the reading state of the
 //! principal, and the response is in the client's dialect. Errors are too, since newsreaders display them. A
 //! user's reading state is in the log of one of their collections, and editors of that collection may use
 //! these APIs. The pages for reading work on the same state.
@@ -22,7 +22,7 @@ use axum::response::{IntoResponse as _, Response};
 use feedsync_endpoint::{Reader, reading_collection};
 use feedsync_library::{Icon, LibraryError};
 use feedsync_log::Millis;
-use feedsync_newsreader::{Answer, Asked, Fault, FeedName, FeedNumber, Folders, Subscription};
+use feedsync_reader_api::{Answer, Asked, Fault, FeedName, FeedNumber, Folders, Subscription};
 use feedsync_reading::{Newsreading, Person, ReadingError, Shelf, ShelvedFeed, select, total};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
@@ -218,13 +218,13 @@ impl Reading {
 
     pub(crate) async fn select(
         &self,
-        asked: &feedsync_newsreader::Selection,
+        asked: &feedsync_reader_api::Selection,
     ) -> Result<feedsync_reading::Selected, Refusal> {
         let library = &**self.newsreading.readers.library();
         Ok(select(library, &self.shelf, &self.folders, asked, self.now).await?)
     }
 
-    async fn total(&self, asked: &feedsync_newsreader::Selection) -> Result<u64, Refusal> {
+    async fn total(&self, asked: &feedsync_reader_api::Selection) -> Result<u64, Refusal> {
         let library = &**self.newsreading.readers.library();
         Ok(total(library, &self.shelf, &self.folders, asked, self.now).await?)
     }

@@ -10,11 +10,11 @@ mod attempt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use feedsync_newsreader::{Answer, Asked};
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::newsreader::{
     Call, Form, Kept, Reading, Request as Asking, SignIn, What, Writing,
 };
+use feedsync_reader_api::{Answer, Asked};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Request, Response, StatusCode, request, response};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};

@@ -11,7 +11,7 @@ use super::list::listed;
 use crate::article::{ArticleText, KeptArticle, NewArticle};
 use crate::error::LibraryError;
 use crate::listing::{Listed, NamedArticle};
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::ArticleId;
 
 /// Inserts an article with the next number.

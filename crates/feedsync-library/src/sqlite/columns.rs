@@ -8,7 +8,7 @@ use rusqlite::Row;
 use rusqlite::types::FromSql;
 
 use crate::error::LibraryError;
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 /// Reads the columns of a row in sequence.
 pub(super) struct Columns<'r> {

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use super::columns::{Columns, moment};
 use crate::error::LibraryError;
 use crate::feed::{FeedHead, KeptFeed, PollState};
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 
 /// Columns that [`kept_feed`] reads, in its order.
 macro_rules! feed_columns {

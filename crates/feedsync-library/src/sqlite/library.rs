@@ -22,7 +22,7 @@ use crate::listing::{Keep, Listed, MOST_SHOWN, MOST_WORDS, NamedArticle, Selecti
 use crate::poll::{Poll, Settled, few};
 use crate::reader_name::ReaderName;
 use crate::retention::Retention;
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 #[async_trait]
 impl Library for SqliteLibrary {

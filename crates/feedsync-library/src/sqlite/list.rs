@@ -13,7 +13,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 use super::columns::{Columns, moment};
 use crate::error::LibraryError;
 use crate::listing::{Keep, Listed, MOST_LISTED, Place, Selection};
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 /// Sizes of the first and of the largest batch of a feed, in rows.
 const FIRST_PIECE: usize = 16;

@@ -1,7 +1,7 @@
 //! Queries about single articles and counts.
 
 use feedsync_log::Millis;
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::columns::moment;

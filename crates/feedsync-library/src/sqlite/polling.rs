@@ -10,7 +10,7 @@ use super::columns::{Columns, damaged, moment};
 use super::feeds::{self, feed_columns};
 use crate::error::LibraryError;
 use crate::feed::{DueFeed, KeptFeed, MAX_CLAIM, MAX_HOLD, MAX_PAUSE};
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 
 pub(super) fn claim(
     connection: &Connection,

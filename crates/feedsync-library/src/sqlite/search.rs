@@ -81,7 +81,7 @@ fn walk(
 #[cfg(test)]
 mod tests {
     use feedsync_log::Millis;
-    use feedsync_newsreader::FeedNumber;
+    use feedsync_reader_api::FeedNumber;
     use proptest::prelude::*;
 
     use super::super::{schema, settle};

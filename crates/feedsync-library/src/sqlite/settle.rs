@@ -9,7 +9,7 @@ use super::{articles, feeds, polling};
 use crate::article::NewArticle;
 use crate::error::LibraryError;
 use crate::poll::{LATE_AT_MOST, Poll, PolledDocument, Settled};
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 pub(super) fn settle(
     connection: &Connection,

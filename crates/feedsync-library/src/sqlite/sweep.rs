@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use feedsync_log::Millis;
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 use feedsync_reading_state::ArticleId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 

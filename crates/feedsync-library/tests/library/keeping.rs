@@ -7,7 +7,7 @@ use feedsync_library::{
     Icon, KeptIcon, Library, LibraryError, MOST_ICON, MOST_SHOWN, MOST_WORDS, Origin, Retention,
     Selection, SqliteLibrary,
 };
-use feedsync_newsreader::ArticleNumber;
+use feedsync_reader_api::ArticleNumber;
 
 use crate::samples::{addresses, article, at, feeds, library, reader, told};
 use crate::wait;

@@ -10,7 +10,7 @@ use feedsync_library::{
     Settled,
 };
 use feedsync_log::Millis;
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::{ArticleId, FeedAddress, Remembered};
 
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use feedsync_library::{
     ArticleText, Library, NewArticle, Poll, PollState, PolledDocument, ReaderName, SqliteLibrary,
 };
 use feedsync_log::Millis;
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 use feedsync_reading_state::{FeedAddress, Remembered, identify};
 use tempfile::TempDir;
 

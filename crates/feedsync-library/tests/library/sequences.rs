@@ -10,7 +10,7 @@ use feedsync_library::{
     PollState, PolledDocument, Retention, Selection, SqliteLibrary,
 };
 use feedsync_log::Millis;
-use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::ArticleId;
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Tests of storing the outcome of a poll.
 
 use feedsync_library::{LATE_AT_MOST, Library, LibraryError, MOST_ARTICLES, Selection, Settled};
-use feedsync_newsreader::FeedNumber;
+use feedsync_reader_api::FeedNumber;
 use proptest::prelude::*;
 
 use crate::samples::{article, at, feeds, library, told};

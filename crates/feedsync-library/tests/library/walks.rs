@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use feedsync_library::{Library, Selection};
-use feedsync_newsreader::ArticleNumber;
+use feedsync_reader_api::ArticleNumber;
 use proptest::prelude::*;
 
 use crate::samples::{article, at, feeds, library, told};

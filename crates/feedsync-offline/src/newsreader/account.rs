@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use feedsync_newsreader::Secret;
+use feedsync_reader_api::Secret;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

@@ -2,7 +2,7 @@
 //! read.
 
 use feedsync_formats::{LabelledEntry, escape_attribute, labelled_entries};
-use feedsync_newsreader::google::ItemId;
+use feedsync_reader_api::google::ItemId;
 
 use super::form::List;
 use super::known::{Fact, Facts};

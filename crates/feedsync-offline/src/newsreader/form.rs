@@ -1,6 +1,6 @@
 //! Structures of the responses to newsreaders.
 
-use feedsync_newsreader::{FeedName, Selection, Span, Stream};
+use feedsync_reader_api::{FeedName, Selection, Span, Stream};
 
 use super::known::{Fact, Subject};
 

@@ -4,8 +4,8 @@
 //! is otherwise the short-lived token of a write. A newsreader names with `ot` the time since when it
 //! requests articles. That time differs in each request, so the stored response ignores it.
 
-use feedsync_newsreader::google::{self, Call as Asks, ItemId, Request as Asked};
-use feedsync_newsreader::{Selection, Stream};
+use feedsync_reader_api::google::{self, Call as Asks, ItemId, Request as Asked};
+use feedsync_reader_api::{Selection, Stream};
 use serde_json::{Value, json};
 
 use super::account::{SignIn, Who};
@@ -133,7 +133,7 @@ pub(super) fn marks_read(like: &Sending, articles: &[i64]) -> Sending {
 }
 
 fn id(article: i64) -> ItemId {
-    ItemId(feedsync_newsreader::ArticleNumber::new(article))
+    ItemId(feedsync_reader_api::ArticleNumber::new(article))
 }
 
 pub(super) fn facts(form: &Form, body: &[u8]) -> Option<Facts> {

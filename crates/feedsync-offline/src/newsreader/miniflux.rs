@@ -2,8 +2,8 @@
 //!
 //! A star can only be toggled. So its state is read before it is changed.
 
-use feedsync_newsreader::miniflux::{self, Request as Asked};
-use feedsync_newsreader::{FeedName, FolderNumber, Stream};
+use feedsync_reader_api::miniflux::{self, Request as Asked};
+use feedsync_reader_api::{FeedName, FolderNumber, Stream};
 use serde_json::Value;
 
 use super::form::{Filter, Form, List};

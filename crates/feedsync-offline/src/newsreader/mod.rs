@@ -30,7 +30,7 @@ mod written;
 
 use std::str::FromStr;
 
-use feedsync_newsreader::{Answer, Asked};
+use feedsync_reader_api::{Answer, Asked};
 use http::HeaderMap;
 
 pub use account::{Account, SignIn, Who};
@@ -232,8 +232,8 @@ impl Interface {
     /// Response to a sign-in without a network.
     pub fn signed_in(self, session: &str, seq: i64, is_json: bool) -> Answer {
         match self {
-            Self::TinyTinyRss => feedsync_newsreader::ttrss::logged_in(seq, session, "", 0),
-            _ => feedsync_newsreader::google::signed_in(session, is_json),
+            Self::TinyTinyRss => feedsync_reader_api::ttrss::logged_in(seq, session, "", 0),
+            _ => feedsync_reader_api::google::signed_in(session, is_json),
         }
     }
 
@@ -263,12 +263,12 @@ impl Interface {
     /// Response to a request that cannot be answered without a network.
     pub fn refused(self, seq: i64, reason: &str) -> Answer {
         let mut answer = match self {
-            Self::Google => feedsync_newsreader::google::refuse(503, reason),
-            Self::Miniflux => feedsync_newsreader::miniflux::refuse(503, reason),
-            Self::Nextcloud => feedsync_newsreader::nextcloud::refuse(503, reason),
+            Self::Google => feedsync_reader_api::google::refuse(503, reason),
+            Self::Miniflux => feedsync_reader_api::miniflux::refuse(503, reason),
+            Self::Nextcloud => feedsync_reader_api::nextcloud::refuse(503, reason),
             Self::TinyTinyRss => {
-                let refusal = feedsync_newsreader::ttrss::Refusal::OperationFailed;
-                feedsync_newsreader::ttrss::refuse(seq, refusal, Some(reason))
+                let refusal = feedsync_reader_api::ttrss::Refusal::OperationFailed;
+                feedsync_reader_api::ttrss::refuse(seq, refusal, Some(reason))
             }
         };
         answer.media_type.get_or_insert("text/plain; charset=utf-8");

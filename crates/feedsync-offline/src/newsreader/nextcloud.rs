@@ -1,6 +1,6 @@
 //! Interface of Nextcloud News, version 1-2.
 
-use feedsync_newsreader::nextcloud::{self, Request as Asked};
+use feedsync_reader_api::nextcloud::{self, Request as Asked};
 use serde_json::Value;
 
 use super::form::{Filter, Form, List};

@@ -3,8 +3,8 @@
 //! All requests have one address. Their bodies contain the operation, the session, and a number that the
 //! response repeats.
 
-use feedsync_newsreader::Selection;
-use feedsync_newsreader::ttrss::{self, Request as Asked, Toggled};
+use feedsync_reader_api::Selection;
+use feedsync_reader_api::ttrss::{self, Request as Asked, Toggled};
 use serde_json::{Map, Value, json};
 
 use super::account::{SignIn, Who};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use feedsync_newsreader::Asked;
+use feedsync_reader_api::Asked;
 use serde::{Deserialize, Serialize};
 
 use super::known::Subject;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use feedsync_newsreader::Secret;
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::interceptor::{Content, Policy, WaitingFor};
 use feedsync_offline::location::Location;
 use feedsync_offline::newsreader::{Deed, Interface, Sending, Who, Writing, WrittenId};
+use feedsync_reader_api::Secret;
 use http::{HeaderMap, StatusCode};
 
 use crate::desk::{Desk, at, fields};
@@ -43,7 +43,7 @@ fn change(desk: &mut Desk, partition: Partition) {
             path: "reader/api/0/edit".to_owned(),
             ..Sending::default()
         },
-        answer: feedsync_newsreader::google::done(),
+        answer: feedsync_reader_api::google::done(),
     };
     let step = desk
         .gateway

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use feedsync_newsreader::Secret;
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::interceptor::{Change, Content};
 use feedsync_offline::location::Location;
@@ -10,6 +9,7 @@ use feedsync_offline::newsreader::{
     self, Accounts, Facts, Interface, Kept, Key, Rows, SignIn, Who, Written, WrittenId,
 };
 use feedsync_offline::time::Time;
+use feedsync_reader_api::Secret;
 
 const INTERFACE: Interface = Interface::Google;
 
@@ -145,7 +145,7 @@ fn account_with_waiting_changes_is_kept_beyond_the_maximum() {
     let edit = newsreader::Writing {
         deed: newsreader::Deed::Edit,
         request: newsreader::Sending::default(),
-        answer: feedsync_newsreader::google::done(),
+        answer: feedsync_reader_api::google::done(),
     };
     accounts.take(INTERFACE, partitions[0], &edit).unwrap();
     let who = session("another");
@@ -250,7 +250,7 @@ fn changes_are_held_until_the_account_signs_in_again() {
     let edit = newsreader::Writing {
         deed: newsreader::Deed::Edit,
         request: newsreader::Sending::default(),
-        answer: feedsync_newsreader::google::done(),
+        answer: feedsync_reader_api::google::done(),
     };
     accounts.take(INTERFACE, partition, &edit).unwrap();
     assert_eq!(accounts.waiting().len(), 1);

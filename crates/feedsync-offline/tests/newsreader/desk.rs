@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use feedsync_newsreader::{Answer, Asked};
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::interceptor::{Change, Content};
 use feedsync_offline::location::Location;
@@ -10,6 +9,7 @@ use feedsync_offline::newsreader::{
     Accounts, Call, Delivery, Ended, Form, Interface, Kept, Next, Request, Rows, What,
 };
 use feedsync_offline::time::Time;
+use feedsync_reader_api::{Answer, Asked};
 use http::{HeaderMap, HeaderValue};
 
 use crate::server::Server;

@@ -1,7 +1,7 @@
 //! Responses without a network equal those of a server that has received all changes.
 
-use feedsync_newsreader::Answer;
 use feedsync_offline::newsreader::Interface;
+use feedsync_reader_api::Answer;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use feedsync_log::Millis;
-use feedsync_newsreader::{
+use feedsync_offline::newsreader::Interface;
+use feedsync_reader_api::{
     Answer, Article, ArticleNumber, Asked, FeedName, FeedNumber, Folders, Selection, Stream,
     Subscription, Tags, google, miniflux, nextcloud, ttrss,
 };
-use feedsync_offline::newsreader::Interface;
 use feedsync_reading_state::Folder;
 
 /// State of the server.
@@ -116,7 +116,7 @@ impl Server {
         found
     }
 
-    fn mark(&mut self, marking: &feedsync_newsreader::Marking) {
+    fn mark(&mut self, marking: &feedsync_reader_api::Marking) {
         self.writes += 1;
         for number in &marking.articles {
             let Some(article) = self.articles.get_mut(&number.get()) else { continue };
@@ -191,7 +191,7 @@ impl Server {
         if google::authorization(shown) != Some(&self.session) {
             return google::refuse(401, "who are you?");
         }
-        let token = token.as_ref().map(feedsync_newsreader::Secret::as_str);
+        let token = token.as_ref().map(feedsync_reader_api::Secret::as_str);
         match request {
             Asks::Token => google::token("t"),
             Asks::Mark(_) | Asks::MarkAllRead { .. } if token != Some("t") => {
@@ -302,7 +302,7 @@ impl Server {
                 false => ttrss::refuse(seq, Refusal::LoginError, None),
             };
         }
-        if session.as_ref().map(feedsync_newsreader::Secret::as_str) != Some(&self.session) {
+        if session.as_ref().map(feedsync_reader_api::Secret::as_str) != Some(&self.session) {
             return ttrss::refuse(seq, Refusal::NotLoggedIn, None);
         }
         let (feeds, tags) = (self.feeds(), Tags::new([]));

@@ -77,7 +77,7 @@ async fn articles_of_other_feeds_cannot_be_marked() {
     scene.subscribe(&person, &["/feed"]).await;
     scene.poll().await;
     let shelf = person.shelf().await.unwrap();
-    let number = feedsync_newsreader::ArticleNumber::new(1);
+    let number = feedsync_reader_api::ArticleNumber::new(1);
     let address = shelf.feeds()[0].subscription.address.clone();
     person.act(&[(address, Action::Unsubscribe)]).await.unwrap();
     let before = length(&scene).await;
@@ -96,7 +96,7 @@ async fn merged_state_is_recorded_in_the_log() {
     here.subscribe(&one, &["/feed"]).await;
     here.poll().await;
     let (a, b) =
-        (feedsync_newsreader::ArticleNumber::new(1), feedsync_newsreader::ArticleNumber::new(2));
+        (feedsync_reader_api::ArticleNumber::new(1), feedsync_reader_api::ArticleNumber::new(2));
     one.star(&[a], true).await.unwrap();
     one.mark(&[a, b], true).await.unwrap();
     let everything = one.everything().await.unwrap();
@@ -149,7 +149,7 @@ async fn run(deeds: Vec<Deed>) {
     scene.subscribe(&people[0], &["/feed"]).await;
     let mut published = 0_u64;
     let numbers = |numbers: Vec<i64>| -> Vec<_> {
-        numbers.into_iter().map(feedsync_newsreader::ArticleNumber::new).collect()
+        numbers.into_iter().map(feedsync_reader_api::ArticleNumber::new).collect()
     };
     for deed in deeds {
         scene.wait(1);

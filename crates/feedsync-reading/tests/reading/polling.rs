@@ -328,7 +328,7 @@ async fn an_article_that_says_too_much_is_cut_and_kept() {
     scene.poll().await;
     let feed = only(&scene).await;
     assert_eq!((feed.articles, feed.state.fault), (1, None));
-    let number = feedsync_newsreader::ArticleNumber::new(1);
+    let number = feedsync_reader_api::ArticleNumber::new(1);
     let text = scene.library.articles(&[number]).await.unwrap().remove(0).text;
     assert_eq!((text.link, text.enclosures.len(), text.categories.len()), (None, 100, 100));
     assert_eq!(text.content.unwrap().len(), 512 << 10);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use feedsync_library::Listed;
-use feedsync_newsreader::{
+use feedsync_reader_api::{
     ArticleNumber, FeedName, Folders, Label, Order, Selection, Span, Stream,
 };
 use feedsync_reading::{Person, Selected, Shelf, select, total};

@@ -30,7 +30,7 @@ async fn old_articles_are_deleted_and_starred_ones_stay() {
     scene.web.feed("/feed", &items);
     scene.subscribe(&person, &["/feed"]).await;
     scene.poll().await;
-    let first = feedsync_newsreader::ArticleNumber::new(1);
+    let first = feedsync_reader_api::ArticleNumber::new(1);
     assert_eq!(person.star(&[first], true).await.unwrap().found, 1);
     // The feed continues, and still contains the second article.
     scene.wait(5 * DAY);

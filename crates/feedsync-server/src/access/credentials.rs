@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedsync_endpoint::Secret;
-use feedsync_newsreader::google;
+use feedsync_reader_api::google;
 use feedsync_store::UserName;
 use http::{HeaderMap, HeaderName, header};
 

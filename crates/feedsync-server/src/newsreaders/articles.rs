@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use feedsync_formats::ContentType;
 use feedsync_library::{ArticleText, KeptArticle, Listed};
-use feedsync_newsreader::{Article, ArticleNumber, Continuation, Enclosure};
+use feedsync_reader_api::{Article, ArticleNumber, Continuation, Enclosure};
 use feedsync_reading::{Selected, ShelvedFeed};
 use tokio::task::spawn_blocking;
 

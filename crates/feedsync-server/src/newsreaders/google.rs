@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_newsreader::google::{self, Deed, Request, SubscriptionEdit};
-use feedsync_newsreader::{Answer, Stream};
+use feedsync_reader_api::google::{self, Deed, Request, SubscriptionEdit};
+use feedsync_reader_api::{Answer, Stream};
 use feedsync_reading::FoundFeed;
 use feedsync_reading_state::{Action, Filing, Folder};
 use futures_util::future::join_all;
@@ -35,7 +35,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
             None => google::wrong_password(),
         });
     }
-    let token = token.as_ref().map(feedsync_newsreader::Secret::as_str);
+    let token = token.as_ref().map(feedsync_reader_api::Secret::as_str);
     let principal = sign_in::principal(hub, call, token).await?;
     let name = principal.user().map_or("reader", |user| user.as_str()).to_owned();
     let mut reading = Reading::of(hub, call, &principal).await?;
@@ -114,7 +114,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
             google::items(&articles, &reading.sources(), by_liferea)
         }
         Request::Count(stream) => {
-            let all = feedsync_newsreader::Selection::newest(stream, usize::MAX);
+            let all = feedsync_reader_api::Selection::newest(stream, usize::MAX);
             google::count(reading.select(&all).await?.listed.len() as u64)
         }
         Request::Preferences => google::preferences(),

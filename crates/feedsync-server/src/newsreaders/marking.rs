@@ -2,7 +2,7 @@
 
 use feedsync_library::Listed;
 use feedsync_log::Millis;
-use feedsync_newsreader::{
+use feedsync_reader_api::{
     ArticleNumber, Continuation, FolderNumber, Marking, Selection, Span, Stream,
 };
 use feedsync_reading::ShelvedFeed;

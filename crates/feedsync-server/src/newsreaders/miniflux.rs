@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use feedsync_newsreader::miniflux::{self, Refreshed, Request, User};
-use feedsync_newsreader::{
+use feedsync_reader_api::miniflux::{self, Refreshed, Request, User};
+use feedsync_reader_api::{
     Answer, ArticleNumber, FeedName, FeedNumber, FolderNumber, Label, Selection, Stream,
 };
 use feedsync_reading::{FeedKind, FoundFeed, ShelvedFeed};

@@ -6,8 +6,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_library::{MOST_SHOWN, NamedArticle};
-use feedsync_newsreader::nextcloud::{self, ItemName, Request};
-use feedsync_newsreader::{Answer, ArticleNumber, FeedName, FeedNumber, Order, Selection, Stream};
+use feedsync_reader_api::nextcloud::{self, ItemName, Request};
+use feedsync_reader_api::{Answer, ArticleNumber, FeedName, FeedNumber, Order, Selection, Stream};
 use feedsync_reading_state::{Action, ArticleId};
 use http::Method;
 

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_newsreader::ttrss::{self, Request, Subscribed, Toggled, Unread};
-use feedsync_newsreader::{Answer, Article, Fault, FeedName, Selection, ShownTag, Stream, Tags};
+use feedsync_reader_api::ttrss::{self, Request, Subscribed, Toggled, Unread};
+use feedsync_reader_api::{Answer, Article, Fault, FeedName, Selection, ShownTag, Stream, Tags};
 use feedsync_reading::{FindError, FoundFeed};
 use feedsync_reading_state::{Action, FeedAddress, Folder};
 use http::{Method, StatusCode};
@@ -62,7 +62,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
         };
         return Ok(ttrss::logged_in(seq, &token, ICONS, 0));
     }
-    let session = session.as_ref().map(feedsync_newsreader::Secret::as_str);
+    let session = session.as_ref().map(feedsync_reader_api::Secret::as_str);
     let principal = match sign_in::principal(hub, call, session).await {
         Err(_) if request == Request::IsLoggedIn => return Ok(ttrss::is_logged_in(seq, false)),
         principal => principal?,

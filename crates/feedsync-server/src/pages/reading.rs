@@ -15,7 +15,7 @@ pub(crate) mod transfer;
 use feedsync_formats::ContentType;
 use feedsync_library::ArticleText;
 use feedsync_log::Millis;
-use feedsync_newsreader::{FeedNumber, Label};
+use feedsync_reader_api::{FeedNumber, Label};
 use feedsync_reading_state::Folder;
 use feedsync_store::Moment;
 

@@ -11,7 +11,7 @@ use feedsync_library::{
     ArticleText, Library, NewArticle, Poll, PollState, PolledDocument, SqliteLibrary,
 };
 use feedsync_log::Millis;
-use feedsync_newsreader::ArticleNumber;
+use feedsync_reader_api::ArticleNumber;
 use feedsync_reading::{
     FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Readers,
 };

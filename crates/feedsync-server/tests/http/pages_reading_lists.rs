@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_newsreader::ArticleNumber;
+use feedsync_reader_api::ArticleNumber;
 use http::StatusCode;
 
 use crate::newsroom::{CAME, Newsroom, article};
@@ -100,7 +100,7 @@ async fn lists_are_of_feeds_folders_and_tags_and_words_are_found_in_them() {
 }
 
 fn all(feeds: i64) -> feedsync_library::Selection {
-    let feeds = (1..=feeds).map(feedsync_newsreader::FeedNumber::new).collect();
+    let feeds = (1..=feeds).map(feedsync_reader_api::FeedNumber::new).collect();
     feedsync_library::Selection { feeds, most: 1_000, ..Default::default() }
 }
 

@@ -2,7 +2,7 @@
 
 use feedsync_core::Timestamp;
 use feedsync_formats::{ReadOptions, read_published};
-use feedsync_newsreader::{Asked, google, miniflux, nextcloud, ttrss};
+use feedsync_reader_api::{Asked, google, miniflux, nextcloud, ttrss};
 
 /// Any bytes as a feed that is shown: nothing panics, and it is the same feed each time it is read.
 pub fn published(bytes: &[u8]) -> usize {

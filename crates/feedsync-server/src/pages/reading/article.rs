@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_library::{Enclosure, KeptArticle};
-use feedsync_newsreader::{ArticleNumber, Continuation, Marking, Selection};
+use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Selection};
 use feedsync_reading::ShelvedFeed;
 use feedsync_reading_state::Tag;
 use http::StatusCode;

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_library::KeptArticle;
 use feedsync_log::Millis;
-use feedsync_newsreader::{ArticleNumber, Continuation, Marking, Tags};
+use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Tags};
 use feedsync_reading::ShelvedFeed;
 use http::StatusCode;
 

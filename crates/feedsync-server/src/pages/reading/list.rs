@@ -1,6 +1,6 @@
 //! A list of articles, encoded in an address.
 
-use feedsync_newsreader::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Selection, Stream};
+use feedsync_reader_api::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Selection, Stream};
 use feedsync_reading_state::Tag;
 
 use super::home;

@@ -1,7 +1,7 @@
 //! Property tests with arbitrary requests.
 
 use feedsync_log::Millis;
-use feedsync_newsreader::{ArticleNumber, Asked, Continuation, google, miniflux, nextcloud, ttrss};
+use feedsync_reader_api::{ArticleNumber, Asked, Continuation, google, miniflux, nextcloud, ttrss};
 use proptest::prelude::*;
 
 /// Text like the path, the query or the form of a request.

@@ -1,7 +1,7 @@
 //! Requests as newsreaders send them, and sample objects.
 
 use feedsync_log::Millis;
-use feedsync_newsreader::{
+use feedsync_reader_api::{
     Answer, Article, ArticleNumber, Asked, Enclosure, FeedNumber, Folders, Subscription,
 };
 use feedsync_reading_state::Folder;

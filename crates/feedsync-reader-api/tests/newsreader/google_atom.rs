@@ -4,8 +4,8 @@ use crate::support::*;
 use feedsync_core::Format;
 use feedsync_formats::{ReadOptions, read};
 use feedsync_log::Millis;
-use feedsync_newsreader::google::{self, Request};
-use feedsync_newsreader::{
+use feedsync_reader_api::google::{self, Request};
+use feedsync_reader_api::{
     Answer, Article, ArticleNumber, Continuation, Enclosure, FeedName, FeedNumber, Selection,
     Stream, Subscription,
 };

@@ -1,8 +1,8 @@
 //! Tests of limits, and of unusual notations.
 
 use crate::support::*;
-use feedsync_newsreader::google::{self, MOST_FEEDS, Request};
-use feedsync_newsreader::{MOST_BODY, MOST_STREAMS, MOST_TEXT, Stream, miniflux, nextcloud, ttrss};
+use feedsync_reader_api::google::{self, MOST_FEEDS, Request};
+use feedsync_reader_api::{MOST_BODY, MOST_STREAMS, MOST_TEXT, Stream, miniflux, nextcloud, ttrss};
 
 fn google(line: &str, body: &str) -> Result<Request, String> {
     let call = google::read(&asked(line, Some(FORM), body.as_bytes()));

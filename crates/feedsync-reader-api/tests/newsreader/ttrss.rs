@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::support::*;
-use feedsync_newsreader::ttrss::{
+use feedsync_reader_api::ttrss::{
     self, Category, FeedsAsked, HeadlinesAsked, MOST_HEADLINES, Refusal, Request, Toggled,
 };
-use feedsync_newsreader::{
+use feedsync_reader_api::{
     Fault, FeedName, FeedNumber, FolderNumber, MOST_ARTICLES, Marking, Order, Selection, Stream,
     TagNumber,
 };

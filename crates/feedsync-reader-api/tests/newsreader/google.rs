@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use feedsync_log::Millis;
-use feedsync_newsreader::google::{self, Call, Deed, Request, SubscriptionEdit};
-use feedsync_newsreader::{
+use feedsync_reader_api::google::{self, Call, Deed, Request, SubscriptionEdit};
+use feedsync_reader_api::{
     Continuation, Fault, FeedName, FeedNumber, MOST_ARTICLES, Marking, Selection, Span, Stream,
 };
 use serde_json::json;

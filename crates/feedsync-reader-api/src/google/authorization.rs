@@ -3,7 +3,7 @@
 /// The token of a header `Authorization: GoogleLogin auth=TOKEN`.
 ///
 /// ```
-/// # use feedsync_newsreader::google::authorization;
+/// # use feedsync_reader_api::google::authorization;
 /// assert_eq!(authorization("GoogleLogin auth=me/abc"), Some("me/abc"));
 /// assert_eq!(authorization("Basic bWU6YWJj"), None);
 /// ```

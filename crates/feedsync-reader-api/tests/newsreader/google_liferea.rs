@@ -1,8 +1,8 @@
 //! Tests of Liferea, which deviates from the dialect of Google Reader.
 
 use crate::support::*;
-use feedsync_newsreader::google::{self, Call, Request};
-use feedsync_newsreader::{FeedName, FeedNumber, Marking, Selection, Stream};
+use feedsync_reader_api::google::{self, Call, Request};
+use feedsync_reader_api::{FeedName, FeedNumber, Marking, Selection, Stream};
 use serde_json::json;
 
 fn call(line: &str, body: &str) -> Call {

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use feedsync_log::Millis;
-use feedsync_newsreader::nextcloud::{self, ItemName, MOST_ITEMS, Request};
-use feedsync_newsreader::{
+use feedsync_reader_api::nextcloud::{self, ItemName, MOST_ITEMS, Request};
+use feedsync_reader_api::{
     ArticleNumber, Fault, FeedName, FeedNumber, FolderNumber, Label, MOST_ARTICLES, Marking, Order,
     Selection, Span, Stream,
 };

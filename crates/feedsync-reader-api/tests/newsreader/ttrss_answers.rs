@@ -1,8 +1,8 @@
 //! Members that newsreaders read in the responses of Tiny Tiny RSS.
 
 use crate::support::*;
-use feedsync_newsreader::ttrss::{self, Category, FeedsAsked, LEVEL, Request, Subscribed, Unread};
-use feedsync_newsreader::{Answer, FeedNumber, FolderNumber, Stream, Tags};
+use feedsync_reader_api::ttrss::{self, Category, FeedsAsked, LEVEL, Request, Subscribed, Unread};
+use feedsync_reader_api::{Answer, FeedNumber, FolderNumber, Stream, Tags};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

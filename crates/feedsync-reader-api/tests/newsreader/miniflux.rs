@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use feedsync_log::Millis;
-use feedsync_newsreader::miniflux::{self, Refreshed, Request, TOP, User};
-use feedsync_newsreader::{
+use feedsync_reader_api::miniflux::{self, Refreshed, Request, TOP, User};
+use feedsync_reader_api::{
     Fault, FeedName, FeedNumber, FolderNumber, Label, MOST_ARTICLES, Marking, Order, Selection,
     Span, Stream,
 };
