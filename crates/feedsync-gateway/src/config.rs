@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use feedsync_offline::interceptor::Settings;
-use feedsync_offline::profile::Profile;
+use feedsync_bitsy::interceptor::Settings;
+use feedsync_bitsy::profile::Profile;
 use feedsync_server::LocalHubs;
 
 use crate::face::PageOrigin;

@@ -8,8 +8,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use feedsync_offline::headers::{HeaderError, Registered};
-use feedsync_offline::location::Location;
+use feedsync_bitsy::headers::{HeaderError, Registered};
+use feedsync_bitsy::location::Location;
 use feedsync_server::{LOCAL_PROOF, LocalHubs, is_forwarded};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 

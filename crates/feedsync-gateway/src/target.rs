@@ -16,7 +16,7 @@ mod reachable;
 
 use std::net::SocketAddr;
 
-use feedsync_offline::location::{Location, LocationError};
+use feedsync_bitsy::location::{Location, LocationError};
 use http::uri::{self, PathAndQuery};
 use http::{HeaderMap, Uri, header};
 

@@ -31,7 +31,7 @@ use crate::config::Limits;
 use crate::face::Body;
 use crate::programs;
 use crate::target::{self, Access, Addresses, Authority};
-use feedsync_offline::location::Location;
+use feedsync_bitsy::location::Location;
 use feedsync_server::LocalHubs;
 
 pub use address::{Resolve, SystemResolver};

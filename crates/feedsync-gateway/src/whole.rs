@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::event::ErrorId;
-use feedsync_offline::interceptor::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::event::ErrorId;
+use feedsync_bitsy::interceptor::{
     Content, ControlError, Event, Interceptor, Representation, Step, Stored as _,
 };
-use feedsync_offline::location::Location;
+use feedsync_bitsy::location::Location;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 

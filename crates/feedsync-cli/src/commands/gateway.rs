@@ -11,12 +11,12 @@ mod subscriptions;
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
+use feedsync_bitsy::interceptor::Settings;
+use feedsync_bitsy::profile::Profile;
 use feedsync_gateway::face::PageOrigin;
 use feedsync_gateway::store::Quota;
 use feedsync_gateway::target::{Allowed, Mount, Newsreader};
 use feedsync_gateway::{Config, Keep, Running, start};
-use feedsync_offline::interceptor::Settings;
-use feedsync_offline::profile::Profile;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use feedsync_offline::time::Time;
+use feedsync_bitsy::time::Time;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use feedsync_offline::interceptor::{Content, Outcome, Task, TaskId};
+use feedsync_bitsy::interceptor::{Content, Outcome, Task, TaskId};
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Method, Request};
 use tokio::task::{JoinSet, spawn_blocking};

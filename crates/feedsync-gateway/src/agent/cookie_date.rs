@@ -1,6 +1,6 @@
 //! Parses the expiry dates of cookies, in the many notations that servers use (RFC 6265 5.1.1).
 
-use feedsync_offline::time::Time;
+use feedsync_bitsy::time::Time;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, PoisonError};
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::Step;
-use feedsync_offline::location::Location;
-use feedsync_offline::newsreader::{Asking, Delivery, Ended, Next, Written};
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interceptor::Step;
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::newsreader::{Asking, Delivery, Ended, Next, Written};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::task::JoinSet;
@@ -119,8 +119,7 @@ impl Agent {
         let id = written.id;
         match ended {
             Ended::Sent => {
-                let sent =
-                    |accounts: &mut feedsync_offline::newsreader::Accounts| accounts.sent(id);
+                let sent = |accounts: &mut feedsync_bitsy::newsreader::Accounts| accounts.sent(id);
                 self.change(|interceptor, _, _, _| Ok(((), interceptor.read_with(false, sent))))
                     .await?;
             }

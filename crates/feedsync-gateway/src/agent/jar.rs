@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::location::Location;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::time::Time;
 use http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 
 use super::cookie_date;

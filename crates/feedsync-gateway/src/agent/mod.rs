@@ -25,12 +25,12 @@ use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interceptor::{
     Content, Event, Interceptor, Settings, Step, Stored as _, Task, TaskId,
 };
-use feedsync_offline::location::Location;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::time::Time;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
 use tokio::sync::{Notify, broadcast};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use feedsync_offline::interceptor::{Change, Interceptor, Keeping, KeepingId, Step};
+use feedsync_bitsy::interceptor::{Change, Interceptor, Keeping, KeepingId, Step};
 
 use crate::target::{Authority, Reachable};
 

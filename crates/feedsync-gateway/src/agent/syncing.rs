@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use feedsync_offline::interceptor::Event;
+use feedsync_bitsy::interceptor::Event;
 use tokio::sync::{broadcast, oneshot};
 
 use crate::store::{Store, StoreError};

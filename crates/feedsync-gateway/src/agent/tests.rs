@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_offline::event::ErrorId;
-use feedsync_offline::headers::Registered;
-use feedsync_offline::interceptor::{KeepingId, News};
-use feedsync_offline::location::Location;
-use feedsync_offline::subscription::Holder;
-use feedsync_offline::subscription::builder::Wanted;
-use feedsync_offline::subscription::state::State;
+use feedsync_bitsy::event::ErrorId;
+use feedsync_bitsy::headers::Registered;
+use feedsync_bitsy::interceptor::{KeepingId, News};
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::subscription::Holder;
+use feedsync_bitsy::subscription::builder::Wanted;
+use feedsync_bitsy::subscription::state::State;
 use tempfile::TempDir;
 
 use super::*;

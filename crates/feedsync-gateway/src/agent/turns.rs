@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::location::Location;
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::location::Location;
 use tokio::sync::OwnedMutexGuard;
 
 /// Partition and resource of a lock.

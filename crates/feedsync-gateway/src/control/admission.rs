@@ -14,7 +14,7 @@
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_offline::location::Location;
+use feedsync_bitsy::location::Location;
 use feedsync_server::{Problem, named_host, refuse_partial_content};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};

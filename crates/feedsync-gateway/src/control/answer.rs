@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_offline::interceptor::ControlError;
+use feedsync_bitsy::interceptor::ControlError;
 use feedsync_server::Problem;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;

@@ -8,11 +8,11 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_offline::authentication::{Credentials, Partition};
-use feedsync_offline::interceptor::{Interceptor, Keeping, KeepingId};
-use feedsync_offline::location::Location;
-use feedsync_offline::subscription::state::State;
-use feedsync_offline::visibility::{Application, is_told};
+use feedsync_bitsy::authentication::{Credentials, Partition};
+use feedsync_bitsy::interceptor::{Interceptor, Keeping, KeepingId};
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::subscription::state::State;
+use feedsync_bitsy::visibility::{Application, is_told};
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use feedsync_offline::event::SyncError;
-use feedsync_offline::interceptor::{Content, Representation};
-use feedsync_offline::time::Time;
+use feedsync_bitsy::event::SyncError;
+use feedsync_bitsy::interceptor::{Content, Representation};
+use feedsync_bitsy::time::Time;
 use feedsync_server::Problem;
 use tokio::time::sleep;
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::body::Body;
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::event::ErrorId;
-use feedsync_offline::interceptor::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::event::ErrorId;
+use feedsync_bitsy::interceptor::{
     Content, ControlError, Event, Interceptor, Representation, Step,
 };
-use feedsync_offline::location::Location;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::time::Time;
 use tokio::sync::broadcast;
 
 /// A change to be made at a given time.

@@ -3,7 +3,7 @@
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use feedsync_offline::relation::Relation;
+use feedsync_bitsy::relation::Relation;
 use feedsync_server::Problem;
 use http::StatusCode;
 
@@ -41,7 +41,7 @@ pub(crate) async fn remove(
 }
 
 fn parsed(relation: &str) -> Result<Relation, Problem> {
-    relation.parse().map_err(|error: feedsync_offline::relation::RelationError| {
+    relation.parse().map_err(|error: feedsync_bitsy::relation::RelationError| {
         Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "bad-relation",

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use feedsync_offline::interceptor::KeepingId;
-use feedsync_offline::subscription::Holder;
+use feedsync_bitsy::interceptor::KeepingId;
+use feedsync_bitsy::subscription::Holder;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
@@ -160,7 +160,7 @@ fn life(caller: &Caller) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use feedsync_offline::location::Location;
+    use feedsync_bitsy::location::Location;
     use http::HeaderMap;
 
     use super::super::caller::Page;

@@ -38,8 +38,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedsync_offline::interceptor::Interceptor;
-use feedsync_offline::location::Location;
+use feedsync_bitsy::interceptor::Interceptor;
+use feedsync_bitsy::location::Location;
 use feedsync_server::LocalHubs;
 use feedsync_store::{Environment as _, SystemEnvironment};
 use tokio::sync::{Mutex, Semaphore, watch};
@@ -132,7 +132,7 @@ impl Control {
     fn look<T>(
         &self,
         caller: &Caller,
-        held: BTreeSet<feedsync_offline::interceptor::KeepingId>,
+        held: BTreeSet<feedsync_bitsy::interceptor::KeepingId>,
         look: impl FnOnce(&Interceptor, &Sight<'_>, Stamp) -> T,
     ) -> T {
         let sight = Sight { caller, held };

@@ -6,7 +6,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_offline::interceptor::Policy;
+use feedsync_bitsy::interceptor::Policy;
 use feedsync_server::Problem;
 use http::HeaderMap;
 use serde::Deserialize;

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_offline::interceptor::{WaitingChanges, WaitingFor};
-use feedsync_offline::time::Time;
+use feedsync_bitsy::interceptor::{WaitingChanges, WaitingFor};
+use feedsync_bitsy::time::Time;
 use serde_json::{Value, json};
 
 use super::caller::Caller;

@@ -3,8 +3,8 @@
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use feedsync_offline::interceptor::{Entity, Standing};
-use feedsync_offline::outbox::{Edit, EditId};
+use feedsync_bitsy::interceptor::{Entity, Standing};
+use feedsync_bitsy::outbox::{Edit, EditId};
 use feedsync_server::Problem;
 use http::StatusCode;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! `GET /proxies`: the styles of proxies that are emulated (`supportedProxies`, 2.3).
 
 use axum::response::Response;
-use feedsync_offline::proxy::Style;
+use feedsync_bitsy::proxy::Style;
 use serde_json::json;
 
 use super::answer;

@@ -3,9 +3,9 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_offline::interceptor::{Interceptor, KeepingId, Step};
-use feedsync_offline::subscription::state::State as Stands;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::interceptor::{Interceptor, KeepingId, Step};
+use feedsync_bitsy::subscription::state::State as Stands;
+use feedsync_bitsy::time::Time;
 use feedsync_server::Problem;
 
 use super::Control;

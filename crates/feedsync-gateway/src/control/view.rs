@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use feedsync_offline::event::{Interaction, SyncError, headers_text};
-use feedsync_offline::interceptor::{
+use feedsync_bitsy::event::{Interaction, SyncError, headers_text};
+use feedsync_bitsy::interceptor::{
     Content, Entity, Interceptor, Keeping, Representation, Standing, Why,
 };
-use feedsync_offline::outbox::{Edit, Progress};
-use feedsync_offline::propagation::Method;
-use feedsync_offline::subscription::Failure;
-use feedsync_offline::subscription::state::State;
+use feedsync_bitsy::outbox::{Edit, Progress};
+use feedsync_bitsy::propagation::Method;
+use feedsync_bitsy::subscription::Failure;
+use feedsync_bitsy::subscription::state::State;
 use http::StatusCode;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use feedsync_offline::interceptor::Composed;
+use feedsync_bitsy::interceptor::Composed;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;

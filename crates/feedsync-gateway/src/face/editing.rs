@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use feedsync_offline::headers::may_go_elsewhere;
-use feedsync_offline::interceptor::{Carried, Content, Decision, Entity, Proposed};
-use feedsync_offline::propagation;
+use feedsync_bitsy::headers::may_go_elsewhere;
+use feedsync_bitsy::interceptor::{Carried, Content, Decision, Entity, Proposed};
+use feedsync_bitsy::propagation;
 use http::header::{self, HeaderMap, HeaderName};
 use http::response::Parts;
 use http::{Request, Response, request};
@@ -197,7 +197,7 @@ fn fit(
 
 #[cfg(test)]
 mod tests {
-    use feedsync_offline::authentication::Partition;
+    use feedsync_bitsy::authentication::Partition;
 
     use super::*;
     use crate::target::{Mode, path_of};

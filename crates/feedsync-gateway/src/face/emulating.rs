@@ -3,7 +3,7 @@
 //! itself is such a proxy. Emulation is checked before anything else (BI112), and is available to pages of
 //! allowed origins.
 
-use feedsync_offline::proxy::Style;
+use feedsync_bitsy::proxy::Style;
 use http::header::{HeaderMap, HeaderValue};
 use http::{Request, Response};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedsync_offline::interceptor::{Decision, Proposed, Reply, Request as Asked, is_unsafe};
+use feedsync_bitsy::interceptor::{Decision, Proposed, Reply, Request as Asked, is_unsafe};
 use http::header::{self, HeaderMap};
 use http::{Method, Request, Response, StatusCode};
 

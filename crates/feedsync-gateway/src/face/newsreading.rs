@@ -10,8 +10,8 @@ mod attempt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::newsreader::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::newsreader::{
     Call, Form, Kept, Reading, Request as Asking, SignIn, What, Writing,
 };
 use feedsync_reader_api::{Answer, Asked};
@@ -358,9 +358,7 @@ impl Sent<'_> {
         self.newsreader.interface.read(&asking)
     }
 
-    fn at(
-        &self,
-    ) -> (feedsync_offline::newsreader::Interface, &feedsync_offline::location::Location) {
+    fn at(&self) -> (feedsync_bitsy::newsreader::Interface, &feedsync_bitsy::location::Location) {
         (self.newsreader.interface, self.newsreader.mount.base())
     }
 

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use feedsync_offline::location::Location;
+use feedsync_bitsy::location::Location;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::face::Face;

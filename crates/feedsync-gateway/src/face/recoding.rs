@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use feedsync_offline::coding::{Coding, chosen, vary};
+use feedsync_bitsy::coding::{Coding, chosen, vary};
 use flate2::Compression;
 use flate2::write::{GzEncoder, MultiGzDecoder};
 use http::header::{self, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use feedsync_offline::interceptor::{Composed, Reply, Shows};
-use feedsync_offline::validation::strong_last_modified;
+use feedsync_bitsy::interceptor::{Composed, Reply, Shows};
+use feedsync_bitsy::validation::strong_last_modified;
 use feedsync_server::{Asked, Validators, asked, listed};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};

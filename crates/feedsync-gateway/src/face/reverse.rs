@@ -4,7 +4,7 @@
 //! sandbox`), and content is not sniffed as a page. Cookies are removed, since a browser would send them to all
 //! mounts. Addresses of the origin are replaced by the gateway's.
 
-use feedsync_offline::location::Location;
+use feedsync_bitsy::location::Location;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::references;

@@ -1,6 +1,6 @@
 //! Replacements of resources whose outcome at the server is unknown.
 
-use feedsync_offline::interceptor::Attempt;
+use feedsync_bitsy::interceptor::Attempt;
 use rusqlite::{Connection, params};
 
 use super::columns::{self, Columns};

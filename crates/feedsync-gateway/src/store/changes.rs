@@ -1,6 +1,6 @@
 //! Applies the changes of a step to the database.
 
-use feedsync_offline::interceptor::{Change, Content, Entity, Step};
+use feedsync_bitsy::interceptor::{Change, Content, Entity, Step};
 use rusqlite::Connection;
 
 use super::error::StoreError;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use feedsync_offline::interceptor::{Content, Digest};
+use feedsync_bitsy::interceptor::{Content, Digest};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::columns::Columns;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::{Content, Digest, Entity};
-use feedsync_offline::location::Location;
-use feedsync_offline::relation::Relation;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interceptor::{Content, Digest, Entity};
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::relation::Relation;
+use feedsync_bitsy::time::Time;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use rusqlite::Row;
 use rusqlite::types::FromSql;

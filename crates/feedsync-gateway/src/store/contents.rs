@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use feedsync_offline::interceptor::{Content, Digest};
+use feedsync_bitsy::interceptor::{Content, Digest};
 use feedsync_store::owned;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};

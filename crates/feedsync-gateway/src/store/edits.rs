@@ -1,10 +1,10 @@
 //! Pending edits.
 
-use feedsync_offline::event::ErrorId;
-use feedsync_offline::interceptor::{Content, Entity};
-use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress, Stall};
-use feedsync_offline::propagation::Method;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::event::ErrorId;
+use feedsync_bitsy::interceptor::{Content, Entity};
+use feedsync_bitsy::outbox::{Edit, EditId, NewEdit, Progress, Stall};
+use feedsync_bitsy::propagation::Method;
+use feedsync_bitsy::time::Time;
 use http::StatusCode;
 use rusqlite::{Connection, params};
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use feedsync_offline::interceptor::Digest;
+use feedsync_bitsy::interceptor::Digest;
 use rusqlite::ErrorCode;
 
 /// Error of a store. No error changes the store, except that the effect of [`StoreError::Unknown`] is unknown.

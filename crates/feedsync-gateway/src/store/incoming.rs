@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use feedsync_offline::interceptor::{Content, Digest};
+use feedsync_bitsy::interceptor::{Content, Digest};
 use feedsync_store::owned;
 use sha2::{Digest as _, Sha256};
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_offline::headers::Registered;
-use feedsync_offline::interceptor::{Keeping, KeepingId};
-use feedsync_offline::location::Location;
-use feedsync_offline::subscription::builder::Wanted;
-use feedsync_offline::subscription::state::State;
-use feedsync_offline::subscription::{Failure, Hold, Holder, Parts, Subscription};
-use feedsync_offline::time::Time;
+use feedsync_bitsy::headers::Registered;
+use feedsync_bitsy::interceptor::{Keeping, KeepingId};
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::subscription::builder::Wanted;
+use feedsync_bitsy::subscription::state::State;
+use feedsync_bitsy::subscription::{Failure, Hold, Holder, Parts, Subscription};
+use feedsync_bitsy::time::Time;
 use http::StatusCode;
 use rusqlite::{Connection, params};
 

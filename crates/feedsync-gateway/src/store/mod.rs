@@ -38,7 +38,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use feedsync_offline::interceptor::{Content, Digest, Rows, Step};
+use feedsync_bitsy::interceptor::{Content, Digest, Rows, Step};
 use rusqlite::{Connection, TransactionBehavior};
 
 pub use check::{Fault, check};

@@ -1,7 +1,7 @@
 //! Rows of newsreader accounts, their stored responses and their changes.
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::newsreader::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::newsreader::{
     Account, Change, Facts, Kept, Key, Rows, SignIn, Written, WrittenId,
 };
 use rusqlite::{Connection, params};

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::{Content, Digest, Representation, Resource, Stored};
-use feedsync_offline::location::Location;
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interceptor::{Content, Digest, Representation, Resource, Stored};
+use feedsync_bitsy::location::Location;
 use rusqlite::Connection;
 
 use super::contents::{Contents, Opened};

@@ -6,9 +6,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::{Change, Digest, Representation, Resource, Step};
-use feedsync_offline::location::Location;
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interceptor::{Change, Digest, Representation, Resource, Step};
+use feedsync_bitsy::location::Location;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interception::Role;
-use feedsync_offline::interceptor::{Belonging, Digest, Representation, Resource};
-use feedsync_offline::location::Location;
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interception::Role;
+use feedsync_bitsy::interceptor::{Belonging, Digest, Representation, Resource};
+use feedsync_bitsy::location::Location;
 use http::StatusCode;
 use rusqlite::{Connection, OptionalExtension as _, params};
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use feedsync_offline::interceptor::Digest;
+use feedsync_bitsy::interceptor::Digest;
 use rusqlite::Connection;
 
 use super::contents::Contents;

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::{Change, Counters, Entity, Representation, Stored as _};
-use feedsync_offline::location::Location;
-use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
-use feedsync_offline::propagation::Method;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interceptor::{Change, Counters, Entity, Representation, Stored as _};
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_bitsy::propagation::Method;
+use feedsync_bitsy::time::Time;
 use http::{HeaderMap, StatusCode};
 use tempfile::TempDir;
 

@@ -1,10 +1,10 @@
 //! Rows of open errors, edits that are shown until their feed contains them, addresses that members were given,
 //! the network policy, and the counters.
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::event::{ErrorId, Interaction, SyncError};
-use feedsync_offline::interceptor::{Content, Counters, Policy, Shown};
-use feedsync_offline::location::Location;
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::event::{ErrorId, Interaction, SyncError};
+use feedsync_bitsy::interceptor::{Content, Counters, Policy, Shown};
+use feedsync_bitsy::location::Location;
 use rusqlite::{Connection, params};
 
 use super::columns::{self, Columns, damaged};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
-use feedsync_offline::location::Location;
+use feedsync_bitsy::location::Location;
 use url::Host;
 
 /// A host and a port: the peer of a connection. Names are in lower case and in ASCII, so that two spellings of

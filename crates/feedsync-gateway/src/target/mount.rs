@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use feedsync_offline::location::{Location, LocationError};
+use feedsync_bitsy::location::{Location, LocationError};
 
 use crate::target::authority::Authority;
 

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use feedsync_offline::location::Location;
-use feedsync_offline::newsreader::{Interface, InterfaceError};
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::newsreader::{Interface, InterfaceError};
 
 use crate::target::mount::{Mount, MountError};
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use feedsync_bitsy::location::Location;
 use feedsync_client::fetch::is_public;
-use feedsync_offline::location::Location;
 use feedsync_server::LocalHubs;
 use url::Host;
 

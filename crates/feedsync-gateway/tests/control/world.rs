@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use axum::body::{Body, to_bytes};
-use feedsync_gateway::control::{
-    Asked, ChangeError, Control, Decisions, StoreFailed, TOKEN_FILE, router,
-};
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::event::ErrorId;
-use feedsync_offline::interceptor::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::event::ErrorId;
+use feedsync_bitsy::interceptor::{
     Belonging, Change, Content, Decision, Entity, Event, Interceptor, Outcome, Representation,
     Request, Resource, Settings, Step, Stored, Task,
 };
-use feedsync_offline::location::Location;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::time::Time;
+use feedsync_gateway::control::{
+    Asked, ChangeError, Control, Decisions, StoreFailed, TOKEN_FILE, router,
+};
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::headers::Registered;
+use feedsync_bitsy::interceptor::{Change, Content, Keeping, KeepingId, Step, Stored as _};
+use feedsync_bitsy::subscription::builder::Wanted;
+use feedsync_bitsy::subscription::{Holder, Subscription};
 use feedsync_gateway::store::{Held, Store, StoreError};
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::headers::Registered;
-use feedsync_offline::interceptor::{Change, Content, Keeping, KeepingId, Step, Stored as _};
-use feedsync_offline::subscription::builder::Wanted;
-use feedsync_offline::subscription::{Holder, Subscription};
 use http::{HeaderMap, HeaderValue};
 use proptest::collection::vec;
 use proptest::prelude::*;

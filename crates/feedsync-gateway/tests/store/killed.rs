@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
+use feedsync_bitsy::interceptor::Stored as _;
 use feedsync_gateway::store::{Quota, Store};
-use feedsync_offline::interceptor::Stored as _;
 use tempfile::TempDir;
 
 use crate::samples::{LARGE, bytes, durable, edit, hold, open};

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::event::{ErrorId, SyncError};
-use feedsync_offline::interceptor::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::event::{ErrorId, SyncError};
+use feedsync_bitsy::interceptor::{
     Attempt, Belonging, Change, Content, Counters, Digest, Entity, Keeping, KeepingId, Policy,
     Representation, Resource, Rows, Shown,
 };
-use feedsync_offline::location::Location;
-use feedsync_offline::outbox::{Edit, EditId};
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::outbox::{Edit, EditId};
 
 type Key = (Partition, Location);
 
@@ -22,7 +22,7 @@ pub(crate) struct Model {
     shown: BTreeMap<u64, Shown>,
     named: BTreeMap<Key, Option<Location>>,
     attempts: Vec<Attempt>,
-    newsreaders: feedsync_offline::newsreader::Rows,
+    newsreaders: feedsync_bitsy::newsreader::Rows,
     counters: Counters,
     policy: Policy,
     pub(crate) representations: BTreeMap<Key, Representation>,

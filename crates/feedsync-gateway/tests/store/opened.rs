@@ -1,8 +1,8 @@
 //! Tests of opening a store.
 
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interceptor::{Content, Stored as _};
 use feedsync_gateway::store::{Opened, Quota, Store, StoreError};
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::{Content, Stored as _};
 use tempfile::TempDir;
 
 use crate::samples::{LARGE, at, bytes, durable, hold, open, stored};

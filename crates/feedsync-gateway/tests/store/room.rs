@@ -1,9 +1,9 @@
 //! Tests of the quota and of the order of deletions.
 
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interception::Role;
+use feedsync_bitsy::interceptor::{Content, Stored as _};
 use feedsync_gateway::store::{Quota, Store};
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interception::Role;
-use feedsync_offline::interceptor::{Content, Stored as _};
 use tempfile::TempDir;
 
 use crate::samples::{at, durable, edit, generation, hold, step, stored};

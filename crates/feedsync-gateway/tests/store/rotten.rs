@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use feedsync_bitsy::interceptor::{Content, Stored as _};
 use feedsync_gateway::store::{Opened, Store, StoreError, check};
-use feedsync_offline::interceptor::{Content, Stored as _};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use rusqlite::Connection;

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use feedsync_gateway::store::{Held, Quota, Store, StoreError};
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::interception::Role;
-use feedsync_offline::interceptor::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interception::Role;
+use feedsync_bitsy::interceptor::{
     Belonging, Change, Content, Digest, Entity, Representation, Rows, Step,
 };
-use feedsync_offline::location::Location;
-use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
-use feedsync_offline::propagation::Method;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_bitsy::propagation::Method;
+use feedsync_bitsy::time::Time;
+use feedsync_gateway::store::{Held, Quota, Store, StoreError};
 use http::{HeaderMap, StatusCode};
 use tempfile::TempDir;
 

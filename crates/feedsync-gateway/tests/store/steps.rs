@@ -2,26 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_offline::authentication::Partition;
-use feedsync_offline::event::{ErrorId, Interaction, SyncError};
-use feedsync_offline::headers::Registered;
-use feedsync_offline::interception::Role;
-use feedsync_offline::interceptor::{
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::event::{ErrorId, Interaction, SyncError};
+use feedsync_bitsy::headers::Registered;
+use feedsync_bitsy::interception::Role;
+use feedsync_bitsy::interceptor::{
     Attempt, Belonging, Change, Content, Counters, Entity, Keeping, KeepingId, Policy,
     Representation, Shown,
 };
-use feedsync_offline::location::Location;
-use feedsync_offline::newsreader::{
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::newsreader::{
     self, Account, Fact, Facts, Interface, Kept, Key, Mark, Sending, SignIn, Turn, Written,
     WrittenId,
 };
-use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress, Stall};
-use feedsync_offline::propagation::Method;
-use feedsync_offline::relation::Relation;
-use feedsync_offline::subscription::builder::Wanted;
-use feedsync_offline::subscription::state::State;
-use feedsync_offline::subscription::{Failure, Hold, Holder, Parts, Subscription};
-use feedsync_offline::time::Time;
+use feedsync_bitsy::outbox::{Edit, EditId, NewEdit, Progress, Stall};
+use feedsync_bitsy::propagation::Method;
+use feedsync_bitsy::relation::Relation;
+use feedsync_bitsy::subscription::builder::Wanted;
+use feedsync_bitsy::subscription::state::State;
+use feedsync_bitsy::subscription::{Failure, Hold, Holder, Parts, Subscription};
+use feedsync_bitsy::time::Time;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::fs;
 
+use feedsync_bitsy::interceptor::{Change, Content, Stored as _};
+use feedsync_bitsy::outbox::EditId;
 use feedsync_gateway::store::{Store, StoreError};
-use feedsync_offline::interceptor::{Change, Content, Stored as _};
-use feedsync_offline::outbox::EditId;
 use tempfile::TempDir;
 
 use crate::samples::{LARGE, bytes, durable, edit, hold, open, step, stored, sweep_once};

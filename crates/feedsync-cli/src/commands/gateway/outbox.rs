@@ -1,7 +1,7 @@
 //! `feedsync gateway outbox` and `feedsync gateway drop`
 
 use clap::Args;
-use feedsync_offline::time::Time;
+use feedsync_bitsy::time::Time;
 use http::Method;
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_offline::interceptor::{Interceptor, Policy};
-use feedsync_offline::subscription::state::State as Stands;
+use feedsync_bitsy::interceptor::{Interceptor, Policy};
+use feedsync_bitsy::subscription::state::State as Stands;
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode, Uri};
 
@@ -177,10 +177,10 @@ async fn home(
     shown(status, &page.await)
 }
 
-fn row(interceptor: &Interceptor, keeping: &feedsync_offline::interceptor::Keeping) -> Row {
+fn row(interceptor: &Interceptor, keeping: &feedsync_bitsy::interceptor::Keeping) -> Row {
     let subscription = &keeping.subscription;
     let (partition, feed) = (subscription.partition(), subscription.feed());
-    let of = |edit: &&feedsync_offline::outbox::Edit<_>| {
+    let of = |edit: &&feedsync_bitsy::outbox::Edit<_>| {
         (edit.asked.partition, &edit.asked.feed) == (partition, feed)
     };
     Row {

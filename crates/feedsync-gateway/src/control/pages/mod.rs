@@ -138,7 +138,7 @@ impl Frame {
 struct Moment(String);
 
 impl Moment {
-    fn of(time: feedsync_offline::time::Time) -> Self {
+    fn of(time: feedsync_bitsy::time::Time) -> Self {
         Self(time.date_time())
     }
 

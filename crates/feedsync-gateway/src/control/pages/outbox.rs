@@ -5,8 +5,8 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_offline::interceptor::{Entity, Standing};
-use feedsync_offline::outbox::Edit;
+use feedsync_bitsy::interceptor::{Entity, Standing};
+use feedsync_bitsy::outbox::Edit;
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode, Uri};
 

@@ -1,7 +1,7 @@
 //! Forwards requests to newsreader servers, and builds local responses in their place.
 
 use bytes::Bytes;
-use feedsync_offline::authentication::Partition;
+use feedsync_bitsy::authentication::Partition;
 use feedsync_reader_api::Answer;
 use futures_util::{StreamExt as _, stream};
 use http::header::{self, HeaderName, HeaderValue};
