@@ -6,12 +6,12 @@ mod polling;
 use std::path::Path;
 use std::sync::Arc;
 
+use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
+use feedsync_aggregator::{FeedSchedule, Newsreading, Person, Readers, WebFinder};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::Endpoint;
-use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
 use feedsync_log::Millis;
 use feedsync_reader_api::FeedNumber;
-use feedsync_reading::{FeedSchedule, Newsreading, Person, Readers, WebFinder};
 use tokio::sync::Notify;
 
 use crate::sample;
@@ -85,7 +85,7 @@ impl Hub {
             plain: "Nothing of note happened. More about it tomorrow.".to_owned(),
         };
         let numbers: Vec<usize> = (0..count).collect();
-        for part in numbers.chunks(feedsync_library::MOST_ARTICLES) {
+        for part in numbers.chunks(feedsync_aggregator::MOST_ARTICLES) {
             let articles = part.iter().map(|number| article(*number)).collect();
             let document = Some(PolledDocument { articles, ..PolledDocument::default() });
             let poll = Poll { document, ..Poll::default() };

@@ -4,8 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use feedsync_aggregator::Newsreading;
 use feedsync_endpoint::Endpoint;
-use feedsync_reading::Newsreading;
 use feedsync_store::EndpointName;
 use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 

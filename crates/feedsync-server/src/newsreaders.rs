@@ -1,6 +1,6 @@
 //! `/reader/`: the APIs of newsreader clients, each a dialect over the same reading state.
 //!
-//! `feedsync_reader_api` parses a request, `feedsync_reading` applies it to the reading state of the
+//! `feedsync_reader_api` parses a request, `feedsync_aggregator` applies it to the reading state of the
 //! principal, and the response is in the client's dialect. Errors are too, since newsreaders display them. A
 //! user's reading state is in the log of one of their collections, and editors of that collection may use
 //! these APIs. The pages for reading work on the same state.
@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use feedsync_aggregator::{Icon, LibraryError};
+use feedsync_aggregator::{Newsreading, Person, ReadingError, Shelf, ShelvedFeed, select, total};
 use feedsync_endpoint::{Reader, reading_collection};
-use feedsync_library::{Icon, LibraryError};
 use feedsync_log::Millis;
 use feedsync_reader_api::{Answer, Asked, Fault, FeedName, FeedNumber, Folders, Subscription};
-use feedsync_reading::{Newsreading, Person, ReadingError, Shelf, ShelvedFeed, select, total};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::access::{Principal, require};
@@ -219,7 +219,7 @@ impl Reading {
     pub(crate) async fn select(
         &self,
         asked: &feedsync_reader_api::Selection,
-    ) -> Result<feedsync_reading::Selected, Refusal> {
+    ) -> Result<feedsync_aggregator::Selected, Refusal> {
         let library = &**self.newsreading.readers.library();
         Ok(select(library, &self.shelf, &self.folders, asked, self.now).await?)
     }

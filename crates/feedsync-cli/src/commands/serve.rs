@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use feedsync_aggregator::{FeedSchedule, Newsreading, Readers, WebFinder};
+use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_client::fetch::{Fetcher, address};
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
-use feedsync_library::{Library, SqliteLibrary};
-use feedsync_reading::{FeedSchedule, Newsreading, Readers, WebFinder};
 use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
 use feedsync_server::{
     Announced, Config, LocalProof, ProxyAddress, ServeError, Served, Serving, serve,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use feedsync_aggregator::{ArticleText, KeptArticle, Listed};
+use feedsync_aggregator::{Selected, ShelvedFeed};
 use feedsync_formats::ContentType;
-use feedsync_library::{ArticleText, KeptArticle, Listed};
 use feedsync_reader_api::{Article, ArticleNumber, Continuation, Enclosure};
-use feedsync_reading::{Selected, ShelvedFeed};
 use tokio::task::spawn_blocking;
 
 use crate::html::{Gone, Ticket};
@@ -64,7 +64,7 @@ impl Reading {
     }
 
     /// The same with the received text and the feeds of the articles; at most
-    /// [`MOST_SHOWN`](feedsync_library::MOST_SHOWN) at once.
+    /// [`MOST_SHOWN`](feedsync_aggregator::MOST_SHOWN) at once.
     pub(crate) async fn kept(
         &self,
         numbers: &[ArticleNumber],

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use feedsync_aggregator::FoundFeed;
 use feedsync_reader_api::{FeedName, FeedNumber, FolderNumber, Label, ShownFolder, Subscription};
-use feedsync_reading::FoundFeed;
 use feedsync_reading_state::{
     Action, FeedAddress, Filing, Folder, ListedFeed, SubscriptionList, Tag, Title,
 };

@@ -1,6 +1,6 @@
 //! Discovery of feeds at addresses to subscribe to. An address is fetched before it is subscribed to.
 
-use feedsync_reading::{FindError, FoundFeed, NamedFeed, ReadingError};
+use feedsync_aggregator::{FindError, FoundFeed, NamedFeed, ReadingError};
 use feedsync_reading_state::FeedAddress;
 
 use super::{Reading, Refusal};

@@ -3,9 +3,9 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use feedsync_aggregator::FoundFeed;
 use feedsync_reader_api::google::{self, Deed, Request, SubscriptionEdit};
 use feedsync_reader_api::{Answer, Stream};
-use feedsync_reading::FoundFeed;
 use feedsync_reading_state::{Action, Filing, Folder};
 use futures_util::future::join_all;
 use http::Method;

@@ -1,11 +1,11 @@
 //! Changes of read marks, stars and tags of articles.
 
-use feedsync_library::Listed;
+use feedsync_aggregator::Listed;
+use feedsync_aggregator::ShelvedFeed;
 use feedsync_log::Millis;
 use feedsync_reader_api::{
     ArticleNumber, Continuation, FolderNumber, Marking, Selection, Span, Stream,
 };
-use feedsync_reading::ShelvedFeed;
 use feedsync_reading_state::Folder;
 
 use super::{Reading, Refusal};

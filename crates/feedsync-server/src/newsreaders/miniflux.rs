@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use feedsync_aggregator::{FeedKind, FoundFeed, ShelvedFeed};
 use feedsync_reader_api::miniflux::{self, Refreshed, Request, User};
 use feedsync_reader_api::{
     Answer, ArticleNumber, FeedName, FeedNumber, FolderNumber, Label, Selection, Stream,
 };
-use feedsync_reading::{FeedKind, FoundFeed, ShelvedFeed};
 use feedsync_reading_state::{Action, FeedAddress, Filing, Title};
 use http::Method;
 

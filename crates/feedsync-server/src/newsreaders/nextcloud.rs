@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_library::{MOST_SHOWN, NamedArticle};
+use feedsync_aggregator::{MOST_SHOWN, NamedArticle};
 use feedsync_reader_api::nextcloud::{self, ItemName, Request};
 use feedsync_reader_api::{Answer, ArticleNumber, FeedName, FeedNumber, Order, Selection, Stream};
 use feedsync_reading_state::{Action, ArticleId};

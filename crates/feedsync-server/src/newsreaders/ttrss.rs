@@ -3,9 +3,9 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use feedsync_aggregator::{FindError, FoundFeed};
 use feedsync_reader_api::ttrss::{self, Request, Subscribed, Toggled, Unread};
 use feedsync_reader_api::{Answer, Article, Fault, FeedName, Selection, ShownTag, Stream, Tags};
-use feedsync_reading::{FindError, FoundFeed};
 use feedsync_reading_state::{Action, FeedAddress, Folder};
 use http::{Method, StatusCode};
 

@@ -2,8 +2,8 @@
 //! HTML and XHTML are cleaned (`html`).
 
 use ammonia::Url;
+use feedsync_aggregator::ArticleText;
 use feedsync_formats::{ContentType, Entry};
-use feedsync_library::ArticleText;
 
 use crate::html::{self, Purpose, Ticket};
 

@@ -12,8 +12,8 @@ mod list;
 pub(crate) mod subscriptions;
 pub(crate) mod transfer;
 
+use feedsync_aggregator::ArticleText;
 use feedsync_formats::ContentType;
-use feedsync_library::ArticleText;
 use feedsync_log::Millis;
 use feedsync_reader_api::{FeedNumber, Label};
 use feedsync_reading_state::Folder;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PolledDocument};
 use feedsync_endpoint::Endpoint;
-use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument};
 use feedsync_log::Millis;
 use feedsync_reading_state::FeedAddress;
 use http::{Method, Response, StatusCode};
@@ -408,8 +408,10 @@ async fn the_picture_of_a_site_is_given_out_to_its_readers() {
     let hub = Hub::of(&["anna", "bob"]).await;
     let anna = hub.google("anna").await;
     hub.subscribe(&anna, FEED).await;
-    let icon =
-        feedsync_library::Icon { media_type: "image/png".to_owned(), bytes: b"\x89PNG".to_vec() };
+    let icon = feedsync_aggregator::Icon {
+        media_type: "image/png".to_owned(),
+        bytes: b"\x89PNG".to_vec(),
+    };
     let site = "https://news.example".parse().unwrap();
     hub.library.set_icon(&site, Some(icon), Millis::new(1)).await.unwrap();
     let shown = hub.get("miniflux/v1/feeds/1/icon", &basic("anna", PASSWORD)).await;

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::Router;
+use feedsync_aggregator::{
+    ArticleText, Library, NewArticle, Poll, PollState, PolledDocument, SqliteLibrary,
+};
+use feedsync_aggregator::{
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Readers,
+};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::{Endpoint, NewUser, Password};
 use feedsync_formats::ContentType;
-use feedsync_library::{
-    ArticleText, Library, NewArticle, Poll, PollState, PolledDocument, SqliteLibrary,
-};
 use feedsync_log::Millis;
 use feedsync_reader_api::ArticleNumber;
-use feedsync_reading::{
-    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Readers,
-};
 use feedsync_reading_state::FeedAddress;
 use feedsync_server::{Config, Limits, Served, router};
 use tempfile::TempDir;

@@ -99,9 +99,9 @@ async fn lists_are_of_feeds_folders_and_tags_and_words_are_found_in_them() {
     assert_eq!(room.unread("anna").await, ["Title 1.", "Title 2."]);
 }
 
-fn all(feeds: i64) -> feedsync_library::Selection {
+fn all(feeds: i64) -> feedsync_aggregator::Selection {
     let feeds = (1..=feeds).map(feedsync_reader_api::FeedNumber::new).collect();
-    feedsync_library::Selection { feeds, most: 1_000, ..Default::default() }
+    feedsync_aggregator::Selection { feeds, most: 1_000, ..Default::default() }
 }
 
 /// Articles that arrived after the page was shown stay unread, even with an older date; a feed takes one

@@ -1,8 +1,8 @@
 //! Rendering of articles on pages: no content runs, loads or leads elsewhere; and import and export of files.
 
 use axum::body::Body;
-use feedsync_library::Enclosure;
-use feedsync_library::{FeedHead, Poll, PolledDocument};
+use feedsync_aggregator::Enclosure;
+use feedsync_aggregator::{FeedHead, Poll, PolledDocument};
 use http::{Method, Response, StatusCode};
 use tower::ServiceExt as _;
 

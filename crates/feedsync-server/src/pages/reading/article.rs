@@ -6,9 +6,9 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_library::{Enclosure, KeptArticle};
+use feedsync_aggregator::ShelvedFeed;
+use feedsync_aggregator::{Enclosure, KeptArticle};
 use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Selection};
-use feedsync_reading::ShelvedFeed;
 use feedsync_reading_state::Tag;
 use http::StatusCode;
 

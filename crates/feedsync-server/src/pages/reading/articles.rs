@@ -5,10 +5,10 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_library::KeptArticle;
+use feedsync_aggregator::KeptArticle;
+use feedsync_aggregator::ShelvedFeed;
 use feedsync_log::Millis;
 use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Tags};
-use feedsync_reading::ShelvedFeed;
 use http::StatusCode;
 
 use super::list::{List, Of};

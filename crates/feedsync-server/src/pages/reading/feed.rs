@@ -4,8 +4,8 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use feedsync_aggregator::ShelvedFeed;
 use feedsync_reader_api::FeedNumber;
-use feedsync_reading::ShelvedFeed;
 use feedsync_reading_state::{Action, Title};
 use http::StatusCode;
 

@@ -4,8 +4,8 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use feedsync_aggregator::{FoundFeed, ShelvedFeed};
 use feedsync_reader_api::{FolderNumber, Stream};
-use feedsync_reading::{FoundFeed, ShelvedFeed};
 use feedsync_reading_state::FeedAddress;
 use http::StatusCode;
 

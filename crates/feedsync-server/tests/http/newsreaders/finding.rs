@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use axum::Router;
+use feedsync_aggregator::{FeedFinder, FindError, FoundFeed, MAX_FINDS, NamedFeed, WebFinder};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_reading::{FeedFinder, FindError, FoundFeed, MAX_FINDS, NamedFeed, WebFinder};
 use feedsync_reading_state::FeedAddress;
 use futures_util::future::join_all;
 use http::{Method, StatusCode, Uri};

@@ -1,0 +1,28 @@
+//! Newsreading at a hub.
+//!
+//! [`FeedSchedule`] polls the feeds that users subscribe to, and stores their articles in a [`Library`].
+//! [`Readers`] gives access to the reading of each user: the subscriptions and marks of a log, applied to the
+//! stored articles. The user's other devices share the log. Every interface records changes in that log, and
+//! shows a [`Shelf`].
+
+mod library;
+mod polling;
+mod reading;
+
+pub use library::*;
+pub use polling::{
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, LONGEST, MAX_FIND_TIME, NamedFeed,
+    SHORTEST, WebFinder,
+};
+pub use reading::*;
+
+/// Newsreading of a hub: the reading of all users, and the schedule of their feeds.
+#[derive(Clone)]
+pub struct Newsreading {
+    /// Reading of all users.
+    pub readers: std::sync::Arc<Readers>,
+    /// Schedule of the feeds.
+    pub schedule: FeedSchedule,
+    /// Finds the feeds at addresses that users want to subscribe to.
+    pub finder: std::sync::Arc<dyn FeedFinder>,
+}

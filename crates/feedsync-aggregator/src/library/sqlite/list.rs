@@ -1,0 +1,304 @@
+//! Lists: a lazy merge of the lists of the feeds.
+//!
+//! The articles of each feed are sorted in a table, and by number in an index. A feed is read only when its next
+//! article may precede those of the others, and in batches. Listing the newest articles of many feeds thus needs
+//! one lookup for each feed among them.
+
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use feedsync_log::Millis;
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
+
+use super::columns::{Columns, moment};
+use crate::library::error::LibraryError;
+use crate::library::listing::{Keep, Listed, MOST_LISTED, Place, Selection};
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
+
+/// Sizes of the first and of the largest batch of a feed, in rows.
+const FIRST_PIECE: usize = 16;
+const LARGEST_PIECE: usize = 1_024;
+
+/// Each query has the parameters feed, exclusive bound, and maximum number of rows.
+const NEWEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
+      WHERE feed = ?1 AND (shown, number) < (?2, ?3) ORDER BY shown DESC, number DESC LIMIT ?4";
+const OLDEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
+      WHERE feed = ?1 AND (shown, number) > (?2, ?3) ORDER BY shown, number LIMIT ?4";
+const HIGHEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
+      WHERE feed = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?4";
+const LOWEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
+      WHERE feed = ?1 AND number > ?2 ORDER BY number LIMIT ?4";
+
+/// Position of the last article of a feed in each of the two orders.
+const NEWEST: &str = "SELECT newest FROM feeds WHERE number = ?1";
+const HIGHEST: &str = "SELECT max(number) FROM listed WHERE feed = ?1";
+
+pub(super) fn list(
+    connection: &Connection,
+    selection: &Selection,
+) -> Result<Vec<Listed>, LibraryError> {
+    let most = selection.most.min(MOST_LISTED);
+    let range = Range::of(selection);
+    let mut statement = connection.prepare_cached(range.sql())?;
+    let mut shelves = shelves(connection, &selection.feeds, &range)?;
+    let next =
+        shelves.iter().enumerate().map(|(shelf, of)| Next { rank: of.rank, row: None, shelf });
+    let mut next: BinaryHeap<Next> = next.collect();
+    let mut list = Vec::new();
+    while list.len() < most
+        && let Some(mut first) = next.peek_mut()
+    {
+        if let Some(row) = first.row
+            && selection.holds(&row)
+            && selection.keeps(&row)
+        {
+            list.push(row);
+        }
+        match shelves[first.shelf].next(&mut statement, &range)? {
+            Some(row) => {
+                first.rank = range.rank_of(row.place());
+                first.row = Some(row);
+            }
+            None => _ = PeekMut::pop(first),
+        }
+    }
+    Ok(list)
+}
+
+/// Returns the number of articles of each feed that the filter accepts.
+pub(super) fn count(
+    connection: &Connection,
+    feeds: &[FeedNumber],
+    keep: Option<&Keep>,
+) -> Result<BTreeMap<FeedNumber, u64>, LibraryError> {
+    let mut total = connection.prepare_cached("SELECT articles FROM feeds WHERE number = ?1")?;
+    let mut all = connection.prepare_cached(
+        "SELECT number, feed, published, shown FROM listed
+          WHERE feed = ?1 ORDER BY shown DESC, number DESC",
+    )?;
+    let mut counts = BTreeMap::new();
+    for feed in feeds.iter().copied().collect::<BTreeSet<_>>() {
+        let total: Option<i64> = total.query_row([feed.get()], |row| row.get(0)).optional()?;
+        let Some(total) = total else { continue };
+        let mut count = total.cast_unsigned();
+        if let Some(keep) = keep {
+            count = 0;
+            let mut rows = all.query([feed.get()])?;
+            while let Some(row) = rows.next()? {
+                count += u64::from(keep(&listed(&mut Columns::of(row))?));
+            }
+        }
+        counts.insert(feed, count);
+    }
+    Ok(counts)
+}
+
+/// A position in one of the two orders, or a bound between positions: `shown` and the number, or the number
+/// alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Bound(i64, i64);
+
+/// The positions between two exclusive bounds in one of the two orders, from one of its ends.
+pub(super) struct Range {
+    low: Bound,
+    high: Bound,
+    by_number: bool,
+    oldest_first: bool,
+}
+
+/// Sort key; the first article of a list has the highest.
+pub(super) type Rank = (i64, i64);
+
+impl Range {
+    pub(super) fn of(selection: &Selection) -> Self {
+        let Selection { by_number, oldest_first, from, .. } = *selection;
+        // Above every position, and distinct from the sentinels of the other order.
+        let highest = if by_number { i64::MAX } else { moment(Millis::MAX) + 1 };
+        let (low, high) = (Bound(-1, 0), Bound(highest, 0));
+        let mut range = Self { low, high, by_number, oldest_first };
+        let (low, high) = if by_number {
+            let number = |number: ArticleNumber| Bound(number.get(), 0);
+            (selection.above.map(number), selection.below.map(number))
+        } else {
+            let newer = selection.newer_than.map(|than| Bound(moment(than), i64::MAX));
+            (newer, selection.older_than.map(|than| Bound(moment(than), 0)))
+        };
+        let from = from.map(|place| range.bound(place));
+        let lows = [low, from.filter(|_| oldest_first)];
+        let highs = [high, from.filter(|_| !oldest_first)];
+        range.low = lows.into_iter().flatten().fold(range.low, Bound::max);
+        range.high = highs.into_iter().flatten().fold(range.high, Bound::min);
+        range
+    }
+
+    fn sql(&self) -> &'static str {
+        match (self.by_number, self.oldest_first) {
+            (false, false) => NEWEST_FIRST,
+            (false, true) => OLDEST_FIRST,
+            (true, false) => HIGHEST_FIRST,
+            (true, true) => LOWEST_FIRST,
+        }
+    }
+
+    fn bound(&self, place: Place) -> Bound {
+        match self.by_number {
+            true => Bound(place.number.get(), 0),
+            false => Bound(moment(place.shown), place.number.get()),
+        }
+    }
+
+    fn rank(&self, place: Bound) -> Rank {
+        if self.oldest_first { (!place.0, !place.1) } else { (place.0, place.1) }
+    }
+
+    /// Sort key of a position in the order of the list.
+    pub(super) fn rank_of(&self, place: Place) -> Rank {
+        self.rank(self.bound(place))
+    }
+
+    fn holds(&self, place: Place) -> bool {
+        let place = self.bound(place);
+        self.low < place && place < self.high
+    }
+}
+
+/// Next candidate of a feed: a row, or an upper bound while the feed was not read.
+struct Next {
+    rank: Rank,
+    row: Option<Listed>,
+    shelf: usize,
+}
+
+impl Ord for Next {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank.cmp(&other.rank)
+    }
+}
+
+impl PartialOrd for Next {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Next {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl Eq for Next {}
+
+/// Articles of one feed.
+struct Shelf {
+    feed: FeedNumber,
+    /// Upper bound of the rank of the remaining articles.
+    rank: Rank,
+    /// Start of the next batch.
+    from: Bound,
+    /// Size of the next batch; 0 after the last one.
+    piece: usize,
+    rows: std::vec::IntoIter<Listed>,
+}
+
+/// Creates the shelves of the feeds that may have articles in the range, without duplicates.
+fn shelves(
+    connection: &Connection,
+    feeds: &[FeedNumber],
+    range: &Range,
+) -> Result<Vec<Shelf>, LibraryError> {
+    let sql = if range.by_number { HIGHEST } else { NEWEST };
+    let mut statement = connection.prepare_cached(sql)?;
+    let feeds: BTreeSet<FeedNumber> = feeds.iter().copied().collect();
+    let mut shelves = Vec::with_capacity(feeds.len());
+    for feed in feeds {
+        let last: Option<Option<i64>> =
+            statement.query_row([feed.get()], |row| row.get(0)).optional()?;
+        let Some(last) = last.flatten() else { continue };
+        let last = Bound(last, i64::MAX);
+        if last <= range.low {
+            continue;
+        }
+        let from = if range.oldest_first { range.low } else { range.high };
+        let first = if range.oldest_first { from } else { last.min(from) };
+        shelves.push(Shelf {
+            feed,
+            rank: range.rank(first),
+            from,
+            piece: FIRST_PIECE,
+            rows: Vec::new().into_iter(),
+        });
+    }
+    Ok(shelves)
+}
+
+impl Shelf {
+    fn next(
+        &mut self,
+        statement: &mut CachedStatement<'_>,
+        range: &Range,
+    ) -> Result<Option<Listed>, LibraryError> {
+        if self.rows.as_slice().is_empty() && self.piece > 0 {
+            self.read(statement, range)?;
+        }
+        Ok(self.rows.next().filter(|row| range.holds(row.place())))
+    }
+
+    fn read(
+        &mut self,
+        statement: &mut CachedStatement<'_>,
+        range: &Range,
+    ) -> Result<(), LibraryError> {
+        let Bound(first, second) = self.from;
+        let asked = (self.feed.get(), first, second, self.piece as i64);
+        let mut rows = statement.query(asked)?;
+        let mut piece = Vec::with_capacity(self.piece);
+        while let Some(row) = rows.next()? {
+            piece.push(listed(&mut Columns::of(row))?);
+        }
+        if let Some(last) = piece.last() {
+            self.from = range.bound(last.place());
+        }
+        let is_last = piece.len() < self.piece;
+        self.piece = if is_last { 0 } else { LARGEST_PIECE.min(self.piece * 2) };
+        self.rows = piece.into_iter();
+        Ok(())
+    }
+}
+
+pub(super) fn listed(columns: &mut Columns<'_>) -> Result<Listed, LibraryError> {
+    Ok(Listed {
+        number: columns.article()?,
+        feed: columns.feed()?,
+        published: columns.moment()?,
+        shown: columns.moment()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    /// Every query seeks to its start in one index and does not sort.
+    #[test]
+    fn a_list_seeks() {
+        let (_directory, connection) = schema::empty();
+        let by_place = "PRIMARY KEY (feed=? AND (shown,number)";
+        let by_number = "COVERING INDEX numbered (feed=? AND number";
+        for (sql, seek) in [
+            (NEWEST_FIRST, format!("{by_place}<(?,?))")),
+            (OLDEST_FIRST, format!("{by_place}>(?,?))")),
+            (HIGHEST_FIRST, format!("{by_number}<?)")),
+            (LOWEST_FIRST, format!("{by_number}>?)")),
+        ] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let plan: Vec<String> = statement
+                .query_map((1, 1, 1, 1), |row| row.get(3))
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap();
+            assert_eq!(plan, [format!("SEARCH listed USING {seek}")]);
+        }
+    }
+}

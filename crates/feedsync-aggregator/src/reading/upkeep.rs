@@ -1,0 +1,163 @@
+//! Background work for the users of a hub: polling due feeds, detecting subscriptions by other devices, and
+//! deleting articles past their retention time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::library::{Library, ReaderName, Retention};
+use feedsync_endpoint::{Endpoint, reading_collection};
+use feedsync_log::Millis;
+use feedsync_reader_api::FeedNumber;
+use feedsync_reading_state::ArticleId;
+use feedsync_store::CollectionName;
+use tokio::time::interval;
+
+use crate::Newsreading;
+use crate::reading::person::ReadingError;
+
+/// Interval of polling for subscriptions by other devices.
+const LOOK: Duration = Duration::from_secs(10 * 60);
+
+/// Number of these polls between two sweeps: one day.
+const LOOKS: u64 = 24 * 6;
+
+/// Number of newest articles of a feed that are kept at any age.
+const NEWEST: usize = 100;
+
+/// Time after which a feed without subscriptions is deleted.
+const ABANDONED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Result of a sweep.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Number of articles past their retention time that were deleted.
+    pub articles: u64,
+    /// Number of deleted feeds, which nobody was subscribed to for a month, with all their data.
+    pub feeds: u64,
+}
+
+impl Newsreading {
+    /// Runs all background work for as long as the future is polled. `kept` is the retention time of articles
+    /// after their arrival; without it they are kept indefinitely.
+    pub async fn run(self, endpoint: Endpoint, kept: Option<Duration>) {
+        tokio::join!(self.schedule.clone().run(), self.keep_up(&endpoint, kept));
+    }
+
+    async fn keep_up(&self, endpoint: &Endpoint, kept: Option<Duration>) {
+        let (mut pause, mut looks) = (interval(LOOK), 0);
+        if let Err(error) = endpoint.secure_readings().await {
+            tracing::warn!(%error, "reading collections of an earlier version are not private yet");
+        }
+        loop {
+            pause.tick().await;
+            if let Err(error) = self.look(endpoint).await {
+                tracing::warn!(%error, "it cannot be told what devices subscribed to");
+            }
+            if looks % LOOKS == 0 {
+                match self.sweep(endpoint, kept).await {
+                    Ok(swept) if swept == Swept::default() => {}
+                    Ok(Swept { articles, feeds }) => {
+                        tracing::info!(articles, feeds, "swept articles that are kept no longer");
+                    }
+                    Err(error) => tracing::warn!(%error, "articles cannot be swept"),
+                }
+            }
+            looks += 1;
+        }
+    }
+
+    /// Applies subscriptions that devices added. A deleted user has no subscriptions. A reading that cannot be
+    /// loaded does not delay the others.
+    pub async fn look(&self, endpoint: &Endpoint) -> Result<(), ReadingError> {
+        for reader in self.library().readers().await? {
+            if let Err(error) = self.look_at(endpoint, &reader).await {
+                tracing::warn!(%error, %reader, "somebody's reading is not to be had");
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_at(&self, endpoint: &Endpoint, reader: &ReaderName) -> Result<(), ReadingError> {
+        let collection = match CollectionName::new(reader.as_str()) {
+            Ok(name) => endpoint.store().collection(&name).await?,
+            Err(_) => None,
+        };
+        match collection {
+            Some(collection) => {
+                self.readers.held(endpoint, &collection).shelf().await?;
+            }
+            None => {
+                let now = now(endpoint);
+                self.library().set_subscriptions(reader, &BTreeSet::new(), now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes articles past their retention time, and feeds without subscriptions. Articles that the last
+    /// document of their feed contains, the newest hundred of each feed, and starred or tagged ones stay. This
+    /// also applies to feeds without subscriptions. If the reading of a user cannot be loaded, nothing is
+    /// deleted, since its stars are unknown.
+    pub async fn sweep(
+        &self,
+        endpoint: &Endpoint,
+        kept: Option<Duration>,
+    ) -> Result<Swept, ReadingError> {
+        let ago = |period: Duration| {
+            now(endpoint).before(u64::try_from(period.as_millis()).unwrap_or(u64::MAX))
+        };
+        let mut swept = Swept::default();
+        let mut starred_or_tagged = self.starred_or_tagged(endpoint).await?;
+        if let Some(kept) = kept {
+            for (feed, names) in &starred_or_tagged {
+                let names = names.clone();
+                let keep = Retention { received_since: ago(kept), newest: NEWEST, names };
+                swept.articles += self.library().sweep(*feed, keep).await?;
+            }
+        }
+        starred_or_tagged.retain(|_, names| !names.is_empty());
+        let spared = starred_or_tagged.into_keys().collect();
+        swept.feeds = self.library().forget(ago(ABANDONED), &spared).await?;
+        Ok(swept)
+    }
+
+    /// Returns all feeds that users are subscribed to or in which they starred or tagged articles, with those
+    /// articles.
+    async fn starred_or_tagged(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<BTreeMap<FeedNumber, BTreeSet<ArticleId>>, ReadingError> {
+        let mut starred_or_tagged: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for name in self.reading_collections(endpoint).await? {
+            let Some(collection) = endpoint.store().collection(&name).await? else { continue };
+            let shelf = self.readers.held(endpoint, &collection).shelf().await?;
+            for feed in shelf.feeds().iter().chain(shelf.former()) {
+                starred_or_tagged
+                    .entry(feed.number())
+                    .or_default()
+                    .extend(feed.starred_or_tagged().cloned());
+            }
+        }
+        Ok(starred_or_tagged)
+    }
+
+    /// Reading collections of all users, including users without subscriptions.
+    async fn reading_collections(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<BTreeSet<CollectionName>, ReadingError> {
+        let readers = self.library().readers().await?;
+        let users = endpoint.store().users().await?;
+        let of_users = users.iter().map(|user| Some(&user.name)).chain([None]);
+        let names = readers.iter().filter_map(|reader| CollectionName::new(reader.as_str()).ok());
+        Ok(names.chain(of_users.map(reading_collection)).collect())
+    }
+
+    fn library(&self) -> &dyn Library {
+        &**self.readers.library()
+    }
+}
+
+fn now(endpoint: &Endpoint) -> Millis {
+    Millis::new(endpoint.environment().now().micros() / 1_000)
+}

@@ -1,0 +1,70 @@
+//! Sample data for the tests.
+
+use std::collections::BTreeSet;
+
+use feedsync_aggregator::{
+    ArticleText, Library, NewArticle, Poll, PollState, PolledDocument, ReaderName, SqliteLibrary,
+};
+use feedsync_formats::Entry;
+use feedsync_log::Millis;
+use feedsync_reader_api::FeedNumber;
+use feedsync_reading_state::{FeedAddress, Remembered, identify};
+use tempfile::TempDir;
+
+use crate::wait;
+
+pub(crate) fn library() -> (TempDir, SqliteLibrary) {
+    let directory = tempfile::tempdir().unwrap();
+    let library = SqliteLibrary::open(directory.path()).unwrap();
+    (directory, library)
+}
+
+pub(crate) fn at(millis: u64) -> Millis {
+    Millis::new(millis)
+}
+
+pub(crate) fn reader(number: u8) -> ReaderName {
+    format!("reader {number}\0").parse().unwrap()
+}
+
+pub(crate) fn address(number: u8) -> FeedAddress {
+    format!("https://example.org/{number}?\u{e4}'\"").parse().unwrap()
+}
+
+pub(crate) fn addresses(numbers: impl IntoIterator<Item = u8>) -> BTreeSet<FeedAddress> {
+    numbers.into_iter().map(address).collect()
+}
+
+/// Stores sample feeds, which the first reader reads and which are due at the start.
+pub(crate) fn feeds(library: &impl Library, count: u8) -> Vec<FeedNumber> {
+    wait(library.set_subscriptions(&reader(0), &addresses(0..count), at(0))).unwrap();
+    let feed = |number| wait(library.feed_at(&address(number))).unwrap().unwrap().number;
+    (0..count).map(feed).collect()
+}
+
+/// An article with an identifier, a date and a text.
+pub(crate) fn article(name: &str, published: Option<u64>, said: &str) -> NewArticle {
+    NewArticle {
+        name: name.parse().unwrap(),
+        published: published.map(at),
+        text: ArticleText { title: Some(said.to_owned()), ..ArticleText::default() },
+        plain: said.to_owned(),
+    }
+}
+
+/// A poll that found these articles, with the next one far in the future.
+pub(crate) fn told(articles: impl IntoIterator<Item = NewArticle>) -> Poll {
+    let document =
+        PolledDocument { articles: articles.into_iter().collect(), ..PolledDocument::default() };
+    Poll {
+        document: Some(document),
+        state: PollState { due: at(1_000_000), ..PollState::default() },
+    }
+}
+
+/// Identification state of entries with these identifiers.
+pub(crate) fn remembered(names: &[u8]) -> Remembered {
+    let entry = |name: &u8| Entry { id: Some(format!("{name}")), ..Entry::default() };
+    let entries: Vec<_> = names.iter().map(entry).collect();
+    identify(&entries, Remembered::default()).1
+}
