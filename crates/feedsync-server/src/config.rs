@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::address::{Origin, ProxyAddress, PublicBase};
 use crate::configuration::declare::settings;
 use crate::configuration::kinds::{
     Bytes, Count, File, Listed, Network, Optional, Socket, Span, Text, Whole,
 };
 use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress};
-use crate::host_origin::is_loopback;
+use crate::http::address::{Origin, ProxyAddress, PublicBase, is_loopback};
 
 settings! {
     /// How a hub is reached, what it keeps and tells, and within which bounds.

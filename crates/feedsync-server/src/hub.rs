@@ -10,18 +10,21 @@ use feedsync_store::EndpointName;
 use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 
 use crate::access::Access;
-use crate::answers::Answers;
-use crate::body::LargeBodies;
-use crate::clients::Clients;
+use crate::collections::live::Live;
 use crate::config::Config;
-use crate::couch::{Compacting, KnownRevisions};
-use crate::html::Cleaning;
-use crate::kept::Kept;
-use crate::live::Live;
-use crate::local_hubs::LocalProof;
-use crate::metrics::{Metrics, TimedStore, Timings};
-use crate::problem::Problem;
-use crate::upload::STORING;
+use crate::couch::compactions::Compacting;
+use crate::couch::known::KnownRevisions;
+use crate::http::clients::Clients;
+use crate::http::counters::{Metrics, TimedStore, Timings};
+use crate::http::html::Cleaning;
+use crate::http::local_hubs::LocalProof;
+use crate::http::permits::LargeBodies;
+use crate::http::problem::Problem;
+use crate::http::response_budget::Answers;
+use crate::http::response_cache::Kept;
+
+/// Maximum number of uploads in memory at once.
+pub(crate) const STORING: usize = 2;
 
 /// Components that a hub serves.
 #[derive(Clone)]

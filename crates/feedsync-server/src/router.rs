@@ -13,17 +13,18 @@ use futures_util::FutureExt as _;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 
-use crate::access::{Gate, guard};
+use crate::access::{Gate, Right, guard};
 use crate::config::Config;
-use crate::couch;
-use crate::document::nothing;
+use crate::http::negotiation::DOCUMENTS;
+use crate::http::other_origin::Told;
+use crate::http::problem::Problem;
+use crate::http::response::nothing;
+use crate::http::{
+    browser_policy, compression, couch_errors, host_origin, partial_content, paths, request_log,
+};
 use crate::hub::{Hub, Served};
-use crate::negotiation::DOCUMENTS;
-use crate::other_origin::Told;
-use crate::pages;
-use crate::problem::Problem;
-use crate::routes::{Right, Route, table};
-use crate::{browser_policy, compression, host_origin, partial_content, request_log};
+use crate::routes::{Route, table};
+use crate::{couch, pages};
 
 /// The application of a hub, callable without a socket.
 pub fn router(served: impl Into<Served>, config: Config) -> Router {
@@ -53,7 +54,7 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
         let mut response = match host_origin::check(&hub.config, &mut request) {
             Ok(()) => {
                 let told = Told::of(&hub.config, &request);
-                let is_of_databases = couch::are_at(request.uri());
+                let is_of_databases = paths::is_for_databases(request.uri().path());
                 let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
                 // A page of an admitted origin may read any outcome.
                 let mut response = answer.unwrap_or_else(|panic| panicked(panic, is_of_databases));
@@ -79,12 +80,13 @@ fn for_people(methods: MethodRouter<Hub>, hub: &Hub) -> MethodRouter<Hub> {
 
 /// Adds guards to the methods of a resource, and a response to other methods.
 fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
-    let gate = Gate { hub: hub.clone(), rights: route.rights };
+    let gate =
+        Gate { access: hub.access.clone(), clients: hub.clients.clone(), rights: route.rights };
     let allow = route.allow();
     // A log accepts its own media type, and parts.
     let is_log = route.rights.iter().any(|(_, right)| *right == Right::Append);
     let posts = !is_log && route.rights.iter().any(|(method, _)| *method == Method::POST);
-    let is_of_databases = couch::is_below(&route.path);
+    let is_of_databases = paths::is_for_databases(&route.path);
     // Bodies for databases are not feeds.
     let takes_documents = posts && !route.is_for_people() && !is_of_databases;
     // Paths and methods are ASCII.
@@ -123,7 +125,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
         false => methods.layer(from_fn(partial_content::refused)),
     };
     let methods = match is_of_databases {
-        true => methods.layer(from_fn(couch::failure::retelling)),
+        true => methods.layer(from_fn(couch_errors::layer)),
         false => methods,
     };
     if pages { for_people(methods, hub) } else { methods }
@@ -137,5 +139,5 @@ fn panicked(panic: Box<dyn Any + Send + 'static>, is_of_databases: bool) -> Resp
         .or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("no message"), "a request panicked");
     let response = Problem::internal().into_response();
-    if is_of_databases { couch::failure::retold(response) } else { response }
+    if is_of_databases { couch_errors::in_couch_form(response) } else { response }
 }

@@ -11,42 +11,15 @@ use feedsync_core::Format;
 use feedsync_formats::suffix;
 use http::Method;
 
+use crate::access::{Right, Rights};
+use crate::collections::{
+    blobs, changes, collection, complete, conflicts, create, events, incorporate, index, listing,
+    media, members, service, sse,
+};
+use crate::http::paths;
 use crate::hub::Hub;
-use crate::pages;
-use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
-use crate::{collection, service};
-use crate::{conflicts, couch, create, log, media, members, newsreaders, sse};
-
-/// Right that a method of a route requires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Right {
-    /// No right.
-    Public,
-    /// A sign-in, or a hub without users.
-    SignedIn,
-    /// A sign-in with all rights of the user, so not with a restricted token.
-    Account,
-    /// Reading the collection of the path.
-    Read,
-    /// Reading it with the details that its drafts hide from readers.
-    Follow,
-    /// Editing the collection of the path.
-    Edit,
-    /// Owning it.
-    Own,
-    /// Owning the collection of the path, or creating it if it does not exist.
-    Create,
-    /// Editing the collection of the path, or creating it if it does not exist.
-    Append,
-    /// Administering the hub.
-    Administer,
-    /// A decision of the resource: for a blob by the collections that name it, for a list by its visible
-    /// entries.
-    Resource,
-}
-
-/// Methods of a route with the right that each requires.
-pub(crate) type Rights = &'static [(Method, Right)];
+use crate::operations::{health, limits, metrics};
+use crate::{couch, logs, pages, readers};
 
 /// One address.
 pub(crate) struct Route {
@@ -61,7 +34,7 @@ pub(crate) struct Route {
 impl Route {
     /// Whether its responses are pages.
     pub(crate) fn is_for_people(&self) -> bool {
-        pages::are_at(&self.path)
+        paths::is_for_pages(&self.path)
     }
 }
 
@@ -139,7 +112,7 @@ pub(crate) fn table() -> Vec<Route> {
         ),
         route(
             "/logs/{collection}",
-            get(log::read).post(log::append).put(log::write).delete(log::remove),
+            get(logs::read).post(logs::append).put(logs::write).delete(logs::remove),
             &[
                 (Method::GET, Read),
                 (Method::POST, Append),
@@ -149,13 +122,13 @@ pub(crate) fn table() -> Vec<Route> {
         ),
         route(
             "/logs/{collection}/snapshot",
-            get(log::snapshot::read).put(log::snapshot::write),
+            get(logs::snapshot::read).put(logs::snapshot::write),
             &[(Method::GET, Read), (Method::PUT, Edit)],
         ),
-        route("/logs/{collection}/events", get(log::events::follow), &[(Method::GET, Read)]),
+        route("/logs/{collection}/events", get(logs::events::follow), &[(Method::GET, Read)]),
         route(
             "/logs/{collection}/{generation}",
-            get(log::generation::read),
+            get(logs::generation::read),
             &[(Method::GET, Read)],
         ),
         route("/pages/assets/{name}", get(pages::assets::read), &[(Method::GET, Public)]),
@@ -224,15 +197,15 @@ pub(crate) fn table() -> Vec<Route> {
         ),
         route(
             "/reader/google/{*path}",
-            get(newsreaders::google::answer).post(newsreaders::google::answer),
+            get(readers::google::answer).post(readers::google::answer),
             &[(Method::GET, Resource), (Method::POST, Resource)],
         ),
         route(
             "/reader/miniflux/{*path}",
-            get(newsreaders::miniflux::answer)
-                .post(newsreaders::miniflux::answer)
-                .put(newsreaders::miniflux::answer)
-                .delete(newsreaders::miniflux::answer),
+            get(readers::miniflux::answer)
+                .post(readers::miniflux::answer)
+                .put(readers::miniflux::answer)
+                .delete(readers::miniflux::answer),
             &[
                 (Method::GET, Resource),
                 (Method::POST, Resource),
@@ -242,10 +215,10 @@ pub(crate) fn table() -> Vec<Route> {
         ),
         route(
             "/reader/nextcloud/{*path}",
-            get(newsreaders::nextcloud::answer)
-                .post(newsreaders::nextcloud::answer)
-                .put(newsreaders::nextcloud::answer)
-                .delete(newsreaders::nextcloud::answer),
+            get(readers::nextcloud::answer)
+                .post(readers::nextcloud::answer)
+                .put(readers::nextcloud::answer)
+                .delete(readers::nextcloud::answer),
             &[
                 (Method::GET, Resource),
                 (Method::POST, Resource),
@@ -253,11 +226,7 @@ pub(crate) fn table() -> Vec<Route> {
                 (Method::DELETE, Resource),
             ],
         ),
-        route(
-            "/reader/ttrss/{*path}",
-            post(newsreaders::ttrss::answer),
-            &[(Method::POST, Resource)],
-        ),
+        route("/reader/ttrss/{*path}", post(readers::ttrss::answer), &[(Method::POST, Resource)]),
         couch("/couch"),
         couch("/couch/"),
         couch("/couch/{*path}"),
@@ -268,7 +237,7 @@ pub(crate) fn table() -> Vec<Route> {
     for suffix in Format::ALL.map(suffix).into_iter().chain([""]) {
         routes.push(route(
             format!("/collections/{{collection}}/changes{suffix}"),
-            get(changes::read).post(offer::incorporate),
+            get(changes::read).post(incorporate::incorporate),
             &[(Method::GET, Follow), (Method::POST, Edit)],
         ));
         routes.push(route(
@@ -280,7 +249,7 @@ pub(crate) fn table() -> Vec<Route> {
     for (_, suffix) in sse::FORMATS {
         routes.push(route(
             format!("/collections/{{collection}}/sse{suffix}"),
-            get(sse::partial).post(offer::incorporate),
+            get(sse::partial).post(incorporate::incorporate),
             &[(Method::GET, Follow), (Method::POST, Edit)],
         ));
         routes.push(route(

@@ -19,13 +19,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Elsewhere, Limits};
-use crate::connections::{Connections, REFUSED};
+use crate::http::connections::{Connections, REFUSED};
+use crate::http::peer::{Peer, WithPeer};
+use crate::http::stall::Impatient;
+use crate::http::tls::{Certificate, CertificateError};
 use crate::hub::{Hub, Served};
-use crate::peer::{Peer, WithPeer};
+use crate::operations::{bridges, sweep};
 use crate::router::application;
-use crate::stall::Impatient;
-use crate::tls::{Certificate, CertificateError};
-use crate::{doors, sweep};
 
 /// Reason why a hub does not listen.
 #[derive(Debug, thiserror::Error)]
@@ -161,7 +161,7 @@ async fn run(
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
     let most = limits.collection_items as u64;
-    connections.spawn(doors::all(endpoint.holding_at_most(most)));
+    connections.spawn(bridges::all(endpoint.holding_at_most(most)));
     connections.spawn(sweep::hourly(endpoint, limits));
     connections.spawn(reloading(certificate.clone()));
     let mut shutdown = std::pin::pin!(async {

@@ -4,6 +4,7 @@ pub mod citations;
 pub mod conformance;
 pub mod corpora;
 pub mod fuzz;
+pub mod imports;
 pub mod json_feed;
 #[cfg(unix)]
 pub mod postgres;

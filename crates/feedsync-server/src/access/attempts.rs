@@ -11,9 +11,9 @@ use feedsync_store::UserName;
 use http::{HeaderValue, StatusCode, header};
 
 use super::recent::Recent;
-use crate::bucket::Bucket;
-use crate::clients::Key;
-use crate::problem::Problem;
+use crate::http::bucket::Bucket;
+use crate::http::clients::Key;
+use crate::http::problem::Problem;
 
 /// Burst size, and the time until one more attempt is allowed.
 #[derive(Clone, Copy)]

@@ -13,8 +13,8 @@ use feedsync_endpoint::{Actor, Endpoint};
 use feedsync_store::Act;
 
 use super::recent::Recent;
-use crate::bucket::Bucket;
-use crate::clients::Key;
+use crate::http::bucket::Bucket;
+use crate::http::clients::Key;
 
 /// Name of the action in the record.
 const ACTION: &str = "failed sign-in";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::generations::Generations;
+use crate::http::generations::Generations;
 
 pub(super) struct Recent<K, V> {
     life: Duration,

@@ -4,20 +4,17 @@
 //! nothing. A signed-in client that may not read a collection gets 404, as for one that does not exist. One
 //! that may read it gets 403 for other rights.
 
-use feedsync_endpoint::{Settings, may_be_named};
+use feedsync_endpoint::{Endpoint, Settings, may_be_named};
 use feedsync_store::{Collection, CollectionName, Role, StoreError};
-use http::{HeaderValue, StatusCode, header};
 
-use super::Principal;
-use crate::hub::Hub;
-use crate::preconditions::settings;
-use crate::problem::Problem;
-use crate::routes::Right;
+use super::settings::settings;
+use super::{Principal, Right};
+use crate::http::problem::Problem;
 
 /// Refuses a request without the right in the collection that the path names, if it names one. Returns the
 /// collection if it was read for the check.
 pub(crate) async fn require(
-    hub: &Hub,
+    endpoint: &Endpoint,
     principal: &Principal,
     right: Right,
     collection: Option<&CollectionName>,
@@ -29,46 +26,48 @@ pub(crate) async fn require(
         (Right::Account, _) => principal.is_unbounded(),
         (Right::Administer, _) => principal.administers(),
         (Right::Read, Some(name)) => {
-            return in_collection(hub, principal, name, Role::Reader).await;
+            return in_collection(endpoint, principal, name, Role::Reader).await;
         }
         (Right::Edit, Some(name)) => {
-            return in_collection(hub, principal, name, Role::Editor).await;
+            return in_collection(endpoint, principal, name, Role::Editor).await;
         }
-        (Right::Own, Some(name)) => return in_collection(hub, principal, name, Role::Owner).await,
-        (Right::Follow, Some(name)) => return follow(hub, principal, name).await,
+        (Right::Own, Some(name)) => {
+            return in_collection(endpoint, principal, name, Role::Owner).await;
+        }
+        (Right::Follow, Some(name)) => return follow(endpoint, principal, name).await,
         (Right::Create, Some(name)) => {
-            principal.role(name) == Some(Role::Owner) || may_make(hub, principal, name).await?
+            principal.role(name) == Some(Role::Owner) || may_make(endpoint, principal, name).await?
         }
         (Right::Append, Some(name)) => {
             let edits = principal.role(name) >= Some(Role::Editor);
-            if edits || !may_make(hub, principal, name).await? {
-                return in_collection(hub, principal, name, Role::Editor).await;
+            if edits || !may_make(endpoint, principal, name).await? {
+                return in_collection(endpoint, principal, name, Role::Editor).await;
             }
             true
         }
         (Right::Create, None) => principal.may_create(),
         // The path has no valid collection name, so nothing can be owned or read.
         (Right::Read | Right::Follow | Right::Edit | Right::Append | Right::Own, None) => {
-            return if signed_in { Ok(None) } else { Err(sign_in()) };
+            return if signed_in { Ok(None) } else { Err(Problem::sign_in()) };
         }
     };
     match (allowed, signed_in) {
         (true, _) => Ok(None),
-        (false, false) => Err(sign_in()),
-        (false, true) => Err(forbidden()),
+        (false, false) => Err(Problem::sign_in()),
+        (false, true) => Err(Problem::forbidden()),
     }
 }
 
 /// Whether the principal may create a collection of this name. The refusal is the same for a reserved name
 /// and for the name of a private collection.
 async fn may_make(
-    hub: &Hub,
+    endpoint: &Endpoint,
     principal: &Principal,
     name: &CollectionName,
 ) -> Result<bool, Problem> {
     Ok(principal.may_create()
         && may_be_named(name, principal.user())
-        && hub.endpoint.store().collection(name).await?.is_none())
+        && endpoint.store().collection(name).await?.is_none())
 }
 
 /// Whether the principal may read a collection.
@@ -76,25 +75,8 @@ pub(crate) fn may_read(principal: &Principal, collection: &Collection) -> Result
     Ok(principal.role(&collection.name).is_some() || settings(collection)?.public)
 }
 
-/// Refusal for missing or invalid credentials (401).
-pub(crate) fn sign_in() -> Problem {
-    let detail = "sign in with the name and password of a user, or with a token";
-    Problem::new(StatusCode::UNAUTHORIZED, "sign-in", "Not signed in", detail)
-        .header(
-            header::WWW_AUTHENTICATE,
-            HeaderValue::from_static("Basic realm=\"feedsync\", charset=\"UTF-8\""),
-        )
-        .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"feedsync\""))
-}
-
-/// Refusal for a signed-in client without the right (403).
-pub(crate) fn forbidden() -> Problem {
-    let detail = "who signed in may not do this here";
-    Problem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
-}
-
 async fn in_collection(
-    hub: &Hub,
+    endpoint: &Endpoint,
     principal: &Principal,
     name: &CollectionName,
     least: Role,
@@ -104,14 +86,14 @@ async fn in_collection(
         return Ok(None);
     }
     let public = match role {
-        None => found(hub, name).await?.filter(|(_, settings)| settings.public),
+        None => found(endpoint, name).await?.filter(|(_, settings)| settings.public),
         Some(_) => None,
     };
     let readable = role.is_some() || public.is_some();
     match (principal, readable) {
         (_, true) if least == Role::Reader => Ok(public.map(|(collection, _)| collection)),
-        (Principal::Anonymous, _) => Err(sign_in()),
-        (_, true) => Err(forbidden()),
+        (Principal::Anonymous, _) => Err(Problem::sign_in()),
+        (_, true) => Err(Problem::forbidden()),
         (_, false) => Err(hidden(name)),
     }
 }
@@ -128,7 +110,7 @@ pub(crate) fn may_follow(
 }
 
 async fn follow(
-    hub: &Hub,
+    endpoint: &Endpoint,
     principal: &Principal,
     name: &CollectionName,
 ) -> Result<Option<Collection>, Problem> {
@@ -136,23 +118,23 @@ async fn follow(
     if role >= Some(Role::Editor) {
         return Ok(None);
     }
-    let found = found(hub, name).await?;
+    let found = found(endpoint, name).await?;
     match (principal, found) {
         (_, Some((collection, settings))) if may_follow(principal, name, &settings) => {
             Ok(Some(collection))
         }
-        (Principal::Anonymous, _) => Err(sign_in()),
-        (_, Some((_, settings))) if role.is_some() || settings.public => Err(forbidden()),
+        (Principal::Anonymous, _) => Err(Problem::sign_in()),
+        (_, Some((_, settings))) if role.is_some() || settings.public => Err(Problem::forbidden()),
         _ => Err(hidden(name)),
     }
 }
 
 /// Returns a collection and its settings.
 async fn found(
-    hub: &Hub,
+    endpoint: &Endpoint,
     name: &CollectionName,
 ) -> Result<Option<(Collection, Settings)>, Problem> {
-    let Some(collection) = hub.endpoint.store().collection(name).await? else { return Ok(None) };
+    let Some(collection) = endpoint.store().collection(name).await? else { return Ok(None) };
     let settings = settings(&collection)?;
     Ok(Some((collection, settings)))
 }

@@ -5,7 +5,7 @@
 use feedsync_endpoint::Secret;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use crate::problem::Problem;
+use crate::http::problem::Problem;
 
 const SESSION: Cookie = Cookie::new("feedsync-session", "__Host-feedsync-session");
 

@@ -67,4 +67,6 @@ macro_rules! place {
     };
 }
 
-pub(crate) use {name, place, settings};
+pub(crate) use name;
+pub(crate) use place;
+pub(crate) use settings;

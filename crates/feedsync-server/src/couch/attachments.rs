@@ -16,8 +16,8 @@ use http::{HeaderValue, Method, StatusCode, header};
 use super::document::{find, named_revision, told, written};
 use super::rights::Need;
 use super::{Asked, Failure, design};
-use crate::validators::{Listed, listed, without_coding};
-use crate::{range, submissions};
+use crate::http::validators::{Listed, listed, without_coding};
+use crate::http::{media_types, range};
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -37,7 +37,7 @@ pub(super) async fn answer(
             SentAttachment::check_name(attachment)?;
             let (_turn, bytes) = asked.bytes(body).await?;
             asked.still(&database, Need::Use).await?;
-            let said = submissions::media_type(&asked.call.headers).unwrap_or(ANY_TYPE).to_owned();
+            let said = media_types::media_type(&asked.call.headers).unwrap_or(ANY_TYPE).to_owned();
             SentAttachment::check_type(attachment, &said)?;
             if let Some(md5) = asked.call.headers.get("content-md5") {
                 AttachmentDigest::of(&bytes).check_md5(md5.to_str().unwrap_or_default())?;
@@ -164,6 +164,6 @@ fn whole(status: StatusCode, attachment: &Attachment, tag: &str, bytes: Bytes) -
     if let Ok(tag) = HeaderValue::from_str(tag) {
         headers.insert(header::ETAG, tag);
     }
-    response.extensions_mut().insert(crate::compression::AsSent);
+    response.extensions_mut().insert(crate::http::compression::AsSent);
     response
 }

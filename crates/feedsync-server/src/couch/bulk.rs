@@ -14,11 +14,11 @@ use feedsync_formats::json::Node;
 use http::{Method, StatusCode};
 
 use super::document::is_plain_deletion;
-use super::failure::text as failed;
 use super::rights::Need;
 use super::server::new_id;
 use super::{AT_ONCE, Asked, Failure, aside, json, local};
-use crate::limits;
+use crate::access::quotas;
+use crate::http::couch_errors::text as failed;
 
 /// `_bulk_docs`.
 pub(super) async fn write(
@@ -67,7 +67,7 @@ pub(super) async fn write(
         Edits::New => it.sent.base().is_none(),
         Edits::Replicated => begins(&it.sent),
     });
-    limits::documents(&asked.hub, name, new.count() as u64, more).await?;
+    quotas::documents(&asked.hub, name, new.count() as u64, more).await?;
     let written = write_documents(&*asked.databases, &database, documents, edits).await?;
     let documents = named.iter().filter_map(|named| match named {
         Named::Document(id, _) => Some(id),

@@ -23,10 +23,10 @@ use tokio::time::{Instant, sleep_until};
 use super::pieces::broken;
 use super::rights::Need;
 use super::{Asked, Failure, design, in_place, json};
-use crate::answers::Place;
-use crate::follower::FollowerPlace;
-use crate::live::stopped;
-use crate::problem::Problem;
+use crate::http::event_stream::FollowerPlace;
+use crate::http::problem::Problem;
+use crate::http::response_budget::Place;
+use crate::http::stopping::stopped;
 use page::{Page, Untold};
 use row::Rows;
 
@@ -146,7 +146,7 @@ impl Changes {
             // A proxy that buffers the response would delay heartbeats (CG9).
             headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            response.extensions_mut().insert(crate::compression::AsSent);
+            response.extensions_mut().insert(crate::http::compression::AsSent);
         }
         response
     }

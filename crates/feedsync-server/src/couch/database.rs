@@ -18,7 +18,7 @@ use http::{Method, StatusCode};
 use super::rights::{Named, Need, UNSAID};
 use super::server::new_id;
 use super::{Asked, Failure, compacting, document, done, json, local, node};
-use crate::limits;
+use crate::access::quotas;
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -60,13 +60,13 @@ async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure>
     // The response is the same as for a private database of that name.
     let is_free = is_free(asked, name).await?;
     if is_free && asked.databases.database(name).await?.is_none() {
-        limits::databases(&asked.hub, &asked.principal).await?;
+        quotas::databases(&asked.hub, &asked.principal).await?;
     }
     if !is_free || asked.databases.create_database(name, asked.own_security()).await?.is_none() {
         let reason = "The database could not be created, the file already exists.";
         return Err(RefusalKind::FileExists.because(reason).into());
     }
-    if let Some(reader) = limits::bounded(&asked.principal).and(asked.principal.reader()) {
+    if let Some(reader) = quotas::bounded(&asked.principal).and(asked.principal.reader()) {
         asked.databases.charge(name, &reader.id).await?;
     }
     Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))
@@ -222,7 +222,7 @@ pub(super) async fn part(
                 Named::read(security)?;
                 let replaced = database.security.as_ref().map_or(0, String::len);
                 let more = security.raw().len().saturating_sub(replaced) as u64;
-                limits::documents(&asked.hub, name, 0, more).await?;
+                quotas::documents(&asked.hub, name, 0, more).await?;
                 let security = Some(security.raw().to_owned());
                 let change = DatabaseChange { security, ..DatabaseChange::default() };
                 asked.databases.change_database(name, database.epoch, change).await?;

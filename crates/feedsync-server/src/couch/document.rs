@@ -17,10 +17,10 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::rights::Need;
 use super::{Asked, COPY, Failure, copy, json, parts};
-use crate::answers::Place;
-use crate::limits;
-use crate::submissions;
-use crate::validators::without_coding;
+use crate::access::quotas;
+use crate::http::media_types;
+use crate::http::response_budget::Place;
+use crate::http::validators::without_coding;
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -46,8 +46,8 @@ pub(super) async fn answer(
         }
         _ => {
             let edits = edits(asked)?;
-            let said = submissions::media_type(&asked.call.headers).unwrap_or_default();
-            let is_in_parts = submissions::essence(said).eq_ignore_ascii_case("multipart/related");
+            let said = media_types::media_type(&asked.call.headers).unwrap_or_default();
+            let is_in_parts = media_types::essence(said).eq_ignore_ascii_case("multipart/related");
             let (_turn, sent, followed) = match is_in_parts {
                 true => parts::read(asked, name, said, body).await?,
                 false => {
@@ -129,7 +129,7 @@ pub(super) async fn written(
         });
         let followed = followed.values().map(|it| it.length);
         let bytes = sent.body.as_str().len() as u64 + inline.chain(followed).sum::<u64>();
-        limits::documents(&asked.hub, &database.name, new, bytes).await?;
+        quotas::documents(&asked.hub, &database.name, new, bytes).await?;
     }
     let document = NewDocument { id: id.clone(), sent, followed };
     let written = write_documents(&*asked.databases, database, vec![document], edits).await?;

@@ -1,14 +1,59 @@
 //! Errors in CouchDB's form (section 11).
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_couch::{Refusal, RefusalKind, quoted};
-use http::{HeaderValue, Method, StatusCode, Uri, header};
+use feedsync_couch::{Refusal, RefusalKind};
+use feedsync_endpoint::documents::DocumentsError;
+use feedsync_store::StoreError;
+use http::{HeaderValue, Method, StatusCode, header};
 
-use super::{Failure, json};
-use crate::problem::Described;
+use super::response::json;
+use crate::http::couch_errors::{in_couch_form, text};
+use crate::http::problem::Problem;
+
+/// Reason for refusing a request.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A refusal in CouchDB's terms.
+    Refused(Refusal),
+    /// A problem of this hub.
+    Problem(Problem),
+    /// The resource supports only these methods.
+    NotAllowed(Vec<String>),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoDatabase(_) => no_database().into(),
+            error => Self::Problem(error.into()),
+        }
+    }
+}
+
+impl From<DocumentsError> for Failure {
+    fn from(error: DocumentsError) -> Self {
+        match error {
+            DocumentsError::Refused(refusal) => refusal.into(),
+            DocumentsError::Store(error) => error.into(),
+        }
+    }
+}
+
+pub(super) fn no_database() -> Refusal {
+    RefusalKind::NotFound.because("Database does not exist.")
+}
 
 pub(super) fn told(failure: Failure) -> Response {
     match failure {
@@ -21,45 +66,8 @@ pub(super) fn told(failure: Failure) -> Response {
             }
             response
         }
-        Failure::Problem(problem) => retold(problem.into_response()),
+        Failure::Problem(problem) => in_couch_form(problem.into_response()),
     }
-}
-
-/// Converts responses of the hub to requests that did not reach a database resource, such as 401.
-pub(crate) async fn retelling(request: Request, next: Next) -> Response {
-    retold(next.run(request).await)
-}
-
-/// Converts a response to a request that was refused before routing, if it is about a database.
-pub(crate) fn turned_away(uri: &Uri, response: Response) -> Response {
-    if super::are_at(uri) { retold(response) } else { response }
-}
-
-/// Replaces the body of an error response by CouchDB's form. Status and headers are unchanged.
-pub(crate) fn retold(response: Response) -> Response {
-    let Some(Described { detail, .. }) = response.extensions().get().cloned() else {
-        return response;
-    };
-    let status = response.status();
-    let error = match status {
-        StatusCode::UNAUTHORIZED => RefusalKind::Unauthorized.error(),
-        StatusCode::FORBIDDEN => RefusalKind::Forbidden.error(),
-        StatusCode::NOT_FOUND => RefusalKind::NotFound.error(),
-        StatusCode::METHOD_NOT_ALLOWED => RefusalKind::MethodNotAllowed.error(),
-        StatusCode::RANGE_NOT_SATISFIABLE => RefusalKind::RangeNotSatisfiable.error(),
-        StatusCode::PAYLOAD_TOO_LARGE => RefusalKind::TooLarge.error(),
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => RefusalKind::BadContentType.error(),
-        StatusCode::SERVICE_UNAVAILABLE => RefusalKind::Unavailable.error(),
-        StatusCode::INSUFFICIENT_STORAGE => "insufficient_storage",
-        StatusCode::TOO_MANY_REQUESTS => "too_many_requests",
-        status if status.is_client_error() => RefusalKind::BadRequest.error(),
-        _ => RefusalKind::Internal.error(),
-    };
-    let (mut parts, _) = response.into_parts();
-    parts.extensions.remove::<Described>();
-    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    parts.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(parts, Body::from(text(error, &detail)))
 }
 
 fn refused(refusal: &Refusal) -> Response {
@@ -80,9 +88,4 @@ pub(super) fn not_allowed(known: &[Method]) -> Failure {
         names.push("HEAD".to_owned());
     }
     Failure::NotAllowed(names)
-}
-
-/// `{"error": ..., "reason": ...}`.
-pub(super) fn text(error: &str, reason: &str) -> String {
-    format!("{{\"error\":{},\"reason\":{}}}\n", quoted(error), quoted(reason))
 }

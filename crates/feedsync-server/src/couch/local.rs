@@ -12,7 +12,7 @@ use http::{Method, StatusCode};
 
 use super::rights::Need;
 use super::{Asked, Failure, json};
-use crate::limits;
+use crate::access::quotas;
 
 /// Prefix of their ids.
 pub(super) const LOCAL: &str = "_local/";
@@ -124,7 +124,7 @@ impl Sent {
         database: &Database,
     ) -> Result<u64, Failure> {
         let more = self.growth(asked, &database.name).await?;
-        limits::documents(&asked.hub, &database.name, 0, more).await?;
+        quotas::documents(&asked.hub, &database.name, 0, more).await?;
         Ok(self.write(asked, database).await?)
     }
 

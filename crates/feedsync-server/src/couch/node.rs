@@ -9,7 +9,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Map, Value, json as value};
 
 use super::{Asked, Failure, json};
-use crate::metrics::{DatabaseRequests, Page};
+use crate::http::counters::{DatabaseRequests, Page};
 
 /// Name of the node, as in `_membership`.
 pub(super) const NAME: &str = "nonode@nohost";

@@ -20,9 +20,9 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::pieces::broken;
 use super::{Asked, Failure, aside, json};
-use crate::answers::Place;
-use crate::body::Turn;
-use crate::limits;
+use crate::access::quotas;
+use crate::http::body::Turn;
+use crate::http::response_budget::Place;
 
 /// Whether the client accepts multipart responses, or any type.
 fn are_taken(headers: &HeaderMap) -> bool {
@@ -234,7 +234,7 @@ pub(super) async fn read(
     let mut all = aside(move || split(&boundary, bytes)).await??.into_iter();
     let (_, document) = all.next().ok_or_else(|| RefusalKind::BadRequest.because("no document"))?;
     let sent = Submission::read(Json::read(document)?.root())?;
-    limits::documents(&asked.hub, name, 0, total).await?;
+    quotas::documents(&asked.hub, name, 0, total).await?;
     let mut wanted: Vec<&SentAttachment> =
         sent.attachments.iter().filter(|it| matches!(it.form, SentForm::Follows { .. })).collect();
     let mut followed = BTreeMap::new();

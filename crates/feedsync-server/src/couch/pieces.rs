@@ -9,7 +9,7 @@ use http::StatusCode;
 
 use super::rights::Need;
 use super::{Asked, Failure, json};
-use crate::answers::Place;
+use crate::http::response_budget::Place;
 
 /// The content of a response that was not sent yet.
 pub(super) trait Pieces: Send + 'static {

@@ -12,7 +12,8 @@ use feedsync_formats::json::{Kind, Node};
 use feedsync_store::{Database, Role, StoreError};
 
 use super::{Asked, Failure, no_database};
-use crate::access::{Principal, sign_in};
+use crate::access::Principal;
+use crate::http::problem::Problem;
 
 /// Access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl Asked {
         need: Need,
     ) -> Result<Database, Failure> {
         if matches!(self.principal, Principal::Anonymous) {
-            return Err(sign_in().into());
+            return Err(Problem::sign_in().into());
         }
         let found = self.databases.database(name).await?;
         let database = found.ok_or_else(|| Failure::from(no_database()))?;
@@ -67,7 +68,7 @@ impl Asked {
     /// same database. Returns its current row.
     pub(super) async fn still(&self, database: &Database, need: Need) -> Result<Database, Failure> {
         let now = self.hub.access.now(&self.principal).await?;
-        let principal = now.ok_or_else(sign_in)?;
+        let principal = now.ok_or_else(Problem::sign_in)?;
         let asked = Self { principal, ..self.clone() };
         let found = asked.database(&database.name, need).await?;
         match found.epoch == database.epoch {
@@ -97,7 +98,7 @@ impl Asked {
     /// Refuses a principal that may not create databases.
     pub(super) fn check_may_create(&self) -> Result<(), Failure> {
         match &self.principal {
-            Principal::Anonymous => Err(sign_in().into()),
+            Principal::Anonymous => Err(Problem::sign_in().into()),
             principal if principal.may_create() && principal.is_unbounded() => Ok(()),
             _ => Err(RefusalKind::Unauthorized.because("You are not a server admin.").into()),
         }

@@ -7,22 +7,13 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use http::Uri;
 use http::uri::PathAndQuery;
-use http::{Extensions, Uri};
 
-use super::PREFIX;
-use crate::host_origin::{is_called, named_host};
+use crate::http::host_origin::{is_called, named_host};
+use crate::http::paths::{DATABASES, DatabasesOnly};
+use crate::http::peer::Peer;
 use crate::hub::Hub;
-use crate::peer::Peer;
-
-/// Marks a request to an address that serves databases only.
-#[derive(Debug, Clone, Copy)]
-struct AtRoot;
-
-/// Whether a request came to an address that serves databases only.
-pub(crate) fn is_asked(extensions: &Extensions) -> bool {
-    extensions.get::<AtRoot>().is_some()
-}
 
 /// The application, extended by the database addresses if there are any.
 pub(crate) fn served(application: Router, hub: &Hub) -> Router {
@@ -38,7 +29,7 @@ async fn moved(State(hub): State<Hub>, mut request: Request, next: Next) -> Resp
         && let Some(uri) = below(request.uri())
     {
         *request.uri_mut() = uri;
-        request.extensions_mut().insert(AtRoot);
+        request.extensions_mut().insert(DatabasesOnly);
     }
     next.run(request).await
 }
@@ -55,6 +46,6 @@ fn below(uri: &Uri) -> Option<Uri> {
     let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
     let target = if target == "*" { "/" } else { target };
     let mut parts = uri.clone().into_parts();
-    parts.path_and_query = Some(format!("{PREFIX}{target}").parse().ok()?);
+    parts.path_and_query = Some(format!("{DATABASES}{target}").parse().ok()?);
     Uri::from_parts(parts).ok()
 }

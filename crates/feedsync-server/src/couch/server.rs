@@ -110,7 +110,7 @@ async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Res
     let most = asked.hub.config.limits.database_body_bytes.to_string();
     let request = 4_294_967_296_u64.max(asked.hub.config.limits.database_body_bytes as u64);
     let request = request.to_string();
-    let origins = crate::other_origin::APPLICATIONS.join(",");
+    let origins = crate::http::other_origin::APPLICATIONS.join(",");
     let sections: [(&str, Vec<(&str, &str)>); 7] = [
         ("admins", vec![(name, "-hidden-")]),
         (

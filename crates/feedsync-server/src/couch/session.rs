@@ -16,8 +16,8 @@ use http::{HeaderValue, Method, StatusCode, header};
 use super::{Asked, Failure, done, json};
 use crate::access::Principal;
 use crate::access::session::{OfDatabases, cookies_of_databases};
-use crate::problem::Problem;
-use crate::submissions;
+use crate::http::media_types;
+use crate::http::problem::Problem;
 
 /// Lifetime of a session.
 const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
@@ -68,8 +68,8 @@ fn roles(administers: bool) -> &'static str {
 
 /// Signs in with a name and a password, in a form or as JSON.
 async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
-    let said = submissions::media_type(&asked.call.headers).unwrap_or_default();
-    let is_json = submissions::essence(said).eq_ignore_ascii_case("application/json");
+    let said = media_types::media_type(&asked.call.headers).unwrap_or_default();
+    let is_json = media_types::essence(said).eq_ignore_ascii_case("application/json");
     let (_turn, bytes) = asked.bytes(body).await?;
     let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
     let (name, password) = if is_json {

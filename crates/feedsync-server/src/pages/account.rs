@@ -12,13 +12,12 @@ use feedsync_endpoint::{NewToken, Password, PeopleError, Period, Person, label};
 use feedsync_store::{Digest, Role, Scope, StoreError, Token, TokenKind};
 use http::{HeaderValue, StatusCode, header};
 
-use crate::access::Principal;
-use crate::call::{Call, collection_name};
+use crate::access::call::Call;
+use crate::access::{Principal, collection_name};
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::index::readable;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::form::Form;
-use crate::problem::Problem;
 
 /// Maximum number of tokens of a user.
 const TOKENS: usize = 500;
@@ -151,7 +150,7 @@ impl Change<'_> {
         let collection = match some("collection") {
             Some(name) => {
                 let name = collection_name(name, &call.uri)?;
-                let known = readable(hub, call).await?;
+                let known = call.readable_collections(hub).await?;
                 let known = known.into_iter().find(|collection| collection.name == name);
                 Some(known.ok_or_else(|| StoreError::NoCollection(name))?.name)
             }
@@ -239,7 +238,12 @@ async fn shown(
         // Expired sessions are of no use.
         sessions: of(TokenKind::Session).filter(|session| !session.expired).collect(),
         tokens: of(TokenKind::Access).collect(),
-        collections: readable(hub, call).await?.iter().map(|one| one.name.to_string()).collect(),
+        collections: call
+            .readable_collections(hub)
+            .await?
+            .iter()
+            .map(|one| one.name.to_string())
+            .collect(),
         roles: ROLES,
         periods: PERIODS,
         made,

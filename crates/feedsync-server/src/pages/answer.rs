@@ -8,18 +8,18 @@ use axum::response::{IntoResponse, Response};
 use feedsync_store::Moment;
 use http::{HeaderValue, StatusCode, header};
 
+use crate::access::call::Call;
 use crate::access::{Principal, session};
-use crate::answers::{SMALL, Turn};
-use crate::browser_policy;
-use crate::caching::Caching;
-use crate::call::Call;
-use crate::document::nothing;
+use crate::http::browser_policy;
+use crate::http::caching::Caching;
+use crate::http::problem::Problem;
+use crate::http::response::nothing;
+use crate::http::response_budget::{SMALL, Turn};
+use crate::http::text_response::in_turn;
 use crate::hub::Hub;
 use crate::pages::assets::{SCRIPT, STYLE};
 use crate::pages::place::Return;
 use crate::pages::proof;
-use crate::problem::Problem;
-use crate::whole::in_turn;
 
 const KIND: &str = "text/html; charset=utf-8";
 

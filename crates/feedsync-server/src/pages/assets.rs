@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
-use crate::call::Call;
-use crate::document::nothing;
-use crate::problem::Problem;
-use crate::validators::{Condition, EntityTag, failed};
+use crate::access::call::Call;
+use crate::http::problem::Problem;
+use crate::http::response::nothing;
+use crate::http::validators::{Condition, EntityTag, failed};
 
 /// A file that pages load.
 pub(super) struct Asset {

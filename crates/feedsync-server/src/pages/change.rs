@@ -13,7 +13,8 @@ use feedsync_formats::{ContentType, ReviseError, Revision, entry};
 use feedsync_store::{Collection, StoredItem};
 use http::StatusCode;
 
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::see_other;
 use crate::pages::collection::{Draft, with_draft};
@@ -21,7 +22,6 @@ use crate::pages::form::{Form, Posted, item_page};
 use crate::pages::item::{Fields, Refused, found, label, shown};
 use crate::pages::proof::STALE;
 use crate::pages::seen;
-use crate::problem::Problem;
 
 const MOVED_ON: &str =
     "The item has changed since you opened this page. It is shown as it is now: look again.";

@@ -11,16 +11,17 @@ use feedsync_formats::{ReviseError, Revision, entry};
 use feedsync_store::{Collection, Number, Role, Selection, StoredItem};
 use http::StatusCode;
 
-use crate::address::View;
-use crate::audience::Audience;
-use crate::call::Call;
+use crate::access::audience::Audience;
+use crate::access::call::Call;
+use crate::http::address::View;
+use crate::http::html::content::short;
+use crate::http::paths::collection_page;
+use crate::http::problem::Problem;
+use crate::http::query::encoded;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
-use crate::pages::content::short;
-use crate::pages::form::{Form, Posted, collection_page, events, item_page};
+use crate::pages::form::{Form, Posted, events, item_page};
 use crate::pages::proof::STALE;
-use crate::problem::Problem;
-use crate::query::encoded;
 
 /// Number of items of a page.
 const PAGE: usize = 50;

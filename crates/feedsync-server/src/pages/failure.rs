@@ -7,13 +7,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use crate::http::media_types::essence;
+use crate::http::paths;
+use crate::http::problem::Described;
 use crate::hub::Hub;
-use crate::pages;
 use crate::pages::answer::{markup, rendered, see_other};
 use crate::pages::assets::STYLE;
 use crate::pages::place::Return;
-use crate::problem::Described;
-use crate::submissions::essence;
 
 #[derive(Template)]
 #[template(path = "failure.html")]
@@ -29,7 +29,7 @@ struct FailurePage {
 
 /// Converts problems of pages into error pages; their status and other headers stay.
 pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) -> Response {
-    if !pages::are_at(request.uri().path()) {
+    if !paths::is_for_pages(request.uri().path()) {
         return next.run(request).await;
     }
     let asks = request.method().is_safe();

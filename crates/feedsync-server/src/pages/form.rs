@@ -5,14 +5,15 @@ use feedsync_core::ItemId;
 use feedsync_store::{Collection, CollectionName};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::audience::Audience;
-use crate::body;
-use crate::call::Call;
+use crate::access::audience::Audience;
+use crate::access::call::Call;
+use crate::http::body;
+use crate::http::media_types::essence;
+use crate::http::paths::collection_page;
+use crate::http::problem::Problem;
+use crate::http::query::{Query, encoded};
 use crate::hub::Hub;
 use crate::pages::proof;
-use crate::problem::Problem;
-use crate::query::{Query, encoded};
-use crate::submissions::essence;
 
 const KIND: &str = "application/x-www-form-urlencoded";
 
@@ -81,11 +82,6 @@ impl Form {
 /// A text as a browser returns it unchanged.
 pub(super) fn typed(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}")
-}
-
-/// Address of a collection's page.
-pub(crate) fn collection_page(root: &str, collection: &CollectionName) -> String {
-    format!("{root}/pages/collections/{collection}")
 }
 
 /// Address of a collection's events; empty for users who may not follow it.

@@ -6,13 +6,13 @@ use axum::response::Response;
 use feedsync_store::Collection;
 use http::StatusCode;
 
-use crate::address::View;
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::address::View;
+use crate::http::paths::collection_page;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::index::readable;
 use crate::pages::answer::{Frame, Time, page};
-use crate::pages::form::{collection_page, events};
-use crate::problem::Problem;
+use crate::pages::form::events;
 
 /// Maximum number of collections whose changes the page follows; a browser has six connections to a
 /// host.
@@ -43,7 +43,7 @@ struct Row {
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let turn = hub.answers.turn().await?;
     let frame = Frame::of(&hub, &call).await?;
-    let mut collections = readable(&hub, &call).await?;
+    let mut collections = call.readable_collections(&hub).await?;
     let row = |collection: &Collection| Row {
         name: collection.name.to_string(),
         title: collection.title.clone(),

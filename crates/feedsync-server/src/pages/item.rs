@@ -11,18 +11,18 @@ use feedsync_formats::{ContentType, Entry, entry};
 use feedsync_store::{Collection, Role, StoredItem};
 use http::StatusCode;
 
-use crate::audience::Audience;
-use crate::call::Call;
-use crate::html::Ticket;
+use crate::access::audience::Audience;
+use crate::access::call::Call;
+use crate::http::html::Ticket;
+use crate::http::html::content::{Shown, short, web};
+use crate::http::paths::collection_page;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::members::none;
 use crate::pages::answer::{Frame, Time, page};
-use crate::pages::content::{Shown, short, web};
-use crate::pages::form::{collection_page, events, item_page, typed};
+use crate::pages::form::{events, item_page, typed};
 use crate::pages::graph::Graph;
 use crate::pages::seen;
 use crate::pages::versions::{Pair, Signed, author};
-use crate::problem::Problem;
 
 /// Maximum time for comparing the versions of one page.
 const COMPARING: Duration = Duration::from_millis(300);
@@ -151,7 +151,7 @@ pub(super) async fn found(hub: &Hub, call: &Call) -> Result<(Collection, StoredI
         ItemId::new(call.segment("id")).map_err(|error| Problem::not_found(error.to_string()))?;
     let stored = hub.endpoint.item(&collection.name, &id).await?;
     let audience = Audience::of(&call.principal, &collection)?;
-    let stored = audience.sees(stored).ok_or_else(|| none(&id))?;
+    let stored = audience.sees(stored).ok_or_else(|| Problem::no_item(&id))?;
     Ok((collection, stored))
 }
 

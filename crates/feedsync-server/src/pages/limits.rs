@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 
-use crate::call::Call;
+use crate::access::call::Call;
 use crate::config::Limits;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, page};
-use crate::problem::Problem;
 
 #[derive(Template)]
 #[template(path = "limits.html")]

@@ -15,14 +15,14 @@ use feedsync_endpoint::{Actor, Period};
 use feedsync_store::UserName;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use crate::access::call::Call;
 use crate::access::{Principal, session};
-use crate::call::Call;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, page, see_other};
 use crate::pages::form::{Form, Posted};
 use crate::pages::place::Return;
 use crate::pages::proof::{self, STALE};
-use crate::problem::Problem;
 
 /// Lifetime of a session.
 const LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);

@@ -3,7 +3,7 @@
 use http::Uri;
 use http::uri::PathAndQuery;
 
-use crate::query::encoded;
+use crate::http::query::encoded;
 
 /// Maximum size of a stored address, in bytes.
 const MOST: usize = 1_000;

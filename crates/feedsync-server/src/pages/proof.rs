@@ -5,36 +5,18 @@
 //! this with its first form. There are two more protections: the cookies are not sent from other sites,
 //! and a foreign `Origin` is refused.
 
-use std::sync::{Arc, OnceLock};
-
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use feedsync_store::{Digest, Environment};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use feedsync_store::Digest;
+use http::{HeaderValue, StatusCode, header};
 
-use crate::access::{Principal, session};
-use crate::address::PublicBase;
-use crate::call::Call;
+use crate::access::Principal;
+use crate::access::browser::Browser;
+use crate::access::call::Call;
+use crate::http::address::PublicBase;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::problem::Problem;
-
-/// Cookie of clients that have not signed in.
-const COOKIE: session::Cookie = session::Cookie::new("feedsync-form", "__Host-feedsync-form");
-
-/// Lifetime of the cookie, in seconds.
-const KEPT: u64 = 30 * 24 * 60 * 60;
-
-/// The browser that requests a page.
-#[derive(Clone, Default)]
-pub(crate) struct Browser(Arc<Known>);
-
-#[derive(Default)]
-struct Known {
-    sent: Option<String>,
-    /// Value of the cookie that the response sets.
-    made: OnceLock<String>,
-}
 
 /// Middleware that gives the handlers of pages the identity of the browser, and sets the cookie that they
 /// created.
@@ -44,24 +26,8 @@ pub(crate) async fn carried(State(hub): State<Hub>, mut request: Request, next: 
     let browser = Browser::of(request.headers(), secure);
     request.extensions_mut().insert(browser.clone());
     let mut response = next.run(request).await;
-    if let Some(made) = browser.0.made.get() {
-        response.headers_mut().append(header::SET_COOKIE, COOKIE.set(made, KEPT, secure));
-    }
+    browser.set_cookie(&mut response, secure);
     response
-}
-
-impl Browser {
-    fn of(headers: &HeaderMap, secure: bool) -> Self {
-        let sent = COOKIE
-            .read(headers, secure)
-            .filter(|text| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        Self(Arc::new(Known { sent, made: OnceLock::new() }))
-    }
-
-    fn secret(&self, environment: &dyn Environment) -> &str {
-        let random = || (0..4).map(|_| format!("{:016x}", environment.random())).collect();
-        self.0.sent.as_deref().unwrap_or_else(|| self.0.made.get_or_init(random))
-    }
 }
 
 /// Form token for the forms of a response.

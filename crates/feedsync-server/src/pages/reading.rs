@@ -19,12 +19,12 @@ use feedsync_reader_api::{FeedNumber, Label};
 use feedsync_reading_state::Folder;
 use feedsync_store::Moment;
 
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::html::content::short;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::newsreaders::Reading;
 use crate::pages::answer::{Time, sentence};
-use crate::pages::content::short;
-use crate::problem::Problem;
+use crate::reading::Reading;
 
 /// Reading state of the principal.
 async fn reading(hub: &Hub, call: &Call) -> Result<Reading, Problem> {

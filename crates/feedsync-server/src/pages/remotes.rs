@@ -8,12 +8,11 @@ use axum::response::Response;
 use feedsync_store::{Collection, Remote, Role};
 use http::StatusCode;
 
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::paths::collection_page;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::index::readable;
 use crate::pages::answer::{Frame, Time, page};
-use crate::pages::form::collection_page;
-use crate::problem::Problem;
 
 #[derive(Template)]
 #[template(path = "remotes.html")]
@@ -38,7 +37,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let turn = hub.answers.turn().await?;
     let frame = Frame::of(&hub, &call).await?;
     // Addresses and errors are shown only to users who may synchronize.
-    let collections: HashMap<_, _> = readable(&hub, &call)
+    let collections: HashMap<_, _> = call
+        .readable_collections(&hub)
         .await?
         .into_iter()
         .filter(|collection| call.principal.role(&collection.name) >= Some(Role::Editor))

@@ -8,12 +8,13 @@ use feedsync_endpoint::PeopleError;
 use feedsync_store::{Collection, Grant, GrantsOf, Role, StoreError, UserName};
 use http::StatusCode;
 
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::access::settings;
+use crate::http::paths::collection_page;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, page, see_other, sentence};
-use crate::pages::form::{Form, collection_page};
-use crate::preconditions::settings;
-use crate::problem::Problem;
+use crate::pages::form::Form;
 
 #[derive(Template)]
 #[template(path = "roles.html")]

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use feedsync_core::{Base, By, History, Item, Payload, Sequence, Timestamp, Update, Updates};
 
-use crate::validators::EntityTag;
+use crate::http::validators::EntityTag;
 
 /// Names the versions of an item, winner first. Equal texts mean that nothing was edited, merged or
 /// resolved in between.

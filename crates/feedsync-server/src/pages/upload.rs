@@ -4,11 +4,11 @@
 use axum::body::Body;
 use http::{HeaderValue, StatusCode, header};
 
-use crate::body;
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::body;
+use crate::http::media_types::{essence, media_type};
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::problem::Problem;
-use crate::submissions::{essence, media_type};
 
 const KIND: &str = "multipart/form-data";
 

@@ -10,12 +10,12 @@ use feedsync_store::{StoreError, User, UserName};
 use http::StatusCode;
 
 use crate::access::Principal;
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::form::Form;
 use crate::pages::place::Return;
-use crate::problem::Problem;
 
 #[derive(Template)]
 #[template(path = "users.html")]

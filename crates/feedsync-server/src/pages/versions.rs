@@ -5,8 +5,8 @@ use std::time::Instant;
 use feedsync_core::{Payload, Version};
 use feedsync_formats::{Entry, entry};
 
+use crate::http::html::content::cut;
 use crate::pages::answer::Time;
-use crate::pages::content::cut;
 use crate::pages::differences::{Side, sides};
 
 /// A conflict and the winner.

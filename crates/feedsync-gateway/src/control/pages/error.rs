@@ -10,7 +10,7 @@ use axum::response::Response;
 use feedsync_bitsy::event::headers_text;
 use feedsync_bitsy::interceptor::Content;
 use feedsync_server::Problem;
-use feedsync_server::look::{Piece, Side, sides};
+use feedsync_server::theme::{Piece, Side, sides};
 use http::{HeaderMap, StatusCode};
 
 use super::super::Control;

@@ -17,7 +17,7 @@ use axum::Router;
 use axum::body::to_bytes;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use feedsync_server::{Problem, look};
+use feedsync_server::{Problem, theme};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
@@ -103,7 +103,7 @@ fn shown(status: StatusCode, page: &impl Template) -> Result<Response, Problem> 
         tracing::error!(%error, "a page could not be written");
         Problem::unavailable("the page could not be written; the gateway's log says why")
     })?;
-    Ok(look::markup(status, text))
+    Ok(theme::markup(status, text))
 }
 
 /// Redirects a browser after its form was processed (303).

@@ -6,8 +6,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::ShelvedFeed;
-use feedsync_aggregator::{Enclosure, KeptArticle};
+use feedsync_aggregator::{Enclosure, KeptArticle, ShelvedFeed};
 use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Selection};
 use feedsync_reading_state::Tag;
 use http::StatusCode;
@@ -15,16 +14,16 @@ use http::StatusCode;
 use super::articles::said;
 use super::list::{List, Of};
 use super::{reading, time, with};
-use crate::browser_policy;
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::browser_policy;
+use crate::http::html::content::{Shown, ShownArticle, short};
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::newsreaders::Reading;
-use crate::newsreaders::articles::{is_web, listed};
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::assets::READING;
-use crate::pages::content::{Shown, ShownArticle, short};
 use crate::pages::form::Form;
-use crate::problem::Problem;
+use crate::reading::Reading;
+use crate::reading::articles::{is_web, listed};
 
 /// Content security policy of an article: in addition, media play when the reader starts them.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \

@@ -5,24 +5,23 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::KeptArticle;
-use feedsync_aggregator::ShelvedFeed;
+use feedsync_aggregator::{KeptArticle, ShelvedFeed};
 use feedsync_log::Millis;
 use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Tags};
 use http::StatusCode;
 
 use super::list::{List, Of};
 use super::{beginning, feed_page, reading, time, with};
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::html::content::short;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::newsreaders::Reading;
-use crate::newsreaders::articles::{is_web, listed};
-use crate::newsreaders::marking::Part;
 use crate::pages::answer::{Frame, Time, page, see_other};
 use crate::pages::assets::READING;
-use crate::pages::content::short;
 use crate::pages::form::Form;
-use crate::problem::Problem;
+use crate::reading::Reading;
+use crate::reading::articles::{is_web, listed};
+use crate::reading::marking::Part;
 
 /// Number of articles of a page.
 const PAGE: usize = 50;
@@ -187,7 +186,7 @@ impl Reading {
     /// The newest article of all feeds.
     async fn last(&self) -> Result<ArticleNumber, Problem> {
         let last = self.newsreading.readers.library().before(Millis::MAX).await;
-        let last = last.map_err(crate::newsreaders::Refusal::from)?;
+        let last = last.map_err(crate::reading::Refusal::from)?;
         Ok(last.unwrap_or(ArticleNumber::new(0)))
     }
 }

@@ -5,12 +5,12 @@ use axum::response::Response;
 use http::{HeaderValue, header};
 
 use super::reading;
-use crate::caching::Caching;
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::caching::Caching;
+use crate::http::problem::Problem;
+use crate::http::text_response::in_turn;
 use crate::hub::Hub;
-use crate::newsreaders::Refusal;
-use crate::problem::Problem;
-use crate::whole::in_turn;
+use crate::reading::Refusal;
 
 /// Names of the files. `feedsync reader import` accepts both.
 pub(super) const SUBSCRIPTIONS: &str = "subscriptions.opml";

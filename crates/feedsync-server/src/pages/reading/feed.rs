@@ -11,16 +11,16 @@ use http::StatusCode;
 
 use super::list::{List, Of};
 use super::{feed_page, home, reading, time, typed_folder, with};
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::html::content::short;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::newsreaders::Reading;
-use crate::newsreaders::articles::is_web;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::assets::READING;
-use crate::pages::content::short;
 use crate::pages::form::{Form, Posted};
 use crate::pages::proof::STALE;
-use crate::problem::Problem;
+use crate::reading::Reading;
+use crate::reading::articles::is_web;
 
 #[derive(Template)]
 #[template(path = "feed.html")]

@@ -4,9 +4,9 @@ use feedsync_reader_api::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Sel
 use feedsync_reading_state::Tag;
 
 use super::home;
-use crate::newsreaders::Reading;
-use crate::problem::Problem;
-use crate::query::{Query, encoded};
+use crate::http::problem::Problem;
+use crate::http::query::{Query, encoded};
+use crate::reading::Reading;
 
 /// Source of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,15 +10,15 @@ use http::StatusCode;
 
 use super::export::{EVERYTHING, SUBSCRIPTIONS};
 use super::{home, reading};
-use crate::call::Call;
+use crate::access::call::Call;
+use crate::http::html::content::short;
+use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::newsreaders::Refusal;
 use crate::pages::answer::{Frame, page, sentence};
 use crate::pages::assets::READING;
-use crate::pages::content::short;
 use crate::pages::proof;
 use crate::pages::upload::Upload;
-use crate::problem::Problem;
+use crate::reading::Refusal;
 
 /// Maximum number of refused outlines that are listed.
 const NAMED: usize = 50;

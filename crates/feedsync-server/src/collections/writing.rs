@@ -1,0 +1,291 @@
+//! Writing of a feed in parts of about a page, each from one short read.
+
+use axum::body::Bytes;
+use feedsync_core::{Format, Item, Payload};
+use feedsync_endpoint::{Endpoint, EndpointError};
+use feedsync_formats::{AppCollection, FeedHead, FeedWriter, JsonFeedWriter, Link};
+use feedsync_store::{Collection, Number};
+
+use crate::collections::member;
+use crate::collections::outlines::{Outlines, Placed, Places, PlacesError};
+use crate::collections::span::{PAGE, Rest, Span};
+use crate::http::address::PublicBase;
+use crate::http::negotiation::Representation;
+use crate::http::problem::Problem;
+use crate::http::response_budget::{Place, SMALL};
+
+/// Source of the items of a feed.
+pub(crate) enum Items {
+    /// A page that was read already.
+    Page {
+        /// Its items, in order; in listings for readers they carry the hub's links.
+        items: Vec<Shown>,
+        /// Change up to which the collection was covered once it is sent.
+        shown: Option<Number>,
+    },
+    /// All items of a span, read while they are written.
+    Span(Span),
+}
+
+/// An item of a page.
+pub(crate) struct Shown {
+    item: Item<Payload>,
+    links: Vec<Link>,
+}
+
+impl From<Item<Payload>> for Shown {
+    fn from(item: Item<Payload>) -> Self {
+        Self { item, links: Vec::new() }
+    }
+}
+
+impl Shown {
+    /// An item with additional links: to its page here, and to its media.
+    pub(crate) fn with_links(item: Item<Payload>, links: Vec<Link>) -> Self {
+        Self { item, links }
+    }
+}
+
+/// Writer of a format.
+pub(crate) enum Writer {
+    Feed(Box<FeedWriter>, Format),
+    JsonFeed(JsonFeedWriter),
+}
+
+impl Writer {
+    pub(crate) fn new(shown: Representation) -> Self {
+        match shown {
+            Representation::Feed(format) => Self::Feed(Box::new(FeedWriter::new(format)), format),
+            Representation::JsonFeed => Self::JsonFeed(JsonFeedWriter::new()),
+        }
+    }
+
+    /// Adds the collection in which clients create members, if the format can express it.
+    pub(crate) fn of_collection(self, collection: &AppCollection) -> Self {
+        match self {
+            Self::Feed(writer, format) => {
+                Self::Feed(Box::new(writer.of_collection(collection)), format)
+            }
+            Self::JsonFeed(writer) => Self::JsonFeed(writer),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, out: &mut String, head: &FeedHead<'_>) {
+        match self {
+            Self::Feed(writer, _) => writer.begin(out, head),
+            Self::JsonFeed(writer) => writer.begin(out, head),
+        }
+    }
+
+    fn item(&mut self, out: &mut String, item: &Item<Payload>, links: &[Link]) {
+        match self {
+            Self::Feed(writer, _) => writer.item(out, item),
+            Self::JsonFeed(writer) => writer.item(out, item, links),
+        }
+    }
+
+    /// Writes the next of nested outlines; other formats do not nest.
+    fn outline(&mut self, out: &mut String, item: &Item<Payload>, depth: usize) {
+        match self {
+            Self::Feed(writer, _) => writer.outline(out, item, depth),
+            Self::JsonFeed(writer) => writer.item(out, item, &[]),
+        }
+    }
+
+    fn end(&mut self, out: &mut String) {
+        match self {
+            Self::Feed(writer, _) => writer.end(out),
+            Self::JsonFeed(writer) => writer.end(out),
+        }
+    }
+
+    /// Whether its outlines nest.
+    fn nests(&self) -> bool {
+        matches!(self, Self::Feed(_, Format::Opml))
+    }
+}
+
+/// A feed while it is written.
+pub(crate) struct Writing {
+    endpoint: Endpoint,
+    collection: Collection,
+    /// Base address of the media of items.
+    base: PublicBase,
+    writer: Writer,
+    out: String,
+    stage: Stage,
+    place: Place,
+}
+
+/// Next step.
+enum Stage {
+    Page {
+        items: std::vec::IntoIter<Shown>,
+        shown: Option<Number>,
+    },
+    Span(Span),
+    Places(Places),
+    Outlines(Outlines),
+    /// Everything is written; the covered change once it is sent.
+    Written {
+        shown: Option<Number>,
+    },
+    Sent,
+}
+
+/// Reason why a feed could not be finished; the client sees a broken connection.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    #[error(transparent)]
+    Places(#[from] PlacesError),
+    #[error("the collection began anew while it was sent")]
+    Anew,
+}
+
+impl From<EndpointError> for Broken {
+    fn from(error: EndpointError) -> Self {
+        PlacesError::from(error).into()
+    }
+}
+
+impl From<Broken> for Problem {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Places(PlacesError::Endpoint(error)) => error.into(),
+            Broken::Places(error @ PlacesError::Nesting(_)) => {
+                tracing::error!(%error, "a feed could not be begun");
+                Self::internal()
+            }
+            Broken::Anew => Self::unavailable(broken.to_string()),
+        }
+    }
+}
+
+impl Writing {
+    /// Continues after the beginning that a writer has written.
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        collection: Collection,
+        base: PublicBase,
+        (writer, out): (Writer, String),
+        items: Items,
+    ) -> Self {
+        let stage = match items {
+            Items::Page { items, shown } => Stage::Page { items: items.into_iter(), shown },
+            Items::Span(span) if writer.nests() => Stage::Places(Places::new(span)),
+            Items::Span(span) => Stage::Span(span),
+        };
+        Self { endpoint, collection, base, writer, out, stage, place: Place::default() }
+    }
+
+    /// Returns the first part: all of a feed that fits into one page.
+    pub(crate) async fn first(&mut self) -> Result<Vec<u8>, Broken> {
+        while self.step().await?
+            && self.out.len() <= SMALL
+            && matches!(self.stage, Stage::Outlines(_))
+        {}
+        Ok(std::mem::take(&mut self.out).into_bytes())
+    }
+
+    /// Whether everything is written.
+    pub(crate) fn is_written(&self) -> bool {
+        matches!(self.stage, Stage::Written { .. } | Stage::Sent)
+    }
+
+    /// Attaches the memory slot of all further parts.
+    pub(crate) fn hold(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    /// Returns the next part, at most about a page, never empty; none once everything was sent.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+        while self.step().await? {
+            if !self.out.is_empty() {
+                let part = std::mem::take(&mut self.out).into_bytes();
+                return Ok(Some(self.place.hold(part)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Performs the next step; false if there is none.
+    async fn step(&mut self) -> Result<bool, Broken> {
+        let (endpoint, name) = (&self.endpoint, &self.collection.name);
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Sent) {
+            Stage::Page { mut items, shown } => {
+                while self.out.len() < PAGE.bytes
+                    && let Some(Shown { item, links }) = items.next()
+                {
+                    // The links of an item include those to its media.
+                    let linked = match links.is_empty() {
+                        true => member::with_media(&self.base, name, &item),
+                        false => None,
+                    };
+                    let item = linked.unwrap_or(item);
+                    self.writer.item(&mut self.out, &item, &links);
+                }
+                match items.len() {
+                    0 => Stage::Written { shown },
+                    _ => Stage::Page { items, shown },
+                }
+            }
+            Stage::Span(span) => {
+                let part = span.read(endpoint, name).await?;
+                self.check(&part.collection)?;
+                for stored in &part.items {
+                    let linked = member::with_media(&self.base, name, &stored.item);
+                    let item = linked.as_ref().unwrap_or(&stored.item);
+                    self.writer.item(&mut self.out, item, &[]);
+                }
+                match part.rest {
+                    Rest::More(span) => Stage::Span(span),
+                    Rest::Nothing(shown) => Stage::Written { shown },
+                }
+            }
+            Stage::Places(places) => {
+                let (now, placed) = places.read(endpoint, name).await?;
+                self.check(&now)?;
+                match placed {
+                    Placed::More(places) => Stage::Places(places),
+                    Placed::All(outlines) => Stage::Outlines(outlines),
+                }
+            }
+            Stage::Outlines(mut outlines) => match outlines.next(endpoint, name).await? {
+                Some(items) => {
+                    // Epochs never repeat: everything that was read before is of the same one.
+                    self.check(&endpoint.collection(name).await?)?;
+                    for (depth, stored) in items {
+                        self.writer.outline(&mut self.out, &stored.item, depth);
+                    }
+                    Stage::Outlines(outlines)
+                }
+                None => Stage::Written { shown: outlines.shown() },
+            },
+            Stage::Written { shown } => {
+                self.sent(shown).await;
+                return Ok(false);
+            }
+            Stage::Sent => return Ok(false),
+        };
+        if self.is_written() {
+            self.writer.end(&mut self.out);
+        }
+        Ok(true)
+    }
+
+    /// Checks that the collection is still the one whose feed was begun.
+    fn check(&self, now: &Collection) -> Result<(), Broken> {
+        if now.epoch == self.collection.epoch { Ok(()) } else { Err(Broken::Anew) }
+    }
+
+    /// Records the covered change. The response is complete either way: a lost record costs at most a
+    /// conflict.
+    async fn sent(&self, shown: Option<Number>) {
+        let name = &self.collection.name;
+        if let Some(up_to) = shown
+            && let Err(error) = self.endpoint.mark_sent(name, up_to).await
+        {
+            tracing::warn!(%error, collection = %name, "what was shown could not be recorded");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `/couch/`: CouchDB's replication protocol, for replicators and applications that speak it.
+//!
+//! `feedsync_couch` parses addresses and requests; each file here handles one kind of resource. Errors are
+//! sent in CouchDB's form, with `error` and `reason`, since clients depend on these members.
+
+mod all_dbs;
+mod all_docs;
+mod attachments;
+mod bulk;
+mod bulk_get;
+mod changes;
+mod compacting;
+pub(crate) mod compactions;
+mod copy;
+mod database;
+mod design;
+mod document;
+pub(crate) mod failure;
+mod find;
+pub(crate) mod known;
+mod local;
+mod node;
+mod parts;
+mod pieces;
+mod request;
+mod response;
+mod rights;
+pub(crate) mod root;
+mod server;
+mod session;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_couch::{DatabaseName, Parameters, Resource};
+use http::Method;
+
+use failure::{Failure, no_database};
+pub(crate) use request::COPY;
+use request::{AT_ONCE, Asked, aside, in_place};
+use response::{done, json};
+
+use crate::access::Principal;
+use crate::access::call::Call;
+use crate::http::paths::DATABASES;
+use crate::http::problem::Problem;
+use crate::hub::Hub;
+
+pub(crate) async fn answer(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+    body: Body,
+) -> Response {
+    carry_out(hub, method, call, body).await.unwrap_or_else(failure::told)
+}
+
+async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<Response, Failure> {
+    let path = call.uri.path().strip_prefix(DATABASES).unwrap_or_default();
+    let resource = Resource::read(path)?;
+    let is_for_all =
+        matches!(&resource, Resource::Special(name, _) if name == "_up" || name == "_session");
+    if matches!(call.principal, Principal::Anonymous) && !is_for_all {
+        return Err(Problem::sign_in().into());
+    }
+    let databases = hub.endpoint.databases();
+    let parameters = Parameters::read(call.uri.query().unwrap_or_default());
+    // The response to HEAD is that to GET without its body.
+    let method = if method == Method::HEAD { Method::GET } else { method };
+    let principal = call.principal.clone();
+    let asked = Asked { hub, call: Arc::new(call), principal, method, parameters, databases };
+    match resource {
+        Resource::Server => server::welcome(&asked).await,
+        Resource::Special(name, rest) => server::special(&asked, &name, &rest, body).await,
+        Resource::Database(name) => database::answer(&asked, name, body).await,
+        Resource::Of(name, part, rest) => of(asked, name, &part, &rest, body).await,
+        Resource::Local(name, id) => local::answer(&asked, &name, &id, body).await,
+        Resource::Document(name, id) => document::answer(&asked, &name, id, body).await,
+        Resource::Attachment(name, id, attachment) => {
+            attachments::answer(&asked, &name, id, &attachment, body).await
+        }
+    }
+}
+
+/// Handles a request to a resource of a database.
+async fn of(
+    asked: Asked,
+    name: DatabaseName,
+    part: &str,
+    rest: &[String],
+    body: Body,
+) -> Result<Response, Failure> {
+    let is_there = rest.is_empty();
+    match part {
+        "_changes" if is_there => changes::answer(asked, name, body).await,
+        "_all_docs" | "_design_docs" | "_local_docs" if is_there || rest == ["queries"] => {
+            let listed = match part {
+                "_all_docs" => all_docs::Listed::All,
+                "_design_docs" => all_docs::Listed::Design,
+                _ => all_docs::Listed::Local,
+            };
+            match is_there {
+                true => all_docs::answer(&asked, &name, listed, body).await,
+                false => all_docs::answer_queries(&asked, &name, listed, body).await,
+            }
+        }
+        "_bulk_docs" if is_there => bulk::write(&asked, &name, body).await,
+        "_bulk_get" if is_there => bulk_get::read(&asked, &name, body).await,
+        "_revs_diff" if is_there => bulk::differences(&asked, &name, body).await,
+        "_missing_revs" if is_there => bulk::missing(&asked, &name, body).await,
+        "_find" if is_there => find::answer(&asked, &name, body).await,
+        _ => database::part(&asked, &name, part, rest, body).await,
+    }
+}

@@ -1,0 +1,205 @@
+//! A request to a database resource: its body, its budgets, and the work that it does beside other requests.
+
+use std::sync::{Arc, LazyLock};
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use feedsync_couch::{DatabaseName, Json, Parameters, Refusal, RefusalKind};
+use feedsync_endpoint::documents::show::{Held, held};
+use feedsync_store::{Databases, ReadDocument};
+use http::{HeaderValue, Method, StatusCode, header};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
+
+use crate::access::Principal;
+use crate::access::call::Call;
+use crate::http::body::{self, Coding, Frames, Turn};
+use crate::http::media_types;
+use crate::http::paths::DATABASES;
+use crate::http::problem::Problem;
+use crate::http::response_budget::Place;
+use crate::hub::Hub;
+
+use super::failure::{self, Failure};
+
+/// Maximum size, in bytes, of a JSON text that is parsed on the current thread.
+pub(super) const AT_ONCE: usize = 256 << 10;
+
+/// Method that copies a document, an extension of CouchDB.
+pub(crate) static COPY: LazyLock<Method> =
+    LazyLock::new(|| Method::from_bytes(b"COPY").unwrap_or_default());
+
+/// A request to a database resource.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub(super) hub: Hub,
+    pub(super) call: Arc<Call>,
+    /// Principal of the request, with current rights.
+    pub(super) principal: Principal,
+    pub(super) method: Method,
+    pub(super) parameters: Parameters,
+    pub(super) databases: Arc<dyn Databases>,
+}
+
+impl Asked {
+    /// Refuses methods that a resource does not support.
+    pub(super) fn method_of<'m>(&self, known: &'m [Method]) -> Result<&'m Method, Failure> {
+        match known.iter().find(|method| **method == self.method) {
+            Some(method) => Ok(method),
+            None => Err(failure::not_allowed(known)),
+        }
+    }
+
+    /// Adds the location of the created resource to a response.
+    pub(super) fn located(&self, mut response: Response, path: &str) -> Response {
+        let prefix = if self.call.is_of_databases { "" } else { DATABASES };
+        let location = self.call.base.url(&format!("{prefix}{path}"));
+        if let Ok(location) = HeaderValue::from_str(&location) {
+            response.headers_mut().insert(header::LOCATION, location);
+        }
+        response
+    }
+
+    /// Parses the body, which must be declared as JSON.
+    pub(super) async fn json(&self, body: Body) -> Result<(Turn, Json), Failure> {
+        self.json_by(body, Json::read).await
+    }
+
+    /// The same for a body that contains documents.
+    pub(super) async fn json_around(&self, body: Body) -> Result<(Turn, Json), Failure> {
+        self.json_by(body, Json::read_around).await
+    }
+
+    pub(super) async fn json_by(
+        &self,
+        body: Body,
+        read: fn(Vec<u8>) -> Result<Json, Refusal>,
+    ) -> Result<(Turn, Json), Failure> {
+        let said = media_types::media_type(&self.call.headers).unwrap_or_default();
+        if !media_types::essence(said).eq_ignore_ascii_case("application/json") {
+            let reason = "Content-Type must be application/json";
+            return Err(RefusalKind::BadContentType.because(reason).into());
+        }
+        let (turn, bytes) = self.bytes(body).await?;
+        // An empty body counts as an empty object.
+        let bytes = if bytes.is_empty() { b"{}".to_vec() } else { bytes };
+        Ok((turn, parsed(bytes, read).await?))
+    }
+
+    /// Parses the body as JSON, whatever its declared type.
+    pub(super) async fn any_json(&self, body: Body) -> Result<(Turn, Json), Failure> {
+        let (turn, bytes) = self.bytes(body).await?;
+        Ok((turn, parsed(bytes, Json::read).await?))
+    }
+
+    /// Returns the unpacked body. A body of unusual size waits for the budget for such bodies, either by its
+    /// declared length or when it exceeds the usual size.
+    pub(super) async fn bytes(&self, body: Body) -> Result<(Turn, Vec<u8>), Failure> {
+        let (hub, headers) = (&self.hub, &self.call.headers);
+        let limits = &hub.config.limits;
+        let most = limits.database_body_bytes;
+        let coding = body::coding(headers)?;
+        let mut frames = Frames::of(hub, headers, body, most)?;
+        let declared = body::declared(headers).and_then(|length| usize::try_from(length).ok());
+        let large = match declared.filter(|length| *length > limits.body_bytes) {
+            // The unpacked size of a compressed body is unknown.
+            Some(length) if coding == Coding::Identity => Some(hub.large.take(length).await?),
+            Some(_) => Some(hub.large.take(most).await?),
+            None => None,
+        };
+        let mut turn = body::turn(hub, &hub.uploads).await?.with(large);
+        let mut bytes = Vec::new();
+        while let Some(frame) = frames.next().await? {
+            bytes.extend_from_slice(&frame);
+            if bytes.len() > limits.body_bytes && !turn.is_large() {
+                turn = turn.with(Some(hub.large.take(most).await?));
+            }
+        }
+        let (turn, bytes) = match coding {
+            Coding::Identity => (turn, bytes),
+            Coding::Gzip => self.unpacked(turn, bytes, most).await?,
+        };
+        self.call.still_may(hub).await?;
+        Ok((turn, bytes))
+    }
+
+    /// Waits for a slot for a large response.
+    pub(super) async fn place(&self) -> Result<Place, Problem> {
+        let person = self.principal.user();
+        self.hub.database_answers.place(person.map(|person| person.as_str())).await
+    }
+
+    /// Returns a slot for attachments of so many bytes. Attachments of unusual size also take budget by their
+    /// size.
+    pub(super) async fn room_for(&self, place: Place, bytes: u64) -> Result<Place, Problem> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        match bytes > self.hub.config.limits.body_bytes {
+            true => Ok(place.with(self.hub.large_attachments.take(bytes).await?)),
+            false => Ok(place),
+        }
+    }
+
+    /// Returns the contents of a document's attachments, to be sent with it.
+    pub(super) async fn held(
+        &self,
+        name: &DatabaseName,
+        document: &ReadDocument,
+    ) -> Result<Held, Failure> {
+        let most = self.hub.config.limits.database_body_bytes as u64;
+        Ok(held(&*self.databases, name, document, most).await?)
+    }
+
+    /// Unpacks data of at most so many bytes under the permit of the request. If it exceeds the usual size,
+    /// it waits for the budget for large bodies.
+    pub(super) async fn unpacked(
+        &self,
+        turn: Turn,
+        packed: Vec<u8>,
+        most: usize,
+    ) -> Result<(Turn, Vec<u8>), Failure> {
+        let limits = &self.hub.config.limits;
+        let packed = Bytes::from(packed);
+        let unpack = async |most: usize| {
+            let packed = packed.clone();
+            aside(move || body::unpack_any(&packed, most)).await?
+        };
+        let turn = match turn.is_large() {
+            true => turn,
+            false => match unpack(limits.body_bytes.min(most)).await {
+                Err(problem)
+                    if problem.status() == StatusCode::PAYLOAD_TOO_LARGE
+                        && most > limits.body_bytes =>
+                {
+                    turn.with(Some(self.hub.large.take(most).await?))
+                }
+                unpacked => return Ok((turn, unpacked?)),
+            },
+        };
+        Ok((turn, unpack(most).await?))
+    }
+}
+
+/// Parses received JSON.
+pub(super) async fn parsed(
+    bytes: Vec<u8>,
+    read: fn(Vec<u8>) -> Result<Json, Refusal>,
+) -> Result<Json, Failure> {
+    match bytes.len() < AT_ONCE {
+        true => Ok(read(bytes)?),
+        // Other requests need this thread.
+        false => Ok(aside(move || read(bytes)).await??),
+    }
+}
+
+/// Runs lengthy work on a blocking thread.
+pub(super) async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal())
+}
+
+/// Runs work that borrows, without delaying other requests if it handles so many bytes of documents.
+pub(super) fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    let is_shared = || Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+    if bytes > AT_ONCE && is_shared() { block_in_place(work) } else { work() }
+}

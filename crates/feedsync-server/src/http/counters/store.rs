@@ -1,0 +1,161 @@
+//! A store that measures the duration of each operation and delegates to another store.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use feedsync_core::ItemId;
+use feedsync_store::{
+    Act, ActSelection, Append, ChangePage, Collection, CollectionName, Databases, Decide,
+    DecideCollection, Digest, Discarded, Expected, Founding, Generation, Grant, GrantsOf, Identity,
+    Issued, ItemPage, Log, LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewGeneration,
+    NewRemote, NewSnapshot, Notices, Number, PageLimit, People, Recent, Recorded, Remote, RemoteId,
+    Selection, Store, StoreError, StoredItem, Token, Usage, User, UserId, UserName,
+};
+
+use super::page::{Histogram, Page};
+
+/// Durations of store operations, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Timings(Mutex<BTreeMap<&'static str, Operation>>);
+
+#[derive(Debug, Default)]
+struct Operation {
+    failures: u64,
+    times: Histogram,
+}
+
+impl Timings {
+    async fn time<T>(
+        &self,
+        name: &'static str,
+        operation: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let began = Instant::now();
+        let outcome = operation.await;
+        let mut operations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = operations.entry(name).or_default();
+        counted.failures += u64::from(outcome.is_err());
+        counted.times.observe(began.elapsed());
+        outcome
+    }
+
+    pub(crate) fn render(&self, page: &mut Page) {
+        let operations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = "feedsync_store_seconds";
+        page.head(name, "histogram", "Time that operations of the store took");
+        for (operation, counted) in operations.iter() {
+            counted.times.render(page, name, &format!("operation=\"{operation}\""));
+        }
+        let name = "feedsync_store_failures_total";
+        page.head(name, "counter", "Operations of the store that failed or were refused");
+        for (operation, counted) in operations.iter() {
+            page.line(name, &format!("operation=\"{operation}\""), counted.failures);
+        }
+    }
+}
+
+/// A store whose operations are timed.
+pub(crate) struct TimedStore {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) timings: Arc<Timings>,
+}
+
+macro_rules! timed {
+    ($contract:ident: $( async fn $name:ident(&self $(, $argument:ident: $type:ty)*) -> $value:ty; )*
+     $( fn $plain:ident(&self $(, $given:ident: $of:ty)*) -> $result:ty; )*
+     $( shared fn $shared:ident(self: Arc<Self>) -> $part:ty; )*) => {
+        #[async_trait]
+        impl $contract for TimedStore {
+            $(
+                async fn $name(&self $(, $argument: $type)*) -> Result<$value, StoreError> {
+                    self.timings.time(stringify!($name), self.store.$name($($argument),*)).await
+                }
+            )*
+            $(
+                fn $plain(&self $(, $given: $of)*) -> $result {
+                    self.store.$plain($($given),*)
+                }
+            )*
+            $(
+                fn $shared(self: Arc<Self>) -> $part {
+                    Arc::clone(&self.store).$shared()
+                }
+            )*
+        }
+    };
+}
+
+timed! {
+    Store:
+    async fn identity(&self) -> Identity;
+    async fn collections(&self) -> Vec<Collection>;
+    async fn collections_after(&self, after: Option<&CollectionName>, most: usize) -> Vec<Collection>;
+    async fn collection(&self, name: &CollectionName) -> Option<Collection>;
+    async fn found_collection(&self, new: NewCollection, founding: Founding) -> Collection;
+    async fn alter_collection(&self, name: &CollectionName, decide: DecideCollection) -> Collection;
+    async fn item(&self, collection: &CollectionName, id: &ItemId) -> Option<StoredItem>;
+    async fn items(&self, collection: &CollectionName, ids: &[ItemId]) -> Vec<StoredItem>;
+    async fn changes(&self, collection: &CollectionName, after: Number, up_to: Option<Number>, limit: PageLimit) -> ChangePage;
+    async fn items_by_id(&self, collection: &CollectionName, after: Option<&ItemId>, limit: PageLimit) -> ItemPage;
+    async fn id_before(&self, collection: &CollectionName, before: Option<&ItemId>, places: NonZeroUsize) -> Option<ItemId>;
+    async fn last_before(&self, collection: &CollectionName, recent: Recent) -> Number;
+    async fn listing(&self, collection: &CollectionName, selection: &Selection, limit: PageLimit) -> ItemPage;
+    async fn update(&self, collection: &CollectionName, keys: Vec<ItemId>, decide: Decide) -> Collection;
+    async fn mark_sent(&self, collection: &CollectionName, up_to: Number) -> ();
+    async fn issued(&self, item: &ItemId) -> Vec<Issued>;
+    async fn discarded(&self, collection: &CollectionName) -> Vec<Discarded>;
+    async fn remotes(&self, collection: Option<&CollectionName>) -> Vec<Remote>;
+    async fn add_remote(&self, new: NewRemote) -> Remote;
+    async fn change_remote(&self, remote: Remote) -> ();
+    async fn check_room(&self) -> ();
+    async fn reschedule(&self, id: RemoteId, seen: Option<Moment>, due: Moment) -> bool;
+    async fn remove_remote(&self, id: RemoteId) -> ();
+    async fn put_blob(&self, bytes: Vec<u8>) -> Digest;
+    async fn blob(&self, digest: Digest) -> Option<Vec<u8>>;
+    async fn missing_blobs(&self, digests: &[Digest]) -> Vec<Digest>;
+    async fn lost_blobs(&self, collection: &CollectionName, from: Digest, most: usize) -> Vec<Digest>;
+    async fn blob_named_by(&self, digest: Digest) -> Vec<(CollectionName, ItemId)>;
+    async fn sweep_blobs(&self, stored_before: Moment) -> u64;
+    fn subscribe(&self, collection: &CollectionName) -> Notices;
+    fn directory(&self) -> Option<&Path>;
+    shared fn databases(self: Arc<Self>) -> Arc<dyn Databases>;
+}
+
+timed! {
+    Logs:
+    async fn log(&self, collection: &CollectionName) -> Option<Log>;
+    async fn append_to_log(&self, collection: &CollectionName, append: Append) -> LogOutcome;
+    async fn begin_log_generation(&self, collection: &CollectionName, new: NewGeneration) -> LogOutcome;
+    async fn remove_log(&self, collection: &CollectionName, expected: Expected, act: Option<Act>) -> LogOutcome;
+    async fn read_log(&self, collection: &CollectionName, generation: Generation, from: u64, most: usize) -> Option<Vec<u8>>;
+    async fn put_log_snapshot(&self, collection: &CollectionName, new: NewSnapshot) -> LogOutcome;
+    async fn log_snapshot(&self, collection: &CollectionName) -> Option<(LogSnapshot, Vec<u8>)>;
+    async fn sweep_logs(&self, ended_before: Moment) -> u64;
+}
+
+timed! {
+    People:
+    async fn users(&self) -> Vec<User>;
+    async fn user(&self, name: &UserName) -> Option<User>;
+    async fn add_user(&self, user: User) -> ();
+    async fn change_user(&self, user: User) -> ();
+    async fn usage(&self, user: &UserId) -> Usage;
+    async fn charge_collection(&self, collection: &CollectionName, owner: &UserId) -> ();
+    async fn charged_collection(&self, collection: &CollectionName) -> Option<UserId>;
+    async fn remove_user(&self, name: &UserName) -> ();
+    async fn grants(&self, of: GrantsOf<'_>) -> Vec<Grant>;
+    async fn grant(&self, grant: Grant) -> ();
+    async fn revoke(&self, user: &UserName, collection: &CollectionName) -> bool;
+    async fn tokens(&self, user: &UserName) -> Vec<Token>;
+    async fn token(&self, digest: Digest) -> Option<Token>;
+    async fn add_token(&self, token: Token) -> ();
+    async fn remove_token(&self, digest: Digest) -> ();
+    async fn remove_expired_tokens(&self, before: Moment) -> u64;
+    async fn record(&self, act: Act) -> ();
+    async fn acts(&self, selection: ActSelection<'_>) -> Vec<Recorded>;
+    async fn remove_acts(&self, before: Moment) -> u64;
+}

@@ -1,0 +1,99 @@
+//! Uploads of media and blobs (RFC 5023 9.6, AP56).
+//!
+//! An upload is written into an unnamed file as it arrives, and its digest is computed meanwhile.
+//! However slowly it arrives, it takes no memory, and an aborted one leaves nothing, even when the
+//! process is killed. It is in memory while it is stored, of which at most [`STORING`](crate::hub::STORING) run at once.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
+use std::path::Path;
+
+use axum::body::Body;
+use feedsync_store::Digest;
+use http::{HeaderValue, StatusCode, header};
+use tokio::task::spawn_blocking;
+
+use crate::access::call::Call;
+use crate::access::quotas;
+use crate::http::body::{self, Coding, Frames, Turn};
+use crate::http::clients::Key;
+use crate::http::permits;
+use crate::http::problem::Problem;
+use crate::http::temp_file::Unnamed;
+use crate::hub::Hub;
+
+/// A complete upload. Dropping it leaves nothing.
+pub(crate) struct Upload {
+    file: File,
+    digest: Digest,
+    length: u64,
+    _turn: Turn,
+}
+
+impl Upload {
+    /// Receives the body of a request, within the limits of the hub and of the client.
+    pub(crate) async fn receive(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
+        if body::coding(&call.headers)? != Coding::Identity {
+            return Err(Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-coding",
+                "Not a coding that is taken here",
+                "media and blobs are sent as they are",
+            )
+            .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
+        }
+        let sender = quotas::bounded(&call.principal).map(|user| Key::Person(user.as_str().into()));
+        let mut frames = Frames::of(hub, &call.headers, body, hub.config.limits.blob_bytes)?;
+        if let Some(sender) = &sender {
+            hub.clients.may_upload(sender.clone(), body::declared(&call.headers).unwrap_or(1))?;
+        }
+        let turn = body::turn(hub, &hub.receiving).await?;
+        // The directory of the store, if there is one: other temporary files may be stored in memory.
+        let beside = hub.endpoint.store().directory().map(Path::to_owned);
+        let place = beside.unwrap_or_else(std::env::temp_dir);
+        let mut written = done(Unnamed::begin(place).await)?;
+        while let Some(frame) = frames.next().await? {
+            done(written.take(&frame).await)?;
+        }
+        let (file, digest, length) = done(written.end().await)?;
+        if let Some(sender) = sender {
+            hub.clients.uploaded(sender, length)?;
+        }
+        call.still_may(hub).await?;
+        Ok(Self { file, digest, length, _turn: turn })
+    }
+
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Stores it under its digest.
+    pub(crate) async fn store(self, hub: &Hub) -> Result<(), Problem> {
+        let _held =
+            permits::soon(&hub.storing, "too many uploads are being stored at once").await?;
+        let Self { mut file, length, .. } = self;
+        // It is allocated on this thread: each of the many blocking threads would retain as much
+        // memory for itself.
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        let read = spawn_blocking(move || {
+            file.rewind()?;
+            file.read_to_end(&mut bytes)?;
+            io::Result::Ok(bytes)
+        });
+        let bytes = done(read.await.map_err(io::Error::other).flatten())?;
+        hub.endpoint.store().put_blob(bytes).await?;
+        Ok(())
+    }
+}
+
+/// Result of a file operation. The log contains the reason of a failure.
+fn done<T>(result: io::Result<T>) -> Result<T, Problem> {
+    result.map_err(|error| {
+        tracing::error!(%error, "an upload could not be kept in a file");
+        Problem::unavailable("the hub has no room for uploads at the moment")
+    })
+}

@@ -1,0 +1,198 @@
+//! Reading state of a user and the articles that it concerns, for the pages and for newsreader interfaces.
+
+pub(crate) mod articles;
+pub(crate) mod filing;
+pub(crate) mod finding;
+pub(crate) mod marking;
+
+use std::sync::Arc;
+
+use feedsync_aggregator::{
+    Icon, LibraryError, Newsreading, Person, ReadingError, Shelf, ShelvedFeed, select, total,
+};
+use feedsync_endpoint::{Reader, reading_collection};
+use feedsync_log::Millis;
+use feedsync_reader_api::{Fault, FeedName, FeedNumber, Folders, Subscription};
+
+use crate::access::call::Call;
+use crate::access::{Principal, Right, require};
+use crate::http::html::Cleaning;
+use crate::http::problem::Problem;
+use crate::hub::Hub;
+
+/// Reason for refusing a request.
+pub(crate) enum Refusal {
+    /// The request is not valid.
+    Fault(Fault),
+    /// The request is valid, but is not possible now or not for this principal.
+    Problem(Problem),
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<ReadingError> for Refusal {
+    fn from(error: ReadingError) -> Self {
+        Self::Problem(match error {
+            ReadingError::Store(error) => error.into(),
+            ReadingError::Endpoint(error) => error.into(),
+            // For example, a search text as long as a book.
+            ReadingError::Library(error @ LibraryError::TooMuch { .. }) => {
+                Problem::bad_request(error.to_string())
+            }
+            ReadingError::Library(error @ LibraryError::Full) => {
+                tracing::error!(%error, "articles cannot be stored");
+                Problem::disk_full()
+            }
+            error => {
+                tracing::error!(%error, "somebody's reading is not to be had");
+                Problem::unavailable("what you read cannot be had just now")
+            }
+        })
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Fault(fault) => Self::bad_request(fault.to_string()),
+            Refusal::Problem(problem) => problem,
+        }
+    }
+}
+
+impl From<LibraryError> for Refusal {
+    fn from(error: LibraryError) -> Self {
+        ReadingError::Library(error).into()
+    }
+}
+
+/// A user's reading state, as one request sees it.
+pub(crate) struct Reading {
+    pub(crate) newsreading: Newsreading,
+    pub(crate) person: Arc<Person>,
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) folders: Folders,
+    pub(crate) now: Millis,
+    pub(crate) cleaning: Cleaning,
+}
+
+impl Reading {
+    /// Reading state of the principal. A principal that may not edit its collection may not read through
+    /// these APIs either.
+    pub(crate) async fn of(hub: &Hub, call: &Call, principal: &Principal) -> Result<Self, Refusal> {
+        let newsreading = newsreading(hub)?.clone();
+        let reader = principal.reader();
+        // A restricted token needs a role in the collection. All others own it once it is created or taken
+        // over.
+        if !principal.may_create() {
+            let collection = reading_collection(principal.user());
+            require(&hub.endpoint, principal, Right::Append, Some(&collection)).await?;
+        }
+        let person = person(hub, call, reader.as_ref()).await?;
+        let shelf = person.shelf().await?;
+        let now = Millis::new(hub.endpoint.environment().now().micros() / 1_000);
+        let folders = folders(&person, &shelf);
+        let cleaning = hub.cleaning.clone();
+        Ok(Self { newsreading, person, shelf, folders, now, cleaning })
+    }
+
+    /// Reads the state again after a change.
+    pub(crate) async fn refresh(&mut self) -> Result<(), Refusal> {
+        self.shelf = self.person.shelf().await?;
+        self.folders = folders(&self.person, &self.shelf);
+        Ok(())
+    }
+
+    pub(crate) fn subscriptions(&self) -> Vec<Subscription> {
+        self.shelf.feeds().iter().map(|feed| self.subscription(feed)).collect()
+    }
+
+    /// Feeds of all articles that may be shown, including those of ended subscriptions.
+    pub(crate) fn sources(&self) -> Vec<Subscription> {
+        let feeds = self.shelf.feeds().iter().chain(self.shelf.former());
+        feeds.map(|feed| self.subscription(feed)).collect()
+    }
+
+    pub(crate) fn subscription(&self, feed: &ShelvedFeed) -> Subscription {
+        let kept = &feed.kept;
+        Subscription {
+            number: kept.number,
+            address: feed.subscription.address.clone(),
+            title: feed.title().to_owned(),
+            site: kept.head.site.clone(),
+            folder: self.folders.shown(&feed.subscription.folder).cloned(),
+            icon: kept.head.icon.clone().or_else(|| Some(format!("{}/favicon.ico", feed.site()))),
+            newest: kept.newest,
+            unread: feed.unread,
+            checked: kept.state.checked,
+            fault: kept.state.fault.clone(),
+            fault_count: kept.state.failures.into(),
+        }
+    }
+
+    pub(crate) fn feed(&self, name: &FeedName) -> Option<&ShelvedFeed> {
+        match name {
+            FeedName::Number(number) => self.shelf.feed(*number),
+            FeedName::Address(address) => self.shelf.feed_at(address),
+        }
+    }
+
+    /// Icon of a feed's site.
+    pub(crate) async fn icon(&self, feed: FeedNumber) -> Result<Option<Icon>, Refusal> {
+        let Some(feed) = self.shelf.feed(feed) else { return Ok(None) };
+        let kept = self.newsreading.readers.library().icon(&feed.site()).await?;
+        Ok(kept.and_then(|kept| kept.icon))
+    }
+
+    pub(crate) async fn select(
+        &self,
+        asked: &feedsync_reader_api::Selection,
+    ) -> Result<feedsync_aggregator::Selected, Refusal> {
+        let library = &**self.newsreading.readers.library();
+        Ok(select(library, &self.shelf, &self.folders, asked, self.now).await?)
+    }
+
+    pub(crate) async fn total(
+        &self,
+        asked: &feedsync_reader_api::Selection,
+    ) -> Result<u64, Refusal> {
+        let library = &**self.newsreading.readers.library();
+        Ok(total(library, &self.shelf, &self.folders, asked, self.now).await?)
+    }
+}
+
+/// Newsreading of the hub; 404 if it has none.
+pub(crate) fn newsreading(hub: &Hub) -> Result<&Newsreading, Problem> {
+    let nothing = || Problem::not_found("this hub keeps no articles");
+    hub.newsreading.as_ref().ok_or_else(nothing)
+}
+
+/// Reading state of a user, created if it does not exist. The user then owns one more collection.
+pub(crate) async fn person(
+    hub: &Hub,
+    call: &Call,
+    reader: Option<&Reader>,
+) -> Result<Arc<Person>, Refusal> {
+    let user = reader.map(|reader| reader.name.clone());
+    let (readers, endpoint) = (&newsreading(hub)?.readers, call.endpoint_of(hub, user));
+    let (person, is_changed) = readers.person(&endpoint, reader).await?;
+    if is_changed {
+        hub.access.forget();
+    }
+    Ok(person)
+}
+
+fn folders(person: &Person, shelf: &Shelf) -> Folders {
+    let made = person.made();
+    Folders::new(shelf.feeds().iter().map(|feed| &feed.subscription.folder).chain(&made))
+}
