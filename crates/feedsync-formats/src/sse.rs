@@ -1,18 +1,18 @@
 //! SSE 0.91 documents: RSS 2.0 and OPML with elements of SSE (2).
 //!
-//! [`Document`] reads one with its bytes, [`Document::merge`] merges another into it as the text of SSE
-//! says and keeps every byte that nothing changed, [`read_as_feed`] reads one as a feed of FeedSync, and [`export`]
-//! makes one of items of FeedSync. Promises:
-//! - both spellings of the namespace are read (S2); `http` is written, a document keeps its own;
-//! - a fault in one item refuses that item, which then keeps its place and bytes but takes no part;
-//! - an outline is an item of its own, without the outlines in it (R-S7); outlines without `sx:sync`
-//!   are furniture: they stay, and ancestry goes through them (R-S8);
-//! - an element that takes part in SSE and in FeedSync at once is a fault (R-P11).
+//! [`Document`] reads a document and stores its bytes. [`Document::merge`] merges another document into it by the
+//! rules of SSE and preserves every byte that does not change. [`read_as_feed`] reads a document as a feed of
+//! FeedSync, and [`export`] creates a document from items of FeedSync. Guarantees:
+//! - Both spellings of the namespace are read (S2). `http` is written, and an existing document keeps its own.
+//! - A fault in an item refuses only that item. It keeps its position and bytes but takes no part in sharing.
+//! - An outline is an item of its own, without its child outlines (R-S7). Outlines without `sx:sync` are furniture:
+//!   they stay, and items inside them belong to the nearest item around them (R-S8).
+//! - An element that takes part in SSE and in FeedSync at once is a fault (R-P11).
 //!
-//! SSE writes no positions down. A place is the nearest item above and the index among its children,
-//! as observed in the document, unless `sx:sync` carries our own claim for just this version:
-//! `fs:version`, `fs:parent`, `fs:index` in the namespace `urn:feedsync:1` (R-S9). Items that we write
-//! carry it, so that two endpoints that read one version from two documents agree on its place.
+//! SSE does not write positions. A position consists of the nearest enclosing item and the index among its children.
+//! It is observed in the document, unless `sx:sync` contains FeedSync's own claim for this version: `fs:version`,
+//! `fs:parent`, `fs:index` in the namespace `urn:feedsync:1` (R-S9). All items that FeedSync writes contain it. Two
+//! endpoints that read one version from two documents therefore agree on its position.
 
 mod attributes;
 mod claim;

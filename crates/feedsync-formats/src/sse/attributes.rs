@@ -1,4 +1,4 @@
-//! The values of SSE attributes (1.2, 2).
+//! Values of SSE attributes (1.2, 2).
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use feedsync_core::{By, IdentifierError, ItemId};
 use crate::remarks::{Fault, Remarks};
 use crate::xml::{Attribute, Element, Namespace, is_white};
 
-/// The attributes of one element, with what is needed to report on them.
+/// The attributes of one element, with the data for reporting their faults.
 pub(super) struct Attributes<'t, 'a, 'r> {
     element: Element<'t, 'a>,
     clause: &'static str,
@@ -36,13 +36,13 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         Fault::new(attribute.start(), self.clause, message)
     }
 
-    /// The fault of a required attribute that is not there.
+    /// Creates the fault of a missing required attribute.
     pub(super) fn missing(&self, name: &str) -> Fault {
         let message = format!("{} lacks the attribute {name:?}", self.element.name());
         Fault::new(self.element.span().start, self.clause, message)
     }
 
-    /// A value that is required and not blank.
+    /// Reads a required value that is not blank.
     pub(super) fn text(&self, name: &str) -> Result<String, Fault> {
         match self.find(name) {
             None => Err(self.missing(name)),
@@ -53,19 +53,19 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         }
     }
 
-    /// The id of an item (S16).
+    /// Reads the id of an item (S16).
     pub(super) fn item_id(&mut self, name: &str) -> Result<ItemId, Fault> {
         let id = self.identifier(name, ItemId::new, ItemId::has_reserved)?;
         id.ok_or_else(|| self.missing(name))
     }
 
-    /// A version number (S17, R-S3).
+    /// Reads a version number (S17, R-S3).
     pub(super) fn version(&self, name: &str) -> Result<VersionNumber, Fault> {
         let (attribute, value) = self.find(name).ok_or_else(|| self.missing(name))?;
         value.parse().map_err(|error| self.fault(attribute, error))
     }
 
-    /// `true`; absent, `false` and empty are no (S18, S19).
+    /// Reads a flag: `true`, or `false`, an empty value or none for false (S18, S19).
     pub(super) fn flag(&self, name: &str) -> Result<bool, Fault> {
         let Some((attribute, value)) = self.find(name) else { return Ok(false) };
         match value.as_str() {
@@ -75,7 +75,7 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         }
     }
 
-    /// A date-time (S3); absent if blank, where a blank one may stand for none (S6, S12).
+    /// Reads a date-time (S3). If `blank` allows it, a blank value counts as absent (S6, S12).
     pub(super) fn date(&mut self, name: &str, blank: Blank) -> Result<Option<Date>, Fault> {
         let Some((attribute, value)) = self.find(name) else { return Ok(None) };
         if blank == Blank::Absent && is_white(&value) {
@@ -89,7 +89,8 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         Ok(Some(date))
     }
 
-    /// `when` and `by`, of which one is required (S20, S51). An empty `by` is none (R-S4).
+    /// Reads `when` and `by`, of which at least one is required (S20, S51). An empty `by` counts as
+    /// absent (R-S4).
     pub(super) fn stamp(&mut self) -> Result<Stamp, Fault> {
         let when = self.date("when", Blank::Fault)?;
         let empty = self.find("by").is_some_and(|(_, by)| by.is_empty());
@@ -116,11 +117,11 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
     }
 }
 
-/// What a blank date-time means.
+/// Meaning of a blank date-time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blank {
-    /// The same as none (2.1, 2.2).
+    /// The value counts as absent (2.1, 2.2).
     Absent,
-    /// That it is faulty.
+    /// The value is a fault.
     Fault,
 }

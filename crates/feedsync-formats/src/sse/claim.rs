@@ -1,9 +1,9 @@
-//! Our own claim of a place on `sx:sync` (R-S9): `fs:version`, `fs:parent`, `fs:index`. It holds for
-//! one version: who changes the item without knowing the claim changes the version, and what is
-//! observed counts again.
+//! FeedSync's own claim of a position on `sx:sync` (R-S9): `fs:version`, `fs:parent`, `fs:index`. It is valid for one
+//! version. A program that does not know the claim and changes the item also changes the version, so the observed
+//! position is used again.
 //!
-//! In FeedSync the place of an outline is part of its payload ([`crate::opml`]), so it moves from
-//! there to `sx:sync` and back.
+//! In FeedSync the position of an outline is part of its payload ([`crate::opml`]), so it is moved from the payload
+//! to `sx:sync` and back.
 
 use feedsync_core::sse::{Place, VersionNumber};
 use feedsync_core::{ItemId, Payload};
@@ -16,12 +16,13 @@ use crate::xml::{Attribute, Element, Namespace, Tree};
 
 const NAMES: [&str; 4] = ["version", "parent", "index", "self-contained"];
 
-/// Whether an attribute is part of a claim or of the mark that goes with it.
+/// Whether an attribute is part of a claim or of the mark that belongs to it.
 pub(super) fn is_part(attribute: &Attribute, text: &str) -> bool {
     attribute.namespace() == Namespace::OWN && NAMES.contains(&attribute.local(text))
 }
 
-/// The place that an `sx:sync` claims for this version; `None` if it claims none or it cannot be read.
+/// Returns the position that an `sx:sync` claims for this version. Returns `None` if there is no claim or it is
+/// invalid.
 pub(super) fn read(sync: Element<'_, '_>, version: VersionNumber) -> Option<Place> {
     let value = |name| {
         let attribute = sync.attribute(Namespace::OWN, name)?;
@@ -44,15 +45,15 @@ pub(super) fn push(out: &mut String, prefix: &str, version: VersionNumber, place
     push_attribute(out, &format!("{prefix}:index"), &place.index.to_string());
 }
 
-/// The place that an outline has in FeedSync.
+/// Returns the position of an outline in FeedSync.
 pub(super) fn of_outline(payload: &Payload) -> Option<Place> {
     let opml::Claim { parent, position } = opml::claim(payload);
     let parent = parent.map(|id| ItemId::new(&id)).transpose().ok()?;
     Some(Place { parent, index: position? })
 }
 
-/// The payload of an outline as FeedSync has it, with its place on it. One that has this place
-/// already keeps its bytes.
+/// Returns the payload of an outline as in FeedSync, with its position. A payload that has this position already
+/// stays unchanged.
 pub(super) fn onto_outline(payload: &Payload, place: &Place) -> Payload {
     if of_outline(payload).as_ref() == Some(place) {
         return payload.clone();
@@ -80,7 +81,7 @@ pub(super) fn onto_outline(payload: &Payload, place: &Place) -> Payload {
     Payload { text: out.into(), ..payload.clone() }
 }
 
-/// A canonical text without the place on it.
+/// Returns a canonical text without its position.
 fn without_claims(text: &str) -> String {
     let Ok((tree, _)) = Tree::parse(text, Mode::Strict, &Limits::default()) else {
         return text.to_owned();

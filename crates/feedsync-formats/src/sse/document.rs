@@ -1,4 +1,4 @@
-//! A whole document of SSE that keeps its bytes.
+//! A whole SSE document with its bytes.
 
 use feedsync_core::sse::{Claim, Item, Sharing, UpgradeError, Upgraded, upgrade};
 use feedsync_core::{Format, ItemId, Payload};
@@ -22,7 +22,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a document. One without any element of SSE is read too: it has no items.
+    /// Reads a document. A document without any element of SSE is accepted and has no items.
     pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Self, ReadError> {
         let (text, encoding) = decode(bytes, options)?;
         let parsed = parse(&text, options)?;
@@ -30,32 +30,32 @@ impl Document {
         Ok(Self { bytes: bytes.to_vec(), text: text.into_owned(), encoding, parsed, depth })
     }
 
-    /// RSS or OPML.
+    /// Format of the document, RSS or OPML.
     pub fn format(&self) -> Format {
         self.parsed.kind.format
     }
 
-    /// What the publisher says of the feed (2.1).
+    /// Publisher's statements about the feed (2.1).
     pub fn sharing(&self) -> Option<&Sharing> {
         self.parsed.sharing.as_ref()
     }
 
-    /// The document's own title.
+    /// Title of the document.
     pub fn title(&self) -> Option<&str> {
         self.parsed.title.as_deref()
     }
 
-    /// Details of the feed beside its title.
+    /// Details of the feed in addition to its title.
     pub fn details(&self) -> &FeedDetails {
         &self.parsed.details
     }
 
-    /// What takes part, in document order.
+    /// Items that take part in sharing, in document order.
     pub fn items(&self) -> impl Iterator<Item = &Item<Payload>> {
         self.parsed.entries.iter().map(|entry| &entry.item)
     }
 
-    /// Where the items stand (3.2), for [`feedsync_core::sse::order`].
+    /// Positions of the items (3.2), for [`feedsync_core::sse::order`].
     pub fn claims(&self) -> Vec<Claim> {
         let claim = |entry: &super::read::Entry| Claim {
             id: entry.item.id.clone(),
@@ -64,23 +64,23 @@ impl Document {
         self.parsed.entries.iter().map(claim).collect()
     }
 
-    /// How many items or outlines have no `sx:sync` of SSE.
+    /// Number of items or outlines without an `sx:sync` of SSE.
     pub fn plain_items(&self) -> usize {
         self.parsed.plain_items
     }
 
-    /// Remarks, in document order; reasons for refusals are in [`Document::refused`].
+    /// Remarks, in document order. Reasons for refusals are in [`Document::refused`].
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.parsed.diagnostics
     }
 
-    /// Items at fault: they keep their place and bytes and take no part.
+    /// Items with faults. They keep their position and bytes and take no part in sharing.
     pub fn refused(&self) -> &[Refused] {
         &self.parsed.refused
     }
 
-    /// The items as FeedSync has them (U1 to U8), each with what did not fit. A conflict whose content
-    /// was not kept gets an element without content; an outline gets its place (U10).
+    /// Converts the items to FeedSync (U1 to U8), each with its losses. A conflict whose content was not stored gets
+    /// an element without content. An outline gets its position (U10).
     pub fn upgraded(
         &self,
     ) -> impl Iterator<Item = Result<Upgraded<Payload>, (ItemId, UpgradeError)>> {
@@ -99,13 +99,13 @@ impl Document {
         })
     }
 
-    /// The document, byte for byte as it was read.
+    /// The bytes of the document as it was read.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Puts the payloads that were projected into this format back into their own.
+/// Restores the payloads that were projected into this format.
 fn restored(mut upgraded: Upgraded<Payload>) -> Upgraded<Payload> {
     let item = upgraded.item;
     upgraded.item = feedsync_core::Item {

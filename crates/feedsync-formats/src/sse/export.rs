@@ -1,4 +1,4 @@
-//! A new document of SSE, made of items of FeedSync (D1 to D7).
+//! Creates an SSE document from items of FeedSync (D1 to D7).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,34 +17,34 @@ use crate::mapping::project;
 use crate::payload::{Default, OWN, PayloadTag, push_attribute, push_declaration, write};
 use crate::xml::escape_text;
 
-/// Outlines nested deeper than this are written at the root; their claim says where they belong.
+/// Maximum nesting. Deeper outlines are written at the root, and their claim contains their position.
 const MAX_NESTING: usize = 64;
 
-/// A document that was made, and what did not fit into it.
+/// A document that was created, and the losses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     /// The document, in UTF-8.
     pub text: String,
-    /// What each item lost, if it lost anything.
+    /// Losses of each item that has any.
     pub losses: Vec<(ItemId, Vec<DowngradeLoss>)>,
 }
 
-/// Bounds of a document in time (2.1).
+/// Time bounds of a document (2.1).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dates {
-    /// Items that changed at or after this are in the document; none if all are (S6).
+    /// Items that changed at or after this date are in the document. `None` if all items are (S6).
     pub since: Option<Date>,
-    /// Items that changed after this are not (S7).
+    /// Items that changed after this date are not in the document (S7).
     pub until: Option<Date>,
     /// Number of days for which the publisher keeps changes (S10).
     pub window: Option<u64>,
 }
 
-/// Writes items as a document of SSE.
+/// Writes items as an SSE document.
 ///
-/// `format` is RSS; anything else is written as OPML. Payloads of other formats are projected. Outlines
-/// stand where they claim to, all else in the order given. The window of the head is not carried over,
-/// since its bounds are no dates (D7): those of `dates` are written. Its related feeds are.
+/// `format` is RSS, or any other format for OPML. Payloads of other formats are projected. Outlines are written at
+/// their claimed positions, all other items in the given order. The window of the head is left out, since its bounds
+/// are no dates (D7), and the bounds in `dates` are written. Related feeds are written.
 pub fn export<'i>(
     format: Format,
     head: &FeedHead<'_>,
@@ -129,7 +129,7 @@ impl Export {
         self.tree.get(&parent.cloned()).map_or(&[], Vec::as_slice)
     }
 
-    /// Writes an item with those below it; what would be nested too deep goes to the roots.
+    /// Writes an item with its descendants. Items that would be nested too deeply are added to the roots.
     fn item<'s>(
         &'s self,
         out: &mut String,

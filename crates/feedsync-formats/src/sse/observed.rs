@@ -1,15 +1,15 @@
-//! The index of an item that claims none (R-S9).
+//! The index of an item without a claim (R-S9).
 //!
-//! Siblings that claim nothing are counted from 0. Between siblings that do claim an index, one is
-//! chosen that puts the item where it stands: siblings are shown by index, then id, and a document that
-//! we wrote must not be shown in another order.
+//! Siblings without claims are counted from 0. Between siblings that claim an index, one is chosen that keeps the
+//! item at its position in the document. Siblings are ordered by index, then id, and a document that FeedSync wrote
+//! must not be shown in another order.
 
 use feedsync_core::ItemId;
 
-/// A sibling in document order: its id and the index that it claims.
+/// A sibling in document order: its id and its claimed index.
 pub(super) type Sibling<'s> = (&'s ItemId, Option<u64>);
 
-/// The index of each sibling.
+/// Returns the index of each sibling.
 pub(super) fn indexes(siblings: &[Sibling<'_>]) -> Vec<u64> {
     let bounds = greatest(siblings);
     let mut indexes = Vec::with_capacity(siblings.len());
@@ -26,7 +26,7 @@ pub(super) fn indexes(siblings: &[Sibling<'_>]) -> Vec<u64> {
     indexes
 }
 
-/// The greatest index with which each sibling still stands before those after it that claim one.
+/// Returns the greatest index at which each sibling still precedes the later ones that claim an index.
 fn greatest(siblings: &[Sibling<'_>]) -> Vec<u64> {
     let mut after: Option<(u64, &ItemId)> = None;
     let mut bounds: Vec<u64> = siblings

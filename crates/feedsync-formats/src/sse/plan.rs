@@ -1,5 +1,5 @@
-//! What a merge of two documents decides: for each item the winner, what changes of its `sx:sync`, and
-//! where it stands (3, 4.4). Nothing is written yet.
+//! The decisions of a merge of two documents: for each item the winner, the changes of its `sx:sync`, and its
+//! position (3, 4.4). Nothing is written yet.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use feedsync_core::{Format, ItemId, Outcome, Payload};
 use super::document::Document;
 use super::read::Entry;
 
-/// Where the bytes of an item come from.
+/// Document that contains the bytes of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// The local document.
@@ -20,26 +20,26 @@ pub(super) enum Source {
     Incoming,
 }
 
-/// What is decided of one item.
+/// The decision about one item.
 pub(super) struct Decision<'d> {
     pub(super) source: Source,
-    /// The winner, in the document it comes from.
+    /// The winner, in the document that contains it.
     pub(super) entry: &'d Entry,
-    /// The local item, whoever won.
+    /// The local item, also if it lost.
     pub(super) local: Option<&'d Entry>,
     pub(super) edit: SyncEdit<'d>,
-    /// Where it stands from now on.
+    /// New position of the item.
     pub(super) place: Place,
 }
 
-/// What changes of a winner's `sx:sync`.
+/// Changes of a winner's `sx:sync`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SyncEdit<'d> {
-    /// `conflict="true"` is set.
+    /// Whether `conflict="true"` is set.
     pub(super) flag: bool,
-    /// The records that it has from now on; `None` leaves them as they are.
+    /// The new records. `None` leaves the records unchanged.
     pub(super) records: Option<Vec<Record<'d>>>,
-    /// The place that it claims from now on; `None` leaves its claim as it is.
+    /// The new claimed position. `None` leaves the claim unchanged.
     pub(super) place: Option<Place>,
 }
 
@@ -49,31 +49,31 @@ impl SyncEdit<'_> {
     }
 }
 
-/// A record of what lost.
+/// A record of a version that lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Record<'d> {
-    /// One of those that the winner has, by its place among them.
+    /// An existing record of the winner, by its index.
     Kept(usize),
-    /// The other item.
+    /// A record of the other item.
     New {
-        /// Its version.
+        /// Version of the item.
         version: VersionNumber,
-        /// Its latest change.
+        /// Latest change of the item.
         stamp: Stamp,
-        /// Its content.
+        /// Content of the item.
         payload: &'d Payload,
     },
 }
 
-/// The decisions on all items of two documents.
+/// The decisions about all items of two documents.
 pub(super) struct Plan<'d> {
     pub(super) decisions: HashMap<&'d ItemId, Decision<'d>>,
     pub(super) tree: Tree,
-    /// What became of each incoming item, in its order.
+    /// Outcome of each incoming item, in their order.
     pub(super) outcomes: Vec<(ItemId, Outcome)>,
-    /// Items that were on a cycle and moved to the root (4.4.2).
+    /// Items that were on a cycle and were moved to the root (4.4.2).
     pub(super) moved: Vec<ItemId>,
-    /// Whether places count, and are written.
+    /// Whether positions are merged and written.
     pub(super) ordered: bool,
 }
 
@@ -116,7 +116,7 @@ pub(super) fn plan<'d>(local: &'d Document, incoming: &'d Document) -> Plan<'d> 
     Plan { tree: order(&claims), decisions, outcomes, moved, ordered: places.ordered }
 }
 
-/// Cycle detection (4.4.2): moves the lowest of each cycle to the end of the root and flags it.
+/// Breaks cycles (4.4.2): moves the lowest id of each cycle to the end of the root and flags the item.
 fn break_cycles(decisions: &mut HashMap<&ItemId, Decision<'_>>) -> Vec<ItemId> {
     let moved =
         cycles(decisions.iter().map(|(id, decision)| (*id, decision.place.parent.as_ref())));
@@ -136,7 +136,7 @@ fn break_cycles(decisions: &mut HashMap<&ItemId, Decision<'_>>) -> Vec<ItemId> {
     moved
 }
 
-/// An item, its contents named by where they are.
+/// Returns an item whose contents are replaced by their locations.
 fn parts(entry: &Entry) -> Item<Part<'_>> {
     let item = &entry.item;
     let record = |(index, conflict): (usize, &Conflict<Payload>)| Conflict {
@@ -175,7 +175,7 @@ fn decide<'d>(
     };
     let Some(known) = local else { return (taken(SyncEdit::default()), Outcome::Added) };
     let incoming_wins = wins(&incoming.item, &known.item);
-    // The ids are the same, since that is how the local item was found.
+    // The ids are equal, since the local item was found by the id.
     let Ok((merged, outcome)) = merge(Some(parts(known)), parts(incoming)) else {
         return (taken(SyncEdit::default()), Outcome::Unchanged);
     };
@@ -203,11 +203,11 @@ fn decide<'d>(
     (Decision { source: Source::Local, entry: known, local, edit, place }, outcome)
 }
 
-/// How places of incoming items are read.
+/// Rules for the positions of incoming items.
 ///
-/// An outline has one, and so has every item if any carries a claim. Else a channel is not ordered
-/// (3.1): an item stays where it is, and new ones follow the others. A feed that is a part of a whole
-/// shows no index worth taking over, only parents.
+/// Outlines have positions, and so have all items if any of them has a claim. Otherwise a channel is not ordered
+/// (3.1): an item keeps its position, and new ones follow the others. The index in a partial feed is meaningless and
+/// is ignored; only its parents are used.
 struct Places {
     ordered: bool,
     partial: bool,
@@ -224,7 +224,7 @@ impl Places {
         }
     }
 
-    /// Whether what an incoming item says of its place counts.
+    /// Whether the position of an incoming item is used.
     fn claims(&self, incoming: &Entry) -> bool {
         self.ordered && (incoming.claimed || !self.partial)
     }

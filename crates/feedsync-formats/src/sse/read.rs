@@ -1,4 +1,4 @@
-//! Reading a document of SSE: its items, where they stand, and everything around them as offsets.
+//! Reads an SSE document: its items with their positions, and all text around them as offsets.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -21,47 +21,48 @@ use crate::remarks::{Fault, Places, Remarks};
 use crate::sync::is_self_contained;
 use crate::xml::{Attribute, Element, Namespace, Tree, XmlError};
 
-/// What a document holds.
+/// The content of a document.
 pub(super) struct Parsed {
     pub(super) kind: Kind,
     pub(super) sharing: Option<Sharing>,
     pub(super) title: Option<String>,
     pub(super) details: FeedDetails,
-    /// The first is the root of all: `channel` or `body`.
+    /// All nodes. The first is the root: `channel` or `body`.
     pub(super) nodes: Vec<Node>,
     pub(super) entries: Vec<Entry>,
-    /// What the root of all declares for those inside: prefix and namespace.
+    /// Prefixes and namespaces that the root declares for the nodes in it.
     pub(super) declared: Vec<(String, String)>,
     pub(super) plain_items: usize,
     pub(super) refused: Vec<Refused>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-/// The root, an item, or a piece of furniture: an element that could be an item and is none.
+/// The root, an item, or furniture: an element that could be an item but is none.
 pub(super) struct Node {
-    /// The node around it; the root is its own.
+    /// Parent node. The root is its own parent.
     pub(super) parent: usize,
     pub(super) span: Range<usize>,
     pub(super) content: Range<usize>,
-    /// Without inherited context: what it would be alone, without the nodes in it and its `sx:sync`.
+    /// Text of the element outside any document, without its child nodes and its `sx:sync`, and
+    /// without inherited properties.
     pub(super) alone: Arc<str>,
-    /// Whether it inherits what the root of all declares, and nothing else.
+    /// Whether the element inherits only the declarations of the root.
     pub(super) under_root_context: bool,
-    /// The default namespace inside.
+    /// Default namespace inside the element.
     pub(super) default: Option<String>,
-    /// Its item, if it is one.
+    /// Index of its item, if it is one.
     pub(super) entry: Option<usize>,
-    /// The nodes right inside, in document order.
+    /// Child nodes, in document order.
     pub(super) children: Vec<usize>,
 }
 
-/// An item and where it stands.
+/// An item with its position.
 pub(super) struct Entry {
     pub(super) item: Item<Payload>,
-    /// As claimed; as observed, where it claims nothing.
+    /// Claimed position, or the observed one if there is no claim.
     pub(super) place: Place,
     pub(super) claimed: bool,
-    /// Whether it inherited nothing, so that it has no place but what it claims.
+    /// Whether the item inherits nothing. It then has no position other than a claimed one.
     pub(super) self_contained: bool,
     pub(super) node: usize,
     pub(super) sync: SyncSource,
@@ -173,13 +174,13 @@ struct Reading<'a, 'o> {
     nodes: Vec<Node>,
     entries: Vec<Entry>,
     ids: HashSet<ItemId>,
-    /// The entries that stand right in each item and claim nothing else.
+    /// Entries that are children of each item and claim no position.
     siblings: HashMap<Option<ItemId>, Vec<usize>>,
     plain_items: usize,
     refused: Vec<(usize, Fault, Option<String>)>,
-    /// Items and records so far, plain and refused ones too.
+    /// Number of items and records so far, including plain and refused ones.
     read: usize,
-    /// The first `sx:sync` of FeedSync.
+    /// Offset of the first `sx:sync` of FeedSync.
     of_feedsync: Option<usize>,
 }
 
@@ -194,7 +195,7 @@ impl<'a> Reading<'a, '_> {
         Some(sharing)
     }
 
-    /// Takes up the nodes in an element, `above` the nearest item around them.
+    /// Adds the nodes in an element. `above` is the nearest item around them.
     fn walk(
         &mut self,
         element: Element<'_, 'a>,
@@ -241,7 +242,8 @@ impl<'a> Reading<'a, '_> {
         Ok(())
     }
 
-    /// The item that an element is; `None` if it takes no part or is refused.
+    /// Returns the item that an element represents. Returns `None` if it takes no part in sharing
+    /// or is refused.
     fn entry(
         &mut self,
         element: Element<'_, 'a>,
@@ -329,7 +331,7 @@ fn node(
     }
 }
 
-/// Whether a start tag passes nothing on to what is inside.
+/// Whether a start tag has no attributes that child elements inherit.
 fn is_plain(attributes: &[Attribute]) -> bool {
     !attributes
         .iter()

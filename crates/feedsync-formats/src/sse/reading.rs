@@ -1,5 +1,5 @@
-//! A document of SSE read as a feed of FeedSync, so that whoever keeps collections in step keeps step with those
-//! who know SSE alone (U1 to U9).
+//! Reads an SSE document as a feed of FeedSync, so that collections can synchronize with software that supports only
+//! SSE (U1 to U9).
 
 use feedsync_core::sse::{Date, Sharing, UpgradeLoss};
 use feedsync_core::{Feed, ItemId, Related, Window};
@@ -12,14 +12,14 @@ use crate::reading::{Reading, Refused};
 /// A document as a feed of FeedSync, and the losses of its items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseReading {
-    /// The feed. The bounds of its window are dates in the order of time (RFC 3339, UTC); an empty `until` says
+    /// The feed. The bounds of its window are dates in chronological order (RFC 3339, UTC). An empty `until` means
     /// that the publisher gives none, and an empty `since` that the feed is complete (S6, S7).
     pub reading: Reading,
-    /// Losses of items, of each that has any.
+    /// Losses of each item that has any.
     pub losses: Vec<(ItemId, Vec<UpgradeLoss>)>,
 }
 
-/// Reads RSS or OPML of SSE. An item that cannot be upgraded is refused alone.
+/// Reads an SSE document in RSS or OPML. An item that cannot be upgraded is refused on its own.
 pub fn read_as_feed(bytes: &[u8], options: &ReadOptions<'_>) -> Result<SseReading, ReadError> {
     let document = Document::read(bytes, options)?;
     let mut reading = Reading {

@@ -1,9 +1,8 @@
-//! The merged document: the local one, with items replaced, moved, added and edited.
+//! Writes the merged document: the local one with items replaced, moved, added and edited.
 //!
-//! An item or a piece of furniture whose surroundings are what they were keeps its bytes. One that gets
-//! into other surroundings is written alone, with all that it inherited on it. Places: an item's
-//! children fill, in their new order, the places that its children had in the local document; new ones
-//! follow the child before them.
+//! An item or furniture whose context does not change keeps its bytes. An element that moves into another context is
+//! rewritten with all its inherited properties. The children of an item take, in their new order, the slots that its
+//! children had in the local document. New children follow the child before them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -17,7 +16,7 @@ use super::read::Node;
 use super::sync_text::{Moved, push_edited_sync, push_moved_sync};
 use crate::payload::{Default, PayloadTag, write};
 
-/// Writes what a plan decided.
+/// Writes the document that a plan describes.
 pub(super) fn rebuild(
     local: &Document,
     incoming: &Document,
@@ -49,28 +48,28 @@ struct Rebuild<'d> {
     local: &'d Document,
     incoming: &'d Document,
     plan: &'d Plan<'d>,
-    /// The nearest item around each local item.
+    /// Nearest item around each local item.
     parents: HashMap<&'d ItemId, Option<&'d ItemId>>,
-    /// The local spelling of the namespace (S2).
+    /// Spelling of the namespace in the local document (S2).
     spelling: &'static str,
 }
 
-/// What something is written into.
+/// Context of the output position.
 #[derive(Clone)]
 struct Around {
-    /// The local node it is, if that is written as it was.
+    /// Local node at this position, if it keeps its bytes.
     node: Option<usize>,
-    /// Whether nothing is declared here but by the root.
+    /// Whether only the root declares namespaces here.
     root_context: bool,
     default: Default,
     depth: usize,
 }
 
-/// The children that an item is to have, by the places that its children have now.
+/// New children of an item, by the slots that its children have in the local document.
 struct Slots<'d> {
-    /// New ones before the first place.
+    /// New children before the first slot.
     first: Vec<&'d ItemId>,
-    /// Who takes each place, and the new ones after it.
+    /// Child in each slot, and the new children after it.
     taken: VecDeque<(&'d ItemId, Vec<&'d ItemId>)>,
     staying: HashSet<&'d ItemId>,
 }
@@ -124,8 +123,8 @@ impl<'d> Rebuild<'d> {
         slots
     }
 
-    /// Writes what is between the tags of a local node, and of its own `sx:sync` what was decided.
-    /// Not verbatim, only the nodes in it are written, since the rest is somebody else's.
+    /// Writes the content of a local node, with the decided changes of its own `sx:sync`. If `verbatim` is false,
+    /// only its child nodes are written, since the other content belongs to another version.
     fn children(
         &self,
         out: &mut String,
@@ -185,7 +184,7 @@ impl<'d> Rebuild<'d> {
         Ok(())
     }
 
-    /// Writes new children for which there was no place to follow, at the end.
+    /// Appends new children for which there was no slot to follow.
     fn rest(&self, out: &mut String, slots: &mut Slots<'d>, around: &Around) -> Written {
         let first = std::mem::take(&mut slots.first);
         if first.is_empty() {
@@ -205,7 +204,7 @@ impl<'d> Rebuild<'d> {
         around.node == Some(node.parent) || (around.root_context && node.under_root_context)
     }
 
-    /// One level further in.
+    /// Returns the context one level deeper.
     fn enter(&self, around: &Around) -> Result<Around, MergeError> {
         let limit = self.local.depth;
         if around.depth + 2 >= limit {
@@ -214,7 +213,7 @@ impl<'d> Rebuild<'d> {
         Ok(Around { depth: around.depth + 1, ..around.clone() })
     }
 
-    /// What is around the content of a node that keeps its bytes.
+    /// Returns the context inside a node that keeps its bytes.
     fn inside(&self, index: usize, around: &Around) -> Result<Around, MergeError> {
         let node = &self.local.parsed.nodes[index];
         let tag = &self.local.text[node.span.start..node.content.start];
@@ -281,7 +280,7 @@ impl<'d> Rebuild<'d> {
         })
     }
 
-    /// Writes an element with all that it inherited on it.
+    /// Writes an element with all its inherited properties.
     fn alone(
         &self,
         out: &mut String,
@@ -304,7 +303,7 @@ impl<'d> Rebuild<'d> {
     }
 }
 
-/// Whether the start tag that a text begins with declares nothing for those inside.
+/// Whether the start tag at the beginning of a text has nothing that child elements inherit.
 fn passes_nothing_on(text: &str) -> bool {
     let mut quote = None;
     let end = text.bytes().position(|byte| {

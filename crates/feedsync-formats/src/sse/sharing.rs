@@ -1,4 +1,4 @@
-//! Reading `sx:sharing` and `sx:related` (2.1, 2.2). A part at fault counts as absent and is reported.
+//! Reads `sx:sharing` and `sx:related` (2.1, 2.2). A faulty part counts as absent and is reported.
 
 use feedsync_core::RelatedKind;
 use feedsync_core::sse::{Date, Related, Sharing, VERSION};

@@ -1,4 +1,4 @@
-//! Reading `sx:sync` and what is in it (2.3 to 2.5, 5.1, 5.2).
+//! Reads `sx:sync` and its content (2.3 to 2.5, 5.1, 5.2).
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::payload::{Extraction, OWN, extract};
 use crate::remarks::{Fault, Remarks};
 use crate::xml::{Element, Namespace, define_references};
 
-/// The elements that can be items of a document.
+/// Type of the elements that can be items of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) format: Format,
@@ -29,54 +29,56 @@ impl Kind {
     /// OPML outlines.
     pub(super) const OPML: Self = Self { format: Format::Opml, namespace: Namespace::NONE };
 
-    /// Whether an element is one of them.
+    /// Whether an element has this type.
     pub(super) fn is(self, element: Element<'_, '_>) -> bool {
         let name = if self.format == Format::Opml { "outline" } else { "item" };
         element.is(self.namespace, name)
     }
 }
 
-/// Where an `sx:sync` stands in its document, as far as editing it needs to know.
+/// Positions of an `sx:sync` and its parts in the document, for editing it.
 #[derive(Debug, Clone)]
 pub(super) struct SyncSource {
     pub(super) span: Range<usize>,
-    /// The start tag, `<` and `>` included.
+    /// Range of the start tag, including `<` and `>`.
     pub(super) tag: Range<usize>,
-    /// The name as it stands, with its prefix.
+    /// Range of the name as written, with its prefix.
     pub(super) name: Range<usize>,
-    /// Between the tags; empty at the end of the tag for `<sx:sync/>`, which has no history.
+    /// Range between the tags. It is empty at the end of the tag for `<sx:sync/>`, which has no
+    /// history.
     pub(super) content: Range<usize>,
-    /// Attributes that an edit replaces: `conflict`, and our claim.
+    /// Ranges of the attributes that an edit replaces: `conflict`, and FeedSync's claim.
     pub(super) conflict: Option<Range<usize>>,
     pub(super) claim: Vec<Range<usize>>,
-    /// What it uses and does not declare: prefix and namespace.
+    /// Prefixes and namespaces that the element uses and does not declare.
     pub(super) inherited: Vec<(String, String)>,
-    /// The prefix that stands for our namespace, if it is used.
+    /// Prefix of FeedSync's extension namespace, if it is used.
     pub(super) own_prefix: Option<String>,
-    /// The default namespace inside.
+    /// Default namespace inside the element.
     pub(super) default: Option<String>,
-    /// `sx:conflicts`: all of it, and each `sx:conflict` in it.
+    /// Range of `sx:conflicts`, and of each `sx:conflict` in it.
     pub(super) conflicts: Option<(Range<usize>, Vec<Range<usize>>)>,
 }
 
-/// An `sx:sync` that was read.
+/// The data of an `sx:sync`.
 pub(super) struct Sync {
-    /// The item, its payload still empty.
+    /// The item, without its payload.
     pub(super) item: Item<()>,
-    /// What is kept of losers.
+    /// Records of the versions that lost.
     pub(super) conflicts: Vec<Conflict<Payload>>,
-    /// The place that it claims.
+    /// Claimed position.
     pub(super) claim: Option<Place>,
     pub(super) self_contained: bool,
     pub(super) source: SyncSource,
 }
 
-/// Whether this is an element of SSE with that name.
+/// Whether the element is an SSE element with that name.
 pub(super) fn is_sse(element: Element<'_, '_>, local: &str) -> bool {
     element.namespace().is_sse() && element.local() == local
 }
 
-/// The `sx:sync` of an item. Two, or one of FeedSync beside it, are a fault (R-F11, R-P11).
+/// Returns the `sx:sync` of an item. Two of them, or another one of FeedSync, are a fault (R-F11,
+/// R-P11).
 pub(super) fn sync_of<'t, 'a>(item: Element<'t, 'a>) -> Result<Option<Element<'t, 'a>>, Fault> {
     let sync = only_child(item, "sync", "SSE 2.3")?;
     match item.child(Namespace::FEEDSYNC, "sync") {
@@ -104,7 +106,7 @@ fn only_child<'t, 'a>(
     }
 }
 
-/// Reads an `sx:sync`. `context` is what it inherits.
+/// Reads an `sx:sync`. `context` is its inherited context.
 pub(super) fn read_sync<'a>(
     sync: Element<'_, 'a>,
     context: &Context<'a>,
@@ -162,7 +164,7 @@ fn read_history(
     Ok(History { latest, updates })
 }
 
-/// A record and its data: the first child that could be an item (R-S5).
+/// Reads a record and its data: the first child that could be an item (R-S5).
 fn read_conflict<'a>(
     record: Element<'_, 'a>,
     context: &Context<'a>,
@@ -178,7 +180,7 @@ fn read_conflict<'a>(
     Ok(Conflict { version, stamp, payload })
 }
 
-/// The payload of an item: its element without `sx:sync` and without the outlines in it.
+/// Returns the payload of an item: its element without `sx:sync` and without its child outlines.
 pub(super) fn payload_of<'a>(
     element: Element<'_, 'a>,
     kind: Kind,
@@ -189,7 +191,8 @@ pub(super) fn payload_of<'a>(
     Payload::new(kind.format, alone(element, context, self_contained, is_cut))
 }
 
-/// An element that is no item, without the outlines in it, as it would stand alone.
+/// Returns the text of an element that is no item, outside any document, without its child
+/// outlines.
 pub(super) fn furniture_of<'a>(
     element: Element<'_, 'a>,
     kind: Kind,
@@ -199,7 +202,7 @@ pub(super) fn furniture_of<'a>(
     alone(element, context, self_contained, |child| is_inner(child, kind))
 }
 
-/// Whether this is an outline in an outline, which is not part of it.
+/// Whether the element is a child outline, which is not part of its parent.
 pub(super) fn is_inner(child: Element<'_, '_>, kind: Kind) -> bool {
     kind == Kind::OPML && kind.is(child)
 }

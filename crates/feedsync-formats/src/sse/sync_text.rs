@@ -1,4 +1,4 @@
-//! An `sx:sync` that is edited where it stands, or moved to another document.
+//! Writes an `sx:sync` that is edited in place or moved to another document.
 
 use std::ops::Range;
 
@@ -13,17 +13,17 @@ use crate::payload::{
     Default, OWN, PayloadTag, push_attribute, push_declaration, write as write_payload,
 };
 
-/// Where an `sx:sync` goes to.
+/// Destination of an `sx:sync`.
 pub(super) struct Moved<'d> {
-    /// What is declared there: prefix and namespace.
+    /// Prefixes and namespaces that are declared there.
     pub(super) declared: &'d [(String, String)],
-    /// How the namespace of SSE is spelt there.
+    /// Spelling of SSE's namespace there.
     pub(super) spelling: &'d str,
-    /// The place that the item claims from now on.
+    /// New claimed position of the item.
     pub(super) place: Option<&'d Place>,
 }
 
-/// Appends the `sx:sync` of an item that stays where it is, edited.
+/// Appends the edited `sx:sync` of an item that stays at its position.
 pub(super) fn push_edited_sync(
     out: &mut String,
     document: &Document,
@@ -33,8 +33,8 @@ pub(super) fn push_edited_sync(
     push_sync(out, document, entry, edit, None);
 }
 
-/// Appends the `sx:sync` of an item that came from elsewhere: as it was, but for the edit, with what it
-/// inherited declared on it and with our mark that the item inherits nothing.
+/// Appends the edited `sx:sync` of an item from another document. All its inherited declarations are added, and the
+/// mark that the item inherits nothing.
 pub(super) fn push_moved_sync(
     out: &mut String,
     document: &Document,
@@ -103,7 +103,7 @@ fn push_sync(
     out.push_str(&text[sync.content.end..sync.span.end]);
 }
 
-/// A prefix for our namespace that the text neither uses nor declares.
+/// Returns a prefix for FeedSync's extension namespace that the text neither uses nor declares.
 fn free_prefix(text: &str) -> String {
     let is_free = |prefix: &String| {
         !text.contains(&format!("{prefix}:")) && !text.contains(&format!(":{prefix}"))
@@ -112,7 +112,7 @@ fn free_prefix(text: &str) -> String {
     std::iter::once("fs".to_owned()).chain(others).find(is_free).unwrap_or_default()
 }
 
-/// Appends what is between the tags of an `sx:sync`, with other records in its `sx:conflicts`.
+/// Appends the content of an `sx:sync`, with other records in its `sx:conflicts`.
 fn push_content(out: &mut String, document: &Document, entry: &Entry, records: &[Record<'_>]) {
     let text = &document.text;
     let sync = &entry.sync;
@@ -152,7 +152,7 @@ fn push_content(out: &mut String, document: &Document, entry: &Entry, records: &
     out.push_str(&text[end..sync.content.end]);
 }
 
-/// Appends an `sx:conflict` with its data (5.2, R-S5). The prefix has its colon.
+/// Appends an `sx:conflict` with its data (5.2, R-S5). `prefix` includes the colon.
 pub(super) fn push_conflict(
     out: &mut String,
     prefix: &str,

@@ -1,4 +1,5 @@
-//! Documents of SSE: the text's examples, its clauses on the wire, merging, and the way to FeedSync.
+//! SSE documents: the examples of the specification, its clauses on the wire, merging, and
+//! conversion to FeedSync.
 
 mod bridge;
 mod corpora;
@@ -22,22 +23,22 @@ fn read(text: &str) -> Document {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// A channel with this inside.
+/// Returns a channel with this content.
 fn rss(inside: &str) -> String {
     format!("<rss version=\"2.0\" xmlns:sx=\"{HTTP}\"><channel>\n{inside}\n</channel></rss>")
 }
 
-/// A body with this inside.
+/// Returns a body with this content.
 fn opml(inside: &str) -> String {
     format!("<opml version=\"1.0\" xmlns:sx=\"{HTTP}\"><head/><body>\n{inside}\n</body></opml>")
 }
 
-/// An item of a channel: its history and its earlier updates are `by` names, all of one minute.
+/// Returns an item of a channel with one update for each `by` name, all in the same minute.
 fn item(id: &str, title: &str, by: &[&str]) -> String {
     format!("<item><title>{title}</title>{}</item>", sync(id, by, ""))
 }
 
-/// `sx:sync` with a version for each name, the latest first, and more attributes.
+/// Returns an `sx:sync` with a version for each name, the latest first, and further attributes.
 fn sync(id: &str, by: &[&str], attributes: &str) -> String {
     let stamp = |by: &str| format!("when=\"21 May 2005 09:43:00 GMT\" by=\"{by}\"");
     let updates: String = by[1..].iter().map(|by| format!("<sx:update {}/>", stamp(by))).collect();
@@ -48,14 +49,14 @@ fn sync(id: &str, by: &[&str], attributes: &str) -> String {
     )
 }
 
-/// What is wrong with the only item of a document.
+/// Returns the fault of the only item of a document.
 fn fault(text: &str) -> String {
     let document = read(text);
     assert_eq!((document.items().count(), document.refused().len()), (0, 1), "{text}");
     document.refused()[0].reason.to_string()
 }
 
-/// Merges, checks that the result reads and that merging again changes nothing.
+/// Merges two documents. Checks that the result can be read and that merging again changes nothing.
 fn merged(local: &str, incoming: &str) -> (String, Vec<Outcome>) {
     let Merged { bytes, outcomes, .. } = read(local).merge(&read(incoming)).unwrap();
     let text = String::from_utf8(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! To FeedSync and back on the wire (U1 to U13, D1 to D7).
+//! Conversion to FeedSync and back on the wire (U1 to U13, D1 to D7).
 
 use feedsync_core::sse::{DowngradeLoss, UpgradeLoss};
 use feedsync_core::{
@@ -153,7 +153,7 @@ fn a_hundred_levels_of_outlines_come_back() {
 }
 
 #[test]
-fn what_does_not_fit_is_reported_for_each_item() {
+fn losses_are_reported_for_each_item() {
     let mut marked = created("a", Format::Rss, "<item/>");
     marked.winner.noconflicts = Some(true);
     let mut foreign = created("b", Format::Rss, "<item/>");
@@ -165,7 +165,7 @@ fn what_does_not_fit_is_reported_for_each_item() {
 }
 
 #[test]
-fn the_window_stays_behind_and_related_feeds_come_along() {
+fn the_window_is_left_out_and_related_feeds_are_written() {
     let items = [created("a", Format::Rss, "<item><title>A</title></item>")];
     for format in [Format::Rss, Format::Opml] {
         for items in [&[], &items[..]] {
@@ -176,7 +176,7 @@ fn the_window_stays_behind_and_related_feeds_come_along() {
             let sharing = document.sharing().unwrap();
             let window = (&sharing.since, &sharing.until, sharing.window);
             assert_eq!((window, sharing.version.as_str()), ((&None, &None, None), "0.91"));
-            // Bounds that are no dates would be read as absent, so the text is searched for them, too.
+            // Bounds that are no dates would be read as absent, so the text is searched for them as well.
             assert!(!text.contains(" since=") && !text.contains(" until="), "{text}");
             assert_eq!(sharing.complete(), Some("http://x.com/all.xml"));
             assert_eq!(document.title(), Some("T & T"));

@@ -1,5 +1,5 @@
-//! Documents of the web, found through `FEEDSYNC_CORPORA`, their items enrolled: each gets an
-//! `sx:sync`. Without it, our own fixtures.
+//! Web documents, found through `FEEDSYNC_CORPORA`, in which each item gets an `sx:sync`. Without
+//! that variable, our own fixtures are used.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The document with an `sx:sync` of that version in every item that has none.
+/// Returns the document with an `sx:sync` of that version in every item that has none.
 fn enrolled(text: &str, version: u8) -> Option<String> {
     let (tree, _) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;
     let update = if version == 2 { "<sx:update by=\"c\"/>" } else { "" };
@@ -74,7 +74,7 @@ fn items_of_the_web_are_taken_over_as_they_are() {
         let Ok(plain) = Document::read(&bytes, &options) else { continue };
         assert_eq!(plain.merge(&plain).unwrap().bytes, bytes, "{path:?}");
         let (Some(older), Some(newer)) = (enrolled(&text, 1), enrolled(&text, 2)) else { continue };
-        // The text is UTF-8 now, whatever it declares.
+        // The declaration is removed, since the text is now UTF-8.
         let read = |text: &str| {
             let declaration = text.find("?>").filter(|_| text.starts_with("<?xml"));
             let rest = declaration.map_or(text, |end| &text[end + 2..]);

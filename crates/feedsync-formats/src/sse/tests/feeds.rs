@@ -1,4 +1,4 @@
-//! Documents of SSE that are read as feeds of FeedSync (S6, S7, U1 to U9).
+//! SSE documents that are read as feeds of FeedSync (S6, S7, U1 to U9).
 
 use feedsync_core::sse::UpgradeLoss;
 use feedsync_core::{Format, Related, RelatedKind, Sharing, Window};

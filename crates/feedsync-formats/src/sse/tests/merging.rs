@@ -1,4 +1,4 @@
-//! Two channels into one (3.1, 4.2, 4.4, 5.2).
+//! Merging two channels (3.1, 4.2, 4.4, 5.2).
 
 use super::*;
 use crate::sse::MergeError;
@@ -30,7 +30,7 @@ fn a_winner_takes_the_place_of_the_loser_and_all_else_keeps_its_bytes() {
 }
 
 #[test]
-fn nothing_changed_is_every_byte_as_it_was_in_its_own_encoding() {
+fn a_merge_without_changes_keeps_every_byte_and_the_encoding() {
     let text = rss(&item("a", "caf\u{e9}", &["Y", "X"]));
     let text = format!("<?xml version='1.0' encoding='iso-8859-1'?>\r\n{text}");
     let latin: Vec<u8> = text.chars().map(|character| character as u8).collect();
@@ -123,7 +123,7 @@ fn a_tombstone_wins_and_stays() {
 }
 
 #[test]
-fn what_an_item_inherited_comes_with_it() {
+fn an_incoming_item_keeps_its_inherited_properties() {
     let local = format!(
         "<rss version=\"2.0\" xmlns:sx=\"{HTTP}\" xml:lang=\"de\"><channel xml:base=\"http://local/\">{}</channel></rss>",
         item("a", "A", &["X"])

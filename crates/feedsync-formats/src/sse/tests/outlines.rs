@@ -6,12 +6,12 @@ use feedsync_core::sse::{Claim, Tree, order};
 use super::*;
 use crate::sse::MergeError;
 
-/// An outline with a version for each name, and others in it.
+/// Returns an outline with a version for each name, and with other outlines in it.
 fn outline(id: &str, by: &[&str], inside: &str) -> String {
     format!("<outline text=\"{id}\">{}{inside}</outline>", sync(id, by, ""))
 }
 
-/// The outlines that take part, as `parent(child child(...))`.
+/// Returns the outlines that take part in sharing, as `parent(child child(...))`.
 fn shape(text: &str) -> String {
     show(&order(&read(text).claims()), None)
 }
@@ -28,7 +28,7 @@ fn show(tree: &Tree, parent: Option<ItemId>) -> String {
     children.join(" ")
 }
 
-/// Where the outlines stand in the text, whatever they claim.
+/// Returns the positions of the outlines in the text, without their claims.
 pub(super) fn nested_claims(text: &str) -> Vec<Claim> {
     let mut pieces = text.split("fs:version=");
     let mut unclaimed = pieces.next().unwrap_or_default().to_owned();
@@ -38,13 +38,13 @@ pub(super) fn nested_claims(text: &str) -> Vec<Claim> {
     read(&unclaimed).claims()
 }
 
-/// The outlines as they are nested in the text, whatever they claim.
+/// Returns the outlines as they are nested in the text, without their claims.
 fn nested(text: &str) -> String {
     show(&order(&nested_claims(text)), None)
 }
 
 #[test]
-fn an_outline_is_itself_without_those_in_it() {
+fn the_payload_of_an_outline_excludes_its_child_outlines() {
     let text = opml(&format!(
         "<outline TEXT='a' xmlUrl='u'><!-- note -->{}<x:y xmlns:x='urn:x'/>\n{}</outline>",
         sync("a", &["X"], ""),
@@ -62,7 +62,7 @@ fn an_outline_is_itself_without_those_in_it() {
 }
 
 #[test]
-fn ancestry_goes_through_furniture() {
+fn items_inside_furniture_belong_to_the_nearest_item_around_it() {
     let text = opml(&outline(
         "a",
         &["X"],
@@ -160,7 +160,7 @@ fn siblings_in_another_order_keep_indentation_and_furniture() {
         outline("b", &["X"], "")
     ));
     let (text, _) = merged(&local, &incoming);
-    // c claims index 0, which a has too: a comes first by id.
+    // Outline c claims index 0, which a also has. Then a comes first because of its id.
     assert_eq!(nested(&text), "a c b", "{text}");
     assert!(text.contains("<outline text='f'>\n    <outline text=\"c\">"), "{text}");
     assert!(
@@ -170,7 +170,7 @@ fn siblings_in_another_order_keep_indentation_and_furniture() {
 }
 
 #[test]
-fn a_part_of_a_whole_shows_parents_and_no_order() {
+fn a_partial_feed_changes_parents_but_not_the_order() {
     let part = |inside: &str| {
         opml(inside).replace(
             "<head/>",
@@ -189,7 +189,7 @@ fn a_part_of_a_whole_shows_parents_and_no_order() {
 
 #[test]
 fn a_cycle_is_broken_at_its_lowest_id_and_flagged_without_a_new_version() {
-    // One end puts a into b, the other b into a.
+    // One document has a inside b, the other b inside a.
     let here = opml(&outline("b", &["X"], &outline("a", &["H", "X"], "")));
     let there = opml(&outline("a", &["X"], &outline("b", &["T", "X"], &outline("c", &["X"], ""))));
     for (local, incoming) in [(&here, &there), (&there, &here)] {
@@ -220,7 +220,7 @@ fn a_deleted_parent_keeps_its_children_in_it() {
 }
 
 #[test]
-fn what_a_moved_outline_inherited_comes_with_it_furniture_too() {
+fn moved_outlines_and_furniture_keep_their_inherited_properties() {
     let inner = format!("<outline text='f' x:a='1'/>{}", outline("c", &["X"], ""));
     let local = opml(&format!(
         "<outline text='a' xmlns:x='urn:x' xml:lang='de'>{}{}</outline>{}",

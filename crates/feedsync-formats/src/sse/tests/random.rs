@@ -1,5 +1,5 @@
-//! Random documents: whatever they hold, the merged one reads, holds what the model says, is nested as
-//! the places say, and stays as it is when merged again.
+//! Properties of random documents: the merged document can be read, contains the items of the model, is nested
+//! according to the positions, and does not change when merged again.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn one_in(random: &mut Random, bound: usize) -> bool {
 
 const IDS: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-/// An element with its own declarations and markup now and then; not closed.
+/// Returns the start tag of an element, sometimes with its own declarations and markup.
 fn element(random: &mut Random, name: &str, text: &str) -> String {
     let mut tag = format!("<{name} text=\"{text}\"");
     if one_in(random, 6) {
@@ -45,7 +45,7 @@ fn stamped(random: &mut Random, id: &str, who: &str) -> String {
     sync(id, &by, deleted)
 }
 
-/// A forest of outlines; some of them are furniture, one may be refused.
+/// Returns a forest of outlines. Some of them are furniture, and one may be refused.
 fn forest(random: &mut Random, ids: &mut Vec<&'static str>, who: &str, depth: usize) -> String {
     let mut out = String::new();
     while !ids.is_empty() && !one_in(random, 3) {
@@ -90,7 +90,7 @@ fn items(document: &Document) -> BTreeMap<String, Item<Payload>> {
     document.items().map(|item| (item.id.to_string(), item.clone())).collect()
 }
 
-/// What an item is, its records without the context that they stand in.
+/// Returns the properties of an item, and its records without their context.
 fn essence(item: &Item<Payload>) -> impl PartialEq + std::fmt::Debug {
     let mut records: Vec<_> =
         item.conflicts.iter().map(|record| (record.version, record.stamp.clone())).collect();
@@ -128,7 +128,7 @@ fn check(seed: u64, local: &str, incoming: &str) -> String {
     text
 }
 
-/// Merges both ways, then the results, and once more.
+/// Merges in both directions, then the results, and once more.
 fn check_all(seed: u64, here: &str, there: &str) {
     let (at_here, at_there) = (check(seed, here, there), check(seed, there, here));
     let (at_here, at_there) = (check(seed, &at_here, &at_there), check(seed, &at_there, &at_here));
@@ -136,7 +136,7 @@ fn check_all(seed: u64, here: &str, there: &str) {
 }
 
 #[test]
-fn merged_outlines_hold_what_the_model_says_where_it_says() {
+fn merged_outlines_and_their_positions_match_the_model() {
     for seed in 1..=1_000 {
         let random = &mut Random(seed);
         let (local, incoming) = (body(random, "L"), body(random, "I"));
@@ -145,7 +145,7 @@ fn merged_outlines_hold_what_the_model_says_where_it_says() {
 }
 
 #[test]
-fn merged_channels_hold_what_the_model_says() {
+fn merged_channels_match_the_model() {
     for seed in 1..=500 {
         let random = &mut Random(seed);
         let (local, incoming) = (channel(random, "L"), channel(random, "I"));

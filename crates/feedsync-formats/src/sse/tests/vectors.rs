@@ -1,4 +1,4 @@
-//! The examples of the text (V26 to V31).
+//! The examples of the specification (V26 to V31).
 
 use feedsync_core::RelatedKind;
 use feedsync_core::sse::{Item, Stamp};

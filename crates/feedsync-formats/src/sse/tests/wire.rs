@@ -1,4 +1,4 @@
-//! Elements and attributes of SSE as they are read (2).
+//! Reading elements and attributes of SSE (2).
 
 use feedsync_core::{Format, RelatedKind};
 
