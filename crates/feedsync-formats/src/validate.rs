@@ -1,9 +1,9 @@
-//! Validation: everything that is against the texts, without a guess at what was meant.
+//! Validation: reports all violations of the specifications, and does not guess the intended meaning.
 //!
-//! [`validate`] reads a document strictly, as [`read`](crate::read) and [`sse::Document`] do, and checks
-//! besides what a reader passes over: elements in the wrong place ([`placement`]), namespaces that are almost
-//! right, dates that do not order as texts, stamps that lack a part. Documents of AtomPub, which hold no
-//! items of a feed, are checked against RFC 5023 and RFC 4287. Nothing here changes what readers accept.
+//! [`validate`] reads a document strictly, as [`read`](crate::read) and [`sse::Document`] do. It also checks
+//! properties that readers ignore: elements at a wrong position ([`placement`]), namespaces that are almost right,
+//! dates that do not order as texts, and stamps without `when` or `by`. Documents of AtomPub, which contain no items
+//! of a feed, are checked against RFC 5023 and RFC 4287. These checks do not change what readers accept.
 
 mod app;
 mod atom;
@@ -39,18 +39,18 @@ use findings::Findings;
 use placement::Shape;
 use walk::Walk;
 
-/// Kind of a document, and how much it holds.
+/// Type of a document, and the number of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contents {
     /// A feed.
     Feed {
-        /// Its format.
+        /// Format of the feed.
         format: Format,
-        /// Whether its items take part in SSE 0.91, not in FeedSync.
+        /// Whether its items take part in SSE 0.91 instead of FeedSync.
         uses_sse: bool,
-        /// Number of items that take part.
+        /// Number of items that take part in sharing.
         items: usize,
-        /// Number of items that do not.
+        /// Number of items that take no part.
         plain: usize,
     },
     /// A service document of AtomPub.
@@ -67,7 +67,7 @@ pub enum Contents {
     },
     /// An Atom entry document.
     Entry {
-        /// Whether it takes part in FeedSync.
+        /// Whether the entry takes part in FeedSync.
         takes_part: bool,
     },
 }
@@ -75,13 +75,13 @@ pub enum Contents {
 /// The result of validation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validation {
-    /// Kind of the document; an error if it cannot be read as anything.
+    /// Type of the document, or an error if it cannot be read at all.
     pub contents: Result<Contents, ReadError>,
     /// Faults and warnings, in document order.
     pub findings: Vec<Diagnostic>,
 }
 
-/// Validates a document of any format, strictly and with the default bounds.
+/// Validates a document of any format, strictly and with the default limits.
 pub fn validate(bytes: &[u8]) -> Validation {
     let options = ReadOptions::strict();
     if looks_like_json(bytes) {
@@ -110,7 +110,7 @@ fn json_document(bytes: &[u8], options: &ReadOptions<'_>) -> Validation {
     Validation { contents, findings: known }
 }
 
-/// The root element, as far as it decides what a document is.
+/// Properties of the root element that determine the type of the document.
 struct Root {
     start: usize,
     name: String,
@@ -164,7 +164,7 @@ fn xml_document(
             read
         }
     };
-    // A document that is not well-formed has its own error already.
+    // A document that is not well-formed already has an error.
     if contents.is_ok() || matches!(contents, Err(ReadError::UnknownFormat { .. })) {
         Walk::new(text, shape, findings)
             .run(options)
@@ -173,7 +173,7 @@ fn xml_document(
     contents
 }
 
-/// Reads a feed; adds what reading reports and why items are refused.
+/// Reads a feed. Adds the diagnostics of reading and the reasons of refusals.
 fn feed_contents(
     bytes: &[u8],
     known: &mut Vec<Diagnostic>,
@@ -184,7 +184,7 @@ fn feed_contents(
         known.extend(document.diagnostics().iter().cloned());
         known.extend(document.refused().iter().map(|refused| refused.reason.clone()));
         if let Ok(reading) = read(bytes, None, options) {
-            // A document may mix both, which is a fault already; what both readings say is said once.
+            // A document may mix both, which is already a fault. A problem that both readings report is listed once.
             let positions: HashSet<_> = known.iter().map(|remark| remark.position).collect();
             let refused = reading.refused.into_iter().map(|refused| refused.reason);
             let of_feedsync = reading.diagnostics.into_iter().chain(refused);
@@ -239,7 +239,7 @@ fn app_in_feed(
     Ok(())
 }
 
-/// Checks an entry document, and reads its `sx:sync` as that of an entry in a feed.
+/// Checks an entry document, and reads its `sx:sync` like that of an entry in a feed.
 fn entry_contents(
     text: &str,
     known: &mut Vec<Diagnostic>,
@@ -260,8 +260,8 @@ fn entry_contents(
     Ok(Contents::Entry { takes_part })
 }
 
-/// Reports a root element whose name is that of Atom or AtomPub, and whose namespace is none: plain XML
-/// may have any root, other documents cannot be read.
+/// Reports a root element with a name of Atom or AtomPub and without a namespace. Plain XML may have any root, but
+/// other such documents cannot be read.
 fn lacks_namespace(root: &Root, is_read: bool, findings: &mut Findings) {
     let (name, iri, clause) = match &*root.name {
         "feed" | "entry" => ("Atom", crate::atom::ATOM, "RFC 4287 1.2"),

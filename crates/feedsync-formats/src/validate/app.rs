@@ -1,6 +1,7 @@
-//! Service documents and categories documents (RFC 5023 7, 8): what must be there, and values.
+//! Checks of service documents and categories documents (RFC 5023 7, 8): required elements, and
+//! values.
 //!
-//! Where elements may stand is in [`super::placement`].
+//! [`super::placement`] checks the positions of elements.
 
 use iri_string::types::IriReferenceStr;
 
@@ -8,7 +9,7 @@ use super::atom::{Checker, is_media_type};
 use super::findings::quoted;
 use crate::xml::{Element, Namespace, NodeKind, is_white};
 
-/// Counts of a service document: workspaces and collections.
+/// Checks a service document. Returns the numbers of workspaces and collections.
 pub(super) fn service(checker: &mut Checker<'_>, root: Element<'_, '_>) -> (usize, usize) {
     checker.no_text(root, "RFC 5023 8.3.1");
     let workspaces: Vec<_> =
@@ -32,7 +33,8 @@ pub(super) fn service(checker: &mut Checker<'_>, root: Element<'_, '_>) -> (usiz
     (workspaces.len(), collections)
 }
 
-/// Checks the values of AtomPub in a feed: the collection that it shows, and what its entries say.
+/// Checks the AtomPub values in a feed: those of the collection in its head, and those of its
+/// entries.
 pub(super) fn feed(checker: &mut Checker<'_>, feed: Element<'_, '_>) {
     for child in feed.children() {
         if child.is(Namespace::APP, "collection") {
@@ -73,7 +75,7 @@ fn collection(checker: &mut Checker<'_>, collection: Element<'_, '_>) {
     }
 }
 
-/// Exactly one title, and that in Atom's namespace.
+/// Checks that there is exactly one title, in Atom's namespace.
 fn title(checker: &mut Checker<'_>, parent: Element<'_, '_>, clause: &'static str) {
     let mut titles = parent.children().filter(|it| it.is(Namespace::ATOM, "title"));
     match (titles.next(), titles.next()) {
@@ -124,7 +126,7 @@ fn accept(checker: &mut Checker<'_>, accept: Element<'_, '_>, is_one_of_several:
     }
 }
 
-/// Checks `app:categories`, in a collection or as a document; gives how many it lists.
+/// Checks `app:categories`, in a collection or as a document. Returns the number of categories.
 pub(super) fn categories(checker: &mut Checker<'_>, element: Element<'_, '_>) -> usize {
     let list: Vec<_> = element.children().filter(|it| it.is(Namespace::ATOM, "category")).collect();
     if element.value("href").is_some() {
@@ -178,7 +180,7 @@ fn is_media_range(range: &str) -> bool {
 }
 
 impl Checker<'_> {
-    /// No text stands directly in this element.
+    /// Checks that the element directly contains no text.
     pub(super) fn no_text(&mut self, element: Element<'_, '_>, clause: &'static str) {
         let text = element.nodes().find(|node| {
             matches!(node.kind(), NodeKind::Text | NodeKind::CData) && !is_white(&node.text())
@@ -191,7 +193,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A required attribute that is a reference.
+    /// Checks that a required attribute is a reference.
     pub(super) fn reference(&mut self, element: Element<'_, '_>, name: &str, clause: &'static str) {
         match element.attribute(Namespace::NONE, name) {
             None => {

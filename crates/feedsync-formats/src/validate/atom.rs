@@ -1,4 +1,5 @@
-//! Values that Atom documents share: text constructs, persons, dates, links and categories (RFC 4287 3, 4.2).
+//! Checks of values that Atom documents share: text constructs, persons, dates, links and categories (RFC 4287 3,
+//! 4.2).
 
 use feedsync_core::Timestamp;
 use iri_string::types::{IriReferenceStr, IriStr};
@@ -29,7 +30,7 @@ impl<'f> Checker<'f> {
         self.findings.warn(Fault::new(element.span().start, clause, message));
     }
 
-    /// An optional attribute that is an IRI.
+    /// Checks that an optional attribute is an absolute IRI.
     pub(super) fn iri(&mut self, element: Element<'_, '_>, name: &str, clause: &'static str) {
         if let Some(attribute) = element.attribute(Namespace::NONE, name) {
             let value = attribute.value(element.document());
@@ -40,7 +41,7 @@ impl<'f> Checker<'f> {
         }
     }
 
-    /// A text construct (3.1).
+    /// Checks a text construct (3.1).
     pub(super) fn text_construct(&mut self, element: Element<'_, '_>) {
         let kind = element.attribute(Namespace::NONE, "type");
         let value = kind.map(|kind| kind.value(element.document()));
@@ -67,7 +68,7 @@ impl<'f> Checker<'f> {
         }
     }
 
-    /// The only child is a `div` of XHTML.
+    /// Checks that the only child is a `div` of XHTML.
     pub(super) fn one_div(&mut self, element: Element<'_, '_>, clause: &'static str) {
         let mut children = element.children();
         let name = element.name();
@@ -89,7 +90,7 @@ impl<'f> Checker<'f> {
         }
     }
 
-    /// A person construct (3.2).
+    /// Checks a person construct (3.2).
     pub(super) fn person(&mut self, person: Element<'_, '_>) {
         const PARTS: [(&str, &str); 3] =
             [("name", "RFC 4287 3.2.1"), ("uri", "RFC 4287 3.2.2"), ("email", "RFC 4287 3.2.3")];
@@ -126,7 +127,7 @@ impl<'f> Checker<'f> {
         }
     }
 
-    /// A date construct (3.3).
+    /// Checks a date construct (3.3).
     pub(super) fn date(&mut self, date: Element<'_, '_>, clause: &'static str) {
         let text = date.text();
         if !is_date(&text) {
@@ -138,7 +139,7 @@ impl<'f> Checker<'f> {
         }
     }
 
-    /// An element whose text is a reference or, where it identifies, an absolute IRI.
+    /// Checks that the text of an element is a reference, or an absolute IRI if `is_id` is set.
     pub(super) fn iri_text(&mut self, element: Element<'_, '_>, is_id: bool, clause: &'static str) {
         let text = element.text();
         let (is_right, what) = if is_id {
@@ -152,7 +153,7 @@ impl<'f> Checker<'f> {
         }
     }
 
-    /// An `atom:category` (4.2.2).
+    /// Checks an `atom:category` (4.2.2).
     pub(super) fn category(&mut self, category: Element<'_, '_>) {
         if category.value("term").is_none() {
             let message = format!("{} lacks the attribute \"term\"", category.name());
@@ -161,7 +162,7 @@ impl<'f> Checker<'f> {
         self.iri(category, "scheme", "RFC 4287 4.2.2.2");
     }
 
-    /// An `atom:link` (4.2.7).
+    /// Checks an `atom:link` (4.2.7).
     pub(super) fn link(&mut self, link: Element<'_, '_>) {
         self.reference(link, "href", "RFC 4287 4.2.7.1");
         if let Some(relation) = link.attribute(Namespace::NONE, "rel") {
@@ -207,7 +208,7 @@ pub(super) fn is_media_type(text: &str) -> bool {
     let is_kind = kind
         .split_once('/')
         .is_some_and(|(top, sub)| is_token(top) && is_token(sub) && !kind.contains('*'));
-    // A quoted value may hold anything, a semicolon too: what follows it is not looked at.
+    // A quoted value may contain anything, also a semicolon, so the text after it is not checked.
     is_kind
         && parts.take_while(|part| !part.contains('"')).all(|part| {
             let part = part.trim();
@@ -218,7 +219,7 @@ pub(super) fn is_media_type(text: &str) -> bool {
         })
 }
 
-/// Whether a text is a date of RFC 3339 with upper-case `T` and `Z`; fractions and offsets are allowed.
+/// Whether a text is an RFC 3339 date with upper-case `T` and `Z`. Fractions and offsets are allowed.
 pub(super) fn is_date(text: &str) -> bool {
     let Some((seconds, rest)) = text.split_at_checked(19) else { return false };
     if Timestamp::parse(&format!("{seconds}Z")).is_err() {

@@ -1,4 +1,5 @@
-//! Atom entry documents (RFC 4287 4.1.2, 4.1.3) as AtomPub clients and servers exchange them.
+//! Checks of Atom entry documents (RFC 4287 4.1.2, 4.1.3) as AtomPub clients and servers exchange
+//! them.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,8 @@ use super::atom::{Checker, is_media_type};
 use super::findings::quoted;
 use crate::xml::{Element, Namespace, is_white};
 
-/// Elements of Atom in an entry: whether it needs one, whether it has at most one, and the clause.
+/// Atom elements in an entry: whether one is required, whether at most one is allowed, and the
+/// clause.
 const CHILDREN: [(&str, bool, bool, &str); 8] = [
     ("id", true, true, "RFC 4287 4.2.6"),
     ("title", true, true, "RFC 4287 4.2.14"),
@@ -21,13 +23,13 @@ const CHILDREN: [(&str, bool, bool, &str); 8] = [
     ("summary", false, true, "RFC 4287 4.2.13"),
 ];
 
-/// Elements of Atom that never stand directly in an entry.
+/// Atom elements that are never direct children of an entry.
 const ELSEWHERE: [&str; 9] =
     ["feed", "entry", "subtitle", "generator", "icon", "logo", "name", "uri", "email"];
 
 const ENTRY: &str = "RFC 4287 4.1.2";
 
-/// Checks an entry and all in it but what [`super::placement`] and reading check.
+/// Checks an entry, except for the checks of [`super::placement`] and of reading.
 pub(super) fn check(checker: &mut Checker<'_>, entry: Element<'_, '_>) {
     checker.no_text(entry, ENTRY);
     for (local, is_required, is_single, clause) in CHILDREN {
@@ -77,7 +79,7 @@ fn atom_child(checker: &mut Checker<'_>, child: Element<'_, '_>) {
     }
 }
 
-/// An entry document names its author, or its source does.
+/// Checks that the entry document or its source has an author.
 fn author(checker: &mut Checker<'_>, entry: Element<'_, '_>) {
     let has = |element: Element<'_, '_>| element.child(Namespace::ATOM, "author").is_some();
     if !has(entry) && !entry.child(Namespace::ATOM, "source").is_some_and(has) {
@@ -85,7 +87,7 @@ fn author(checker: &mut Checker<'_>, entry: Element<'_, '_>) {
     }
 }
 
-/// Links that are needed, and those that stand once.
+/// Checks for required links, and for links that may occur only once.
 fn links(checker: &mut Checker<'_>, entry: Element<'_, '_>) {
     let links = || entry.children().filter(|child| child.is(Namespace::ATOM, "link"));
     let relation = |link: Element<'_, '_>| {
@@ -116,7 +118,7 @@ fn links(checker: &mut Checker<'_>, entry: Element<'_, '_>) {
     }
 }
 
-/// `atom:content` (4.1.3); returns why the entry needs a summary, if it does.
+/// Checks `atom:content` (4.1.3). Returns the reason why the entry requires a summary, if it does.
 fn content(checker: &mut Checker<'_>, content: Element<'_, '_>) -> Option<&'static str> {
     let kind = content.attribute(Namespace::NONE, "type");
     let value = kind.map(|kind| kind.value(content.document()).into_owned());
@@ -214,7 +216,7 @@ fn source(checker: &mut Checker<'_>, source: Element<'_, '_>) {
     }
 }
 
-/// Whether a text is Base64, white space left out.
+/// Whether a text is Base64. White space is ignored.
 fn is_base64(text: &str) -> bool {
     let (mut digits, mut padding) = (0usize, 0usize);
     for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {

@@ -1,25 +1,26 @@
-//! Findings of the checks that only validation makes, by byte offset until the end.
+//! Findings of checks that only validation makes. Their byte offsets are converted to positions at
+//! the end.
 
 use std::collections::HashSet;
 
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::remarks::{Fault, Places};
 
-/// Maximum number of findings of one document; the rest is counted as one.
+/// Maximum number of findings of a document. All further ones are reported as one finding.
 const MAX_FINDINGS: usize = 10_000;
 
-/// Longest name or value of a document that a message quotes, in characters.
+/// Maximum length of a name or value that a message quotes, in characters.
 const MAX_QUOTED: usize = 80;
 
 struct Finding {
     severity: Severity,
     fault: Fault,
     item: Option<String>,
-    /// Whether reading the document reports the same at the same position.
+    /// Whether reading the document reports the same fault at the same position.
     is_read_too: bool,
 }
 
-/// The findings so far, in no order.
+/// The findings so far, in any order.
 #[derive(Default)]
 pub(super) struct Findings {
     list: Vec<Finding>,
@@ -35,7 +36,7 @@ impl Findings {
         self.push(Severity::Warning, fault, false);
     }
 
-    /// A fault that reading the document reports too, unless it gave the item up before.
+    /// Adds a fault that reading the document also reports, unless it refused the item earlier.
     pub(super) fn fault_read_too(&mut self, fault: Fault) {
         self.push(Severity::Fault, fault, true);
     }
@@ -49,7 +50,7 @@ impl Findings {
                     format!("more than {MAX_FINDINGS} findings: no further ones are listed");
                 fault = Fault { message, ..fault };
             }
-            // A later fault is not listed, but it must count.
+            // A later fault is not listed, but it raises the severity.
             _ => {
                 if let Some(last) = self.list.last_mut() {
                     last.severity = last.severity.max(severity);
@@ -60,19 +61,19 @@ impl Findings {
         self.list.push(Finding { severity, fault, item: None, is_read_too });
     }
 
-    /// How many there are.
+    /// Number of findings.
     pub(super) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Names the item that the findings from the given one on are about, where none is named yet.
+    /// Sets the item of the findings from the given index on, where it is not set yet.
     pub(super) fn about(&mut self, first: usize, item: &str) {
         for finding in self.list.iter_mut().skip(first).filter(|finding| finding.item.is_none()) {
             finding.item = Some(item.to_owned());
         }
     }
 
-    /// Adds them to what reading the document reported; the sum is in document order.
+    /// Adds the findings to the diagnostics of reading, in document order.
     pub(super) fn join(mut self, read: &mut Vec<Diagnostic>, text: &str) {
         self.list.sort_by_key(|finding| finding.fault.offset);
         let is_fault = |known: &&Diagnostic| known.severity == Severity::Fault;
@@ -88,7 +89,7 @@ impl Findings {
     }
 }
 
-/// A name or value of a document, in quotation marks and not too long.
+/// Quotes a name or value of a document, and cuts it if it is too long.
 pub(super) fn quoted(text: &str) -> String {
     let shown: String = text.chars().take(MAX_QUOTED).collect();
     let more = if shown.len() < text.len() { "…" } else { "" };

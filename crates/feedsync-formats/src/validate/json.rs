@@ -1,14 +1,14 @@
-//! The same checks for FeedSync JSON, as far as its free member names allow.
+//! The same checks for FeedSync JSON, as far as its free member names allow them.
 //!
-//! The members of an item are its payload and may have any name (P9, R-P10): a member that only looks
-//! like FeedSync's is a warning there. Inside `sync` and `sharing` the names are FeedSync's.
+//! The members of an item are its payload and may have any name (P9, R-P10). There, a member that resembles one of
+//! FeedSync is a warning. Inside `sync` and `sharing` the names are defined by FeedSync.
 
 use super::findings::{Findings, quoted};
 use super::{stamps, window};
 use crate::json::{Kind, Member, Node};
 use crate::remarks::Fault;
 
-/// The members that FeedSync defines, by the object that holds them.
+/// Members that FeedSync defines, grouped by the object that contains them.
 const OF_SYNC: &[&str] = &["id", "updates", "deleted", "noconflicts", "history", "conflicts"];
 const OF_SHARING: &[&str] = &["since", "until", "expires", "related"];
 const OTHERS: &[&str] = &["sync", "sharing"];
@@ -88,11 +88,11 @@ fn sharing(sharing: Node<'_>, findings: &mut Findings) {
     sharing.members().for_each(|it| foreign(&it, ("sharing", OF_SHARING), findings));
 }
 
-/// A member of FeedSync's name in an object of FeedSync that is not its own.
+/// Reports a member in a FeedSync object whose name belongs to another FeedSync object.
 fn foreign(member: &Member<'_>, (holder, own): (&str, &[&str]), findings: &mut Findings) {
     let name = &*member.name;
     let is_known = |names: &[&str]| names.contains(&name);
-    // `id` and the like may be anybody's; these name whole structures.
+    // `id` and similar names are in common use. The following names belong to whole structures.
     let is_structure = matches!(name, "history" | "conflicts" | "related") || is_known(OTHERS);
     if is_structure && !is_known(own) {
         let message = format!("\"{name}\" stands in {holder}, where it has no effect");
@@ -100,7 +100,7 @@ fn foreign(member: &Member<'_>, (holder, own): (&str, &[&str]), findings: &mut F
     }
 }
 
-/// A member whose name and value are those of FeedSync where names are free.
+/// Warns of a member that resembles one of FeedSync by name and value, where names are free.
 fn look_alike(
     member: &Member<'_>,
     (holder, clause): (&str, &'static str),

@@ -1,7 +1,7 @@
-//! Namespaces that are almost those of FeedSync, SSE, Atom or AtomPub.
+//! Reports namespaces that are almost those of FeedSync, SSE, Atom or AtomPub.
 //!
-//! A namespace is compared character by character, so that one in the wrong case, with a slash at its end
-//! or of a draft names other elements, and a reader finds nothing to synchronise.
+//! Namespaces are compared character by character. A namespace in the wrong case, with a trailing slash or of a draft
+//! therefore belongs to other elements, and a reader finds nothing to synchronize.
 
 use super::findings::{Findings, quoted};
 use super::placement::{Shape, Vocabulary};
@@ -11,13 +11,13 @@ use crate::xml::{Attribute, Namespace, StartTag};
 /// Maximum number of different namespaces that are reported.
 const MAX_REPORTED: usize = 64;
 
-/// A vocabulary and the namespace that it has.
+/// A vocabulary with its namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Meant {
     name: &'static str,
     iri: &'static str,
     clause: &'static str,
-    /// Its elements that show it is used.
+    /// Elements whose occurrence shows that the vocabulary is used.
     elements: &'static [&'static str],
 }
 
@@ -59,9 +59,9 @@ struct Near {
 pub(super) struct Namespaces {
     shape: Shape,
     near: Vec<Near>,
-    /// Unknown namespaces with elements that look like FeedSync's, and one such element.
+    /// Unknown namespaces with elements that resemble FeedSync's, each with the first such element.
     unknown: Vec<(String, usize, String)>,
-    /// The first declaration of SSE, and whether it is used.
+    /// Offset of the first declaration of SSE, and whether the namespace is used.
     sse: Option<usize>,
     uses_sse: bool,
 }
@@ -71,7 +71,7 @@ impl Namespaces {
         Self { shape, near: Vec::new(), unknown: Vec::new(), sse: None, uses_sse: false }
     }
 
-    /// Takes up an attribute, which may declare a namespace.
+    /// Adds an attribute, which may declare a namespace.
     pub(super) fn declared(&mut self, text: &str, attribute: &Attribute) {
         if attribute.declared_prefix(text).is_none() {
             return;
@@ -88,7 +88,7 @@ impl Namespaces {
         }
     }
 
-    /// Takes up an element with its namespace and its attributes.
+    /// Adds an element with its namespace and its attributes.
     pub(super) fn element(
         &mut self,
         text: &str,
@@ -116,7 +116,7 @@ impl Namespaces {
         }
     }
 
-    /// Reports what was taken up: a fault where elements of the vocabulary stand in the wrong namespace.
+    /// Reports the namespaces. It is a fault if elements of the vocabulary are in the wrong namespace.
     pub(super) fn report(self, findings: &mut Findings) {
         for Near { iri, meant, declared, is_used } in self.near {
             let Meant { name, iri: right, clause, .. } = meant;
@@ -146,7 +146,7 @@ impl Namespaces {
     }
 }
 
-/// The vocabulary that a namespace misses by a little.
+/// Returns the vocabulary whose namespace is similar to this one.
 fn meant(iri: &str) -> Option<Meant> {
     let exact =
         [FEEDSYNC.iri, SSE.iri, ATOM.iri, APP.iri, "https://www.microsoft.com/schemas/rss/sse"];
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_namespace_that_is_almost_right_is_told_from_right_and_foreign_ones() {
+    fn namespaces_that_are_almost_right_are_distinguished_from_right_and_foreign_ones() {
         for (iri, right) in [
             ("http://feedsync.org/2007/feedsync/", FEEDSYNC),
             ("http://feedsync.org/2007/FeedSync", FEEDSYNC),

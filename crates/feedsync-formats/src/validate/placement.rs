@@ -1,4 +1,4 @@
-//! The parents under which elements of FeedSync, SSE and AtomPub may stand.
+//! The allowed parents of elements of FeedSync, SSE and AtomPub.
 
 use feedsync_core::Format;
 
@@ -29,14 +29,15 @@ pub(super) enum Part {
     Edited,
 }
 
-/// The place inside an element, as far as the rules distinguish it.
+/// The position inside an element, as far as the rules distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spot {
     /// Outside the root element.
     Document,
-    /// A root element that holds neither items nor `sx:sharing`: `rss`, `opml`, `rdf:RDF`.
+    /// A root element that contains neither items nor `sx:sharing` directly: `rss`, `opml`,
+    /// `rdf:RDF`.
     Root,
-    /// The element that speaks for the feed: `feed`, `channel`, `head`, the root of plain XML.
+    /// The element with the metadata of the feed: `feed`, `channel`, `head`, the root of plain XML.
     Feed,
     /// The body of OPML.
     Body,
@@ -44,11 +45,11 @@ pub(super) enum Spot {
     Item,
     /// An item in `sx:conflicts`.
     Version,
-    /// The data of an `sx:conflict` of SSE, which the application chooses.
+    /// The data of an `sx:conflict` of SSE, which the application defines.
     Lost,
     /// `atom:source`.
     Source,
-    /// XML of a type of its own in `atom:content`: a document in the document.
+    /// XML of a separate type in `atom:content`: a document in the document.
     Data,
     /// An element of one of the vocabularies.
     In(Part),
@@ -56,12 +57,12 @@ pub(super) enum Spot {
     Elsewhere,
 }
 
-/// The rule for one part: its parents, and how often it occurs.
+/// The rule for one part: its allowed parents, and how often it may occur.
 pub(super) struct Rule {
     pub(super) part: Part,
     pub(super) local: &'static str,
     pub(super) parents: &'static [Spot],
-    /// Whether one parent holds at most one.
+    /// Whether a parent may contain it only once.
     pub(super) once: bool,
     pub(super) clause: &'static str,
 }
@@ -78,7 +79,7 @@ const fn rule(
 
 const ITEM: &[Spot] = &[Spot::Item, Spot::Version];
 
-/// The table.
+/// All rules.
 pub(super) const RULES: [Rule; 20] = [
     rule(Part::Sharing, "sharing", &[Spot::Feed], true, "FeedSync 2.2"),
     rule(Part::Related, "related", &[Spot::In(Part::Sharing)], false, "FeedSync 2.3"),
@@ -140,12 +141,12 @@ impl Vocabulary {
         }
     }
 
-    /// The rules for its parts.
+    /// Returns the rules for its parts.
     pub(super) fn rules(self) -> impl Iterator<Item = &'static Rule> {
         RULES.iter().filter(move |rule| rule.part.vocabulary() == self)
     }
 
-    /// The rule for the part of that name.
+    /// Returns the rule for the part with that name.
     pub(super) fn rule(self, local: &str) -> Option<&'static Rule> {
         self.rules().find(|rule| rule.local == local)
     }
@@ -168,7 +169,7 @@ impl Part {
         }
     }
 
-    /// The right place in a document of this shape, as a message names it.
+    /// Returns the name of the right parent in a document of this shape, for a message.
     pub(super) const fn place(self, shape: Shape) -> &'static str {
         match self {
             Self::Sharing | Self::SseSharing => match shape {
@@ -201,7 +202,7 @@ impl Part {
     }
 }
 
-/// Kind of XML document, as far as the rules distinguish it.
+/// Type of an XML document, as far as the rules distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A feed of this format.
@@ -213,12 +214,12 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Whether SSE 0.91 extends such documents.
+    /// Whether SSE 0.91 extends documents of this type.
     pub(super) const fn has_sse(self) -> bool {
         matches!(self, Self::Feed(Format::Rss | Format::Opml))
     }
 
-    /// The place inside the root element.
+    /// Returns the position inside the root element.
     pub(super) const fn root(self) -> Spot {
         match self {
             Self::Feed(Format::Atom | Format::Pox | Format::Json) => Spot::Feed,
@@ -228,7 +229,7 @@ impl Shape {
         }
     }
 
-    /// The place inside an element of none of the vocabularies.
+    /// Returns the position inside an element that belongs to no vocabulary.
     pub(super) fn inside(self, parent: Spot, tag: Tag<'_>) -> Spot {
         let Tag { local, namespace, root } = tag;
         let is_atom = namespace == Namespace::ATOM || namespace == root;

@@ -1,4 +1,4 @@
-//! `when` and `by`: one of both is required, both are recommended.
+//! Checks `when` and `by`. At least one is required, and both are recommended.
 
 use super::findings::Findings;
 use crate::remarks::Fault;
@@ -24,7 +24,7 @@ pub(super) fn check(
     }
 }
 
-/// The message about a stamp that lacks a part, and whether that is a fault.
+/// Returns the message about an incomplete stamp, and whether it is a fault.
 pub(super) fn missing(name: &str, when: bool, by: bool) -> Option<(String, bool)> {
     let (lacks, recommended) = match (when, by) {
         (true, true) => return None,

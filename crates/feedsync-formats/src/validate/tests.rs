@@ -1,4 +1,4 @@
-//! Findings of validation: all that there should be, and no others.
+//! Validation reports all faults and no false ones.
 
 mod app;
 mod corpora;
@@ -9,18 +9,18 @@ mod places;
 use super::validate;
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// The findings of a document as `line:column: severity: … (clause)`.
+/// Returns the findings of a document as `line:column: severity: … (clause)`.
 fn findings(text: &str) -> Vec<String> {
     validate(text.as_bytes()).findings.iter().map(Diagnostic::to_string).collect()
 }
 
-/// The faults of a document, as [`findings`] shows them.
+/// Returns the faults of a document, formatted as in [`findings`].
 fn faults(text: &str) -> Vec<String> {
     let all = validate(text.as_bytes()).findings;
     all.iter().filter(|it| it.severity == Severity::Fault).map(Diagnostic::to_string).collect()
 }
 
-/// Asserts that the only finding is this fault or warning of this clause, where `@` stands in the text.
+/// Asserts that the only finding is this fault or warning of this clause, at the position of `@` in the text.
 #[track_caller]
 fn assert_only(text: &str, severity: &str, clause: &str) {
     let at = text.find('@').unwrap_or_else(|| panic!("no @ in {text}"));

@@ -1,6 +1,6 @@
-//! One pass over an XML document that checks where elements stand, and what reading does not look at.
+//! Checks the positions of elements in one pass over an XML document, and other properties that reading ignores.
 //!
-//! The pass holds the open elements only. It reports; what a reader takes does not depend on it.
+//! Only the open elements are in memory. The findings do not affect what readers accept.
 
 use feedsync_core::Format;
 
@@ -12,16 +12,16 @@ use crate::options::ReadOptions;
 use crate::remarks::Fault;
 use crate::xml::{Attribute, Namespace, Reader, StartTag, Token, XmlError};
 
-/// Longest id of an item that a finding names, in characters.
+/// Maximum length of an item's id in a finding, in characters.
 const MAX_ID: usize = 1_024;
 
 /// An open element.
 struct Open<'a> {
     name: &'a str,
     spot: Spot,
-    /// Parts that it holds already, one bit each.
+    /// Bit set of the parts that it already contains.
     held: u32,
-    /// Its first finding, and the id that its `sx:sync` says.
+    /// Index of its first finding, and the id in its `sx:sync`.
     first: usize,
     id: Option<String>,
 }
@@ -42,7 +42,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         Self { text, shape, findings, root: Namespace::NONE, open: vec![document] }
     }
 
-    /// Walks to the end, or to what is not well-formed.
+    /// Walks to the end of the document, or to text that is not well-formed.
     pub(super) fn run(mut self, options: &ReadOptions<'_>) -> Result<(), XmlError> {
         let mut reader = Reader::new(self.text, options.mode, &options.limits)?;
         let mut namespaces = Namespaces::new(self.shape);
@@ -103,7 +103,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         self.open.last()
     }
 
-    /// The place inside an element of no vocabulary.
+    /// Returns the position inside an element that belongs to no vocabulary.
     fn inside(&self, tag: &StartTag, attributes: &[Attribute]) -> Spot {
         let parent = self.parent().map_or(Spot::Document, |parent| parent.spot);
         let local = tag.local_name(self.text);
@@ -120,7 +120,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         self.shape.inside(parent, Tag { local, namespace: tag.namespace, root: self.root })
     }
 
-    /// Checks where a part stands, and gives the place inside it.
+    /// Checks the position of a part. Returns the position inside it.
     fn part(
         &mut self,
         rule: &'static Rule,
@@ -165,7 +165,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         Spot::In(rule.part)
     }
 
-    /// An element that its vocabulary does not define.
+    /// Reports an element that its vocabulary does not define.
     fn undefined(&mut self, known: Vocabulary, start: usize, name: &str, local: &str) {
         let is_of_sse = known == Vocabulary::FeedSync && Vocabulary::Sse.rule(local).is_some();
         if is_of_sse {
@@ -183,7 +183,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         self.findings.warn(Fault::new(start, clause, message));
     }
 
-    /// Attributes of FeedSync and SSE have no prefix.
+    /// Reports prefixed attributes. Attributes of FeedSync and SSE have no prefix.
     fn prefixed(&mut self, attributes: &[Attribute]) {
         for attribute in attributes {
             if let Some(known @ (Vocabulary::FeedSync | Vocabulary::Sse)) =
@@ -201,8 +201,8 @@ impl<'a, 'f> Walk<'a, 'f> {
     }
 }
 
-/// Reports a part in the wrong place: in a document of another kind, or in foreign markup of AtomPub, only
-/// as a warning, since it may be the data of an application.
+/// Reports a part at a wrong position. In a document of another type, or in foreign markup of AtomPub, this is only a
+/// warning, since the part may be data of an application.
 fn misplaced(
     findings: &mut Findings,
     parent: &Open<'_>,

@@ -1,5 +1,5 @@
-//! `since` and `until`: texts that must order as texts in FeedSync (4.2, note on since and until), and
-//! dates in SSE (2.1).
+//! `since` and `until`: texts that must order as texts in FeedSync (4.2, note on since and until), and dates in SSE
+//! (2.1).
 
 use feedsync_core::sse::Date;
 
@@ -27,7 +27,7 @@ pub(super) fn check(text: &str, start: usize, attributes: &[Attribute], findings
     }
 }
 
-/// Checks the attributes of an `sx:sharing` of SSE, whose values reading checks one by one.
+/// Checks the attributes of an `sx:sharing` of SSE. Reading checks each value on its own.
 pub(super) fn check_sse(
     text: &str,
     start: usize,
@@ -51,7 +51,7 @@ fn find(text: &str, attributes: &[Attribute], name: &str) -> Option<(usize, Stri
     Some((attribute.start(), attribute.value(text).into_owned()))
 }
 
-/// Why a value cannot order as a text, if one can see it.
+/// Returns the reason why a value evidently cannot order as a text.
 pub(super) fn flaw(value: &str) -> Option<&'static str> {
     if value.trim() != value {
         return Some("white space around it is part of the text that is compared");
@@ -62,7 +62,7 @@ pub(super) fn flaw(value: &str) -> Option<&'static str> {
     Some("a date must be normalised so that texts order as dates do, such as 2006-05-02T09:10:33Z")
 }
 
-/// Why two values may not order as they mean, if one can see it.
+/// Returns the reason why two values evidently may not order as intended.
 pub(super) fn difference(since: &str, until: &str) -> Option<&'static str> {
     if flaw(since).is_some() || flaw(until).is_some() || shape(since) == shape(until) {
         return None;
@@ -79,7 +79,7 @@ pub(super) fn difference(since: &str, until: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a value has letters or separators such as dates have; numbers alone are none.
+/// Whether a value has letters or separators like a date. A number alone is not a date.
 fn looks_like_a_date(value: &str) -> bool {
     let separators = value.bytes().filter(|byte| matches!(byte, b':' | b'/' | b'-' | b' ' | b'.'));
     value.bytes().any(|byte| byte.is_ascii_digit())
@@ -89,7 +89,7 @@ fn looks_like_a_date(value: &str) -> bool {
             .any(|byte| matches!(byte, b':' | b'/' | b' ') || byte.is_ascii_alphabetic())
 }
 
-/// Whether a value begins with the year, has parts of fixed width in descending order, and is in UTC.
+/// Whether a value starts with the year, has parts of fixed width in descending order, and is in UTC.
 fn is_normalised(value: &str) -> bool {
     let shape = shape(value);
     let (date, time) = shape.split_at_checked(10).unwrap_or((&shape, ""));
@@ -106,7 +106,7 @@ fn is_normalised(value: &str) -> bool {
     }
 }
 
-/// A text with each digit as 0.
+/// Replaces each digit of a text by 0.
 fn shape(value: &str) -> String {
     value
         .chars()
@@ -114,7 +114,7 @@ fn shape(value: &str) -> String {
         .collect()
 }
 
-/// A text with each run of digits as one 0.
+/// Replaces each run of digits in a text by one 0.
 fn runs(value: &str) -> String {
     let mut out = shape(value);
     while out.contains("00") {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_different_form_are_told_apart() {
+    fn values_of_different_form_are_distinguished() {
         for (since, until) in [
             ("9", "10"),
             ("a-9", "a-10"),
@@ -174,7 +174,7 @@ mod tests {
             ("2006-05-02T09:10:33Z", "2007-05-02T09:10:33Z"),
             ("abc", "abd"),
             ("abc9", "xyz10"),
-            // One of them is a flaw already.
+            // One of them is already a flaw.
             ("2 May 2006 09:10:33", "2006-05-02T09:10:33Z"),
             ("2006-05-02T09:10:33Z", "2 May 2006 09:10:33"),
         ] {

@@ -8,11 +8,11 @@ use super::error::XmlError;
 use super::namespace::{Namespace, Namespaces};
 use crate::options::{Limits, Mode};
 
-/// An attribute as offsets into the text it stands in.
+/// An attribute as offsets into its text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attribute {
     start: u32,
-    /// Offset of the local name; `start` if there is no prefix.
+    /// Offset of the local name. It equals `start` if there is no prefix.
     local: u32,
     name_end: u32,
     value_start: u32,
@@ -28,38 +28,40 @@ impl Attribute {
         self.start as usize
     }
 
-    /// From the name to the closing quote, inclusive.
+    /// Returns the range from the name to the closing quote, inclusive.
     pub(crate) fn span(&self) -> Range<usize> {
         self.start()..self.value_end as usize + 1
     }
 
-    /// The value between its quotes.
+    /// Returns the range of the value between its quotes.
     pub(crate) fn value_span(&self) -> Range<usize> {
         self.value_start as usize..self.value_end as usize
     }
 
-    /// The namespace: none unless there is a prefix; declarations have that of `xmlns`.
+    /// Returns the namespace. An attribute without a prefix has none, and declarations have that of
+    /// `xmlns`.
     pub(crate) fn namespace(&self) -> Namespace {
         self.namespace
     }
 
-    /// The prefix, empty if there is none.
+    /// Returns the prefix, or an empty string if there is none.
     pub(crate) fn prefix<'a>(&self, text: &'a str) -> &'a str {
         &text[self.start()..(self.local as usize).saturating_sub(1).max(self.start())]
     }
 
-    /// The name without prefix.
+    /// Returns the name without prefix.
     pub(crate) fn local<'a>(&self, text: &'a str) -> &'a str {
         &text[self.local as usize..self.name_end as usize]
     }
 
-    /// The value as an application sees it.
+    /// Returns the normalized value.
     pub(crate) fn value<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let raw = &text[self.value_span()];
         if self.special { normalise(raw) } else { Cow::Borrowed(raw) }
     }
 
-    /// The prefix that it declares: empty for the default namespace, `None` if it is no declaration.
+    /// Returns the declared prefix, which is empty for the default namespace. Returns `None` if
+    /// this is no declaration.
     pub(crate) fn declared_prefix<'a>(&self, text: &'a str) -> Option<&'a str> {
         if self.namespace != Namespace::XMLNS {
             None
@@ -71,7 +73,7 @@ impl Attribute {
     }
 }
 
-/// Length of a qualified name and offset of its local part.
+/// Returns the length of a qualified name and the offset of its local part.
 pub(crate) fn qualified_name(text: &str, offset: usize) -> Option<(usize, usize)> {
     let rest = &text[offset..];
     let first = name_length(rest);
@@ -96,14 +98,14 @@ pub(super) fn skip_space(bytes: &[u8], mut offset: usize) -> usize {
     offset
 }
 
-/// Where a start tag's attributes end: at `>` or `/>`.
+/// End of a start tag's attributes, at `>` or `/>`.
 pub(super) struct TagEnd {
     pub(super) offset: usize,
     pub(super) empty: bool,
 }
 
-/// Reads attributes from after the element's name to the end of the tag, appends them and takes up
-/// their declarations. Namespaces of prefixed attributes are resolved by [`resolve_all`].
+/// Reads the attributes from after the element's name to the end of the tag, appends them and adds
+/// their declarations. [`resolve_all`] resolves the namespaces of prefixed attributes.
 pub(super) fn read_all<'a>(
     text: &'a str,
     mut offset: usize,
@@ -146,7 +148,7 @@ pub(super) fn read_all<'a>(
     }
 }
 
-/// Bytes at which the value of an attribute ends or is looked at more closely.
+/// Bytes at which an attribute value ends or needs a closer check.
 const STOPS: [bool; 256] = {
     let mut stops = [false; 256];
     let bytes = b"\"'<&\t\n\r";
@@ -217,7 +219,7 @@ fn read_one(text: &str, start: usize, mode: Mode) -> Result<Attribute, XmlError>
     })
 }
 
-/// Resolves the prefixes of the attributes of one tag and checks that each occurs once.
+/// Resolves the prefixes of the attributes of one tag and checks that each attribute occurs once.
 pub(super) fn resolve_all(
     text: &str,
     namespaces: &Namespaces<'_>,

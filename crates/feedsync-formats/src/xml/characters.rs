@@ -6,17 +6,17 @@ use super::error::XmlError;
 use crate::html_names::named;
 use crate::options::Mode;
 
-/// White space as XML has it.
+/// Whether a byte is white space in XML.
 pub(crate) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Whether a text is white space only (or empty).
+/// Whether a text consists of white space only or is empty.
 pub(crate) fn is_white(text: &str) -> bool {
     text.bytes().all(is_space)
 }
 
-/// Runs of white space become one blank, none at the ends.
+/// Replaces each run of white space by one blank and removes it at the ends.
 pub(crate) fn collapse(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|character: char| character.is_ascii() && is_space(character as u8)) {
@@ -30,16 +30,16 @@ pub(crate) fn collapse(text: &str) -> String {
     out
 }
 
-/// `Char` (2.2).
+/// Whether a character is a `Char` (2.2).
 pub(crate) const fn is_char(character: char) -> bool {
     matches!(character,
         '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The first character that no XML document may hold.
+/// Returns an error for the first character that XML documents cannot contain.
 pub(super) fn check_characters(text: &str) -> Result<(), XmlError> {
     let bytes = text.as_bytes();
-    // One pass that the compiler turns into vector code; the place is looked for only on a hit.
+    // The compiler vectorizes this pass. The position is searched only after a hit.
     let mut suspicious = false;
     for chunk in bytes.chunks(4096) {
         let mut hit = false;
@@ -58,7 +58,7 @@ pub(super) fn check_characters(text: &str) -> Result<(), XmlError> {
     Ok(())
 }
 
-/// `NameStartChar` without the colon (Namespaces 1.0: names are split at it).
+/// Whether a character is a `NameStartChar` other than the colon (Namespaces 1.0 splits names at it).
 fn is_name_start(character: char) -> bool {
     matches!(character,
         'A'..='Z' | '_' | 'a'..='z' | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}'
@@ -68,7 +68,7 @@ fn is_name_start(character: char) -> bool {
         | '\u{10000}'..='\u{effff}')
 }
 
-/// `NameChar` without the colon.
+/// Whether a character is a `NameChar` other than the colon.
 fn is_name_char(character: char) -> bool {
     is_name_start(character)
         || matches!(character,
@@ -95,7 +95,7 @@ const CLASS: [u8; 128] = {
     class
 };
 
-/// Length of the `NCName` at the start of the text; 0 if there is none.
+/// Returns the length of the `NCName` at the start of the text, or 0 if there is none.
 pub(super) fn name_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     match bytes.first() {
@@ -119,8 +119,8 @@ pub(super) fn name_length(text: &str) -> usize {
         .map_or(text.len(), |(index, _)| index)
 }
 
-/// One reference: how long it is and the character it stands for; `None` for an entity that is not
-/// one of the five.
+/// Parses a reference. Returns its length and its character, which is `None` for an entity other than the five
+/// predefined ones.
 pub(crate) fn reference(text: &str) -> Result<(usize, Option<char>), &'static str> {
     debug_assert!(text.starts_with('&'));
     let Some(end) = text.bytes().take(4096).position(|byte| byte == b';') else {
@@ -156,7 +156,7 @@ pub(crate) fn reference(text: &str) -> Result<(usize, Option<char>), &'static st
     Ok((end + 1, character))
 }
 
-/// Checks the reference at `offset` and gives the offset after it.
+/// Checks the reference at `offset` and returns the offset after it.
 pub(super) fn check_reference(text: &str, offset: usize, mode: Mode) -> Result<usize, XmlError> {
     match reference(&text[offset..]) {
         Ok((length, None)) if mode == Mode::Strict => {
@@ -168,8 +168,8 @@ pub(super) fn check_reference(text: &str, offset: usize, mode: Mode) -> Result<u
     }
 }
 
-/// The text that a checked raw text stands for: references replaced, line ends made `\n`. Of the
-/// references that XML does not define, those to HTML's characters are replaced, others stay as they are.
+/// Decodes a checked raw text: references are replaced, and line ends become `\n`. References that XML does not
+/// define are replaced if HTML defines them, and otherwise stay unchanged.
 pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'&', b'\r', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
@@ -190,7 +190,7 @@ pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The value of a checked attribute (3.3.3): as [`unescape`], and white space becomes blanks.
+/// Returns the value of a checked attribute (3.3.3): like [`unescape`], and white space becomes blanks.
 pub(super) fn normalise(raw: &str) -> Cow<'_, str> {
     let special = |byte: u8| matches!(byte, b'&' | b'\r' | b'\n' | b'\t');
     if !raw.bytes().any(special) {
@@ -225,7 +225,7 @@ fn take_reference<'a>(rest: &'a str, out: &mut String) -> &'a str {
             }
             &rest[length..]
         }
-        // Checked texts have no such reference; an unchecked one is kept as it is.
+        // A checked text has no invalid reference. In an unchecked text it stays unchanged.
         Err(_) => {
             out.push('&');
             &rest[1..]

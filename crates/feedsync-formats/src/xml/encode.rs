@@ -1,4 +1,4 @@
-//! Text to bytes, in the encoding that a document came in.
+//! Encodes text in the original encoding of its document.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use super::reader::{Reader, Token};
 use crate::options::{Limits, Mode};
 
 impl Encoding {
-    /// The bytes of a well-formed document. A character that the encoding lacks becomes a reference, for
-    /// which a CDATA section is closed and opened again. Where there are no references (names, comments,
-    /// processing instructions), the document becomes UTF-8 and says so.
+    /// Encodes a well-formed document. A character that the encoding lacks becomes a reference, for which a CDATA
+    /// section is closed and opened again. XML has no references in names, comments and processing instructions. A
+    /// document with such a character there is encoded and declared as UTF-8.
     pub(crate) fn encode(self, text: &str) -> Vec<u8> {
         self.bytes(text)
             .or_else(|| self.bytes(&with_references(text, self)?))
             .unwrap_or_else(|| declared_as_utf_8(text).into_bytes())
     }
 
-    /// The bytes of a text; `None` if the encoding lacks one of its characters.
+    /// Encodes a text. Returns `None` if the encoding lacks one of its characters.
     fn bytes(self, text: &str) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len() + 3);
         match self.scheme {
@@ -83,8 +83,8 @@ fn encode_other(
     }
 }
 
-/// The document with references for the characters that the encoding lacks; `None` if one stands where
-/// XML has no references.
+/// Returns the document with references for the characters that the encoding lacks. Returns `None` if one of them is
+/// where XML has no references.
 fn with_references(text: &str, encoding: Encoding) -> Option<String> {
     let limits = Limits {
         bytes: usize::MAX,
@@ -124,21 +124,21 @@ struct Writer<'t> {
 }
 
 impl Writer<'_> {
-    /// What has no references.
+    /// Writes a part of the document in which XML has no references.
     fn literal(&mut self, span: Range<usize>) -> Option<()> {
         let literal = &self.text[span];
         self.out.push_str(literal);
         literal.chars().all(|character| self.encoding.has(character)).then_some(())
     }
 
-    /// Character data, or the value of an attribute.
+    /// Writes character data, or the value of an attribute.
     fn data(&mut self, span: Range<usize>) {
         for character in self.text[span].chars() {
             self.character(character);
         }
     }
 
-    /// A CDATA section, whose delimiters the span includes.
+    /// Writes a CDATA section. The span includes its delimiters.
     fn section(&mut self, span: Range<usize>) {
         const OPEN: &str = "<![CDATA[";
         const CLOSE: &str = "]]>";
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    /// The document after encoding and decoding again.
+    /// Encodes and decodes a document.
     fn again(name: &str, content: &str) -> String {
         let text = format!("<?xml version='1.0' encoding=\"{name}\"?>{content}");
         let head = &text.as_bytes()[..text.len() - content.len()];
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_are_no_references_the_document_becomes_utf_8() {
+    fn a_document_becomes_utf_8_if_a_reference_is_impossible() {
         let head = "<?xml version='1.0' encoding=\"utf-8\"?>";
         for content in [
             "<a>\u{20ac}<!-- \u{20ac} --></a>",

@@ -1,4 +1,4 @@
-//! Bytes to text, by byte order mark and declaration (XML 1.0, 4.3.3 and appendix F).
+//! Decodes bytes to text by byte order mark and declaration (XML 1.0, 4.3.3 and appendix F).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::attributes::skip_space;
 use crate::diagnostic::ReadError;
 use crate::options::{Mode, ReadOptions};
 
-/// The encoding of a document, enough to write it again as it came.
+/// The encoding of a document, with the details for writing it unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Encoding {
     pub(super) scheme: Scheme,
@@ -22,7 +22,7 @@ pub(super) enum Scheme {
     Utf16 {
         big_endian: bool,
     },
-    /// ISO-8859-1 as it is defined, not windows-1252 under its name.
+    /// ISO-8859-1 as defined by its standard. It is not treated as an alias of windows-1252.
     Latin1,
     Ascii,
     Other(&'static encoding_rs::Encoding),
@@ -33,7 +33,7 @@ impl Encoding {
     pub(crate) const UTF_8: Self = Self { scheme: Scheme::Utf8, mark: false };
 }
 
-/// The text of a document, without its byte order mark, and its encoding.
+/// Returns the text of a document, without its byte order mark, and its encoding.
 pub(crate) fn decode<'a>(
     bytes: &'a [u8],
     options: &ReadOptions<'_>,
@@ -144,7 +144,7 @@ fn detect(bytes: &[u8], mode: Mode) -> Result<(Encoding, &[u8]), ReadError> {
                 "iso-8859-1" | "latin1" | "iso_8859-1" | "l1" => Scheme::Latin1,
                 "us-ascii" | "ascii" => Scheme::Ascii,
                 lower => match encoding_rs::Encoding::for_label(lower.as_bytes()) {
-                    // Bytes that read as this declaration are not UTF-16.
+                    // A declaration that could be read byte by byte cannot be in UTF-16.
                     Some(other) if other == other.output_encoding() => Scheme::Other(other),
                     _ if mode == Mode::Tolerant && lower.starts_with("utf-16") => Scheme::Utf8,
                     _ => return Err(unsupported(name)),
@@ -155,12 +155,12 @@ fn detect(bytes: &[u8], mode: Mode) -> Result<(Encoding, &[u8]), ReadError> {
     }
 }
 
-/// The encoding that the XML declaration at the start of the bytes names.
+/// Returns the encoding that the XML declaration at the start of the bytes names.
 pub(crate) fn declared_encoding(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(&bytes[declared_span(bytes)?]).ok()
 }
 
-/// Where the XML declaration at the start of the bytes names the encoding.
+/// Returns the range of the encoding's name in the XML declaration at the start of the bytes.
 pub(crate) fn declared_span(bytes: &[u8]) -> Option<Range<usize>> {
     let start = &bytes[..bytes.len().min(1024)];
     if !start.starts_with(b"<?xml") {

@@ -1,11 +1,11 @@
-//! What is wrong with a text, and at which byte.
+//! A fault in a text, with its byte offset.
 
 use std::borrow::Cow;
 
 use crate::diagnostic::{Position, ReadError};
 
-/// A fault of well-formedness or of a bound. Cheap to make: the position is computed by
-/// [`into_read_error`](Self::into_read_error).
+/// A text is not well-formed or exceeds a limit. The error is cheap to create, since
+/// [`into_read_error`](Self::into_read_error) computes the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct XmlError {
     pub(crate) offset: usize,
@@ -17,7 +17,7 @@ impl XmlError {
         Self { offset, message: message.into() }
     }
 
-    /// With line and column in the text it was found in.
+    /// Converts the error to one with line and column in its text.
     pub(crate) fn into_read_error(self, text: &str) -> ReadError {
         ReadError::Document {
             position: Position::of(text, self.offset),

@@ -1,12 +1,13 @@
-//! Text made safe for writing.
+//! Escapes text for XML.
 
-/// Appends character data: `&`, `<`, `>` and carriage return as references. Characters that XML
+/// Appends character data: `&`, `<`, `>` and carriage return become references. Characters that XML
 /// cannot hold become U+FFFD.
 pub fn escape_text(out: &mut String, text: &str) {
     escape(out, text, |byte| matches!(byte, b'&' | b'<' | b'>' | b'\r'));
 }
 
-/// Appends the value of an attribute in double quotes: also `"`, tab and line feed.
+/// Appends the value of an attribute in double quotes. `"`, tab and line feed also become
+/// references.
 pub fn escape_attribute(out: &mut String, text: &str) {
     escape(out, text, |byte| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\r' | b'\n' | b'\t'));
 }

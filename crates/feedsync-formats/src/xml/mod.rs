@@ -1,18 +1,17 @@
-//! XML, strictly: what is well-formed and namespace-well-formed within [`Limits`](crate::Limits), and
-//! nothing else.
+//! A strict XML parser: it accepts only documents that are well-formed and namespace-well-formed within
+//! [`Limits`](crate::Limits).
 //!
-//! [`decode`] turns bytes into text, [`Reader`] walks the text token by token, and [`Tree`] holds one
-//! element with everything in it as offsets into the text. Nothing is copied and nothing is allocated
-//! per token; errors carry a byte offset, from which line and column are computed only when needed.
+//! [`decode`] converts bytes to text, [`Reader`] returns the tokens of the text, and [`Tree`] holds one element with
+//! its content as offsets into the text. Nothing is copied, and nothing is allocated per token. Errors contain a byte
+//! offset, from which line and column are computed only when needed.
 //!
-//! Checked are: one root and no text outside it, names (XML 1.0, fifth edition), characters, `]]>` in
-//! text, `<` in attribute values, quotes, duplicate attributes (also after namespace resolution),
-//! references, prefixes, nesting. A document type is refused in strict mode and skipped in tolerant
-//! mode, in which references that it may have defined are characters of HTML or text: no entity is ever
-//! expanded.
+//! The parser checks: one root and no text outside it, names (XML 1.0, fifth edition), characters, `]]>` in text, `<`
+//! in attribute values, quotes, duplicate attributes (also after namespace resolution), references, prefixes,
+//! nesting. A document type is refused in strict mode and skipped in tolerant mode. In tolerant mode, references that
+//! it may have defined are read as HTML characters or as text: no entity is ever expanded.
 //!
-//! The scanner is our own: every rule above has to be checked on top of any event reader that we
-//! know, and finding where a token ends is the small part of it.
+//! The crate has its own scanner because the event readers that we know do not check these rules. Each rule would
+//! have to be implemented on top of them, and finding the end of a token is only the smaller part of the work.
 
 mod attributes;
 mod characters;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::attributes::Attribute;
 use super::error::XmlError;
 
-/// A namespace, comparable by number within one document. The ones named here have the same number
-/// in every document.
+/// A namespace, which can be compared by number within one document. The constants have the same
+/// number in every document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Namespace(pub(super) u32);
 
@@ -23,19 +23,19 @@ macro_rules! known {
 known! {
     /// No namespace.
     NONE = 0, "";
-    /// The prefix `xml`.
+    /// Namespace of the prefix `xml`.
     XML = 1, "http://www.w3.org/XML/1998/namespace";
-    /// The prefix `xmlns`.
+    /// Namespace of the prefix `xmlns`.
     XMLNS = 2, "http://www.w3.org/2000/xmlns/";
     /// Atom 1.0.
     ATOM = 3, "http://www.w3.org/2005/Atom";
     /// FeedSync 1.0.2 (1.1).
     FEEDSYNC = 4, "http://feedsync.org/2007/feedsync";
-    /// SSE 0.91 as every implementation writes it.
+    /// SSE 0.91 as all implementations write it.
     SSE = 5, "http://www.microsoft.com/schemas/rss/sse";
-    /// SSE 0.91 as its document has it.
+    /// SSE 0.91 as its specification prints it.
     SSE_HTTPS = 6, "https://www.microsoft.com/schemas/rss/sse";
-    /// Our own extensions.
+    /// FeedSync's own extensions.
     OWN = 7, "urn:feedsync:1";
     /// RDF, the root of RSS 0.90 and 1.0.
     RDF = 8, "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
@@ -43,7 +43,7 @@ known! {
     RSS1 = 9, "http://purl.org/rss/1.0/";
     /// RSS 0.90.
     RSS090 = 10, "http://my.netscape.com/rdf/simple/0.9/";
-    /// RSS 2.0 as some early feeds have it.
+    /// RSS 2.0 as in some early feeds.
     RSS2 = 11, "http://backend.userland.com/rss2";
     /// Atom 0.3.
     ATOM03 = 12, "http://purl.org/atom/ns#";
@@ -54,7 +54,7 @@ known! {
 }
 
 impl Namespace {
-    /// Either spelling of SSE (reading 27).
+    /// Whether this is either spelling of SSE's namespace (reading 27).
     pub(crate) fn is_sse(self) -> bool {
         self == Self::SSE || self == Self::SSE_HTTPS
     }
@@ -66,7 +66,7 @@ struct Binding<'a> {
     namespace: Namespace,
 }
 
-/// The namespaces of a document and the declarations in scope, innermost last.
+/// The namespaces of a document, and the declarations in scope with the innermost last.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Namespaces<'a> {
     bindings: Vec<Binding<'a>>,
@@ -81,7 +81,7 @@ impl Default for Namespace {
     }
 }
 
-/// Where the declarations stood before an element.
+/// State of the declarations before an element.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     bindings: usize,
@@ -89,7 +89,7 @@ pub(super) struct Mark {
 }
 
 impl<'a> Namespaces<'a> {
-    /// The IRI of a namespace; empty for none.
+    /// Returns the IRI of a namespace, or an empty string for no namespace.
     pub(crate) fn iri(&self, namespace: Namespace) -> &str {
         let number = namespace.0 as usize;
         match KNOWN.get(number) {
@@ -107,7 +107,7 @@ impl<'a> Namespaces<'a> {
         self.default = mark.default;
     }
 
-    /// How many declarations are in scope, shadowed ones included.
+    /// Number of declarations in scope, including shadowed ones.
     pub(super) fn depth(&self) -> usize {
         self.bindings.len()
     }
@@ -119,14 +119,14 @@ impl<'a> Namespaces<'a> {
         if let Some(&namespace) = self.numbers.get(&iri) {
             return namespace;
         }
-        // There are fewer declarations than bytes, and those fit in 32 bits.
+        // There are fewer declarations than bytes, and the number of bytes fits in 32 bits.
         let namespace = Namespace((KNOWN.len() + self.others.len()) as u32);
         self.others.push(iri.clone());
         self.numbers.insert(iri, namespace);
         namespace
     }
 
-    /// Takes up the declaration that an attribute `xmlns` or `xmlns:prefix` makes.
+    /// Adds the declaration in an attribute `xmlns` or `xmlns:prefix`.
     pub(super) fn declare(&mut self, text: &'a str, attribute: &Attribute) -> Result<(), XmlError> {
         let fault = |message| Err(XmlError::new(attribute.start(), message));
         let prefix = attribute.declared_prefix(text).unwrap_or_default();
@@ -145,12 +145,12 @@ impl<'a> Namespaces<'a> {
         Ok(())
     }
 
-    /// The namespace of an element without a prefix.
+    /// Returns the namespace of elements without a prefix.
     pub(super) fn default_namespace(&self) -> Namespace {
         self.default
     }
 
-    /// The namespace of a prefix in scope.
+    /// Returns the namespace of a prefix in scope.
     pub(super) fn resolve(&self, prefix: &str) -> Option<Namespace> {
         self.bindings
             .iter()

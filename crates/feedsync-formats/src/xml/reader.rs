@@ -1,4 +1,4 @@
-//! Tokens of a document, one after the other.
+//! Reads a document token by token.
 
 use super::attributes::{Attribute, qualified_name, read_all, resolve_all, skip_space};
 use super::characters::{check_characters, check_reference, is_space, name_length};
@@ -6,10 +6,10 @@ use super::error::XmlError;
 use super::namespace::{Mark, Namespace, Namespaces};
 use crate::options::{Limits, Mode};
 
-/// A token: offsets into the text.
+/// A token as offsets into the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Token {
-    /// A start tag, or an element without content.
+    /// A start tag, or the tag of an empty element.
     Start(StartTag),
     /// The end tag of the innermost open element.
     End {
@@ -18,11 +18,11 @@ pub(crate) enum Token {
         /// Offset after its `>`.
         end: usize,
     },
-    /// Character data, references included; never empty.
+    /// Character data, including references. It is never empty.
     Text {
-        /// First byte.
+        /// Offset of the first byte.
         start: usize,
-        /// After the last byte.
+        /// Offset after the last byte.
         end: usize,
     },
     /// A CDATA section with its delimiters.
@@ -34,9 +34,9 @@ pub(crate) enum Token {
     },
     /// A comment, a processing instruction, the XML declaration or a document type.
     Other {
-        /// First byte.
+        /// Offset of the first byte.
         start: usize,
-        /// After the last byte.
+        /// Offset after the last byte.
         end: usize,
     },
     /// The end of a well-formed document.
@@ -52,16 +52,16 @@ pub(crate) struct StartTag {
     pub(crate) end: usize,
     /// Length of the qualified name.
     pub(crate) name_length: u32,
-    /// Offset of the local part in the name: 0 without a prefix.
+    /// Offset of the local part in the name, 0 without a prefix.
     pub(crate) local: u32,
-    /// The element's namespace.
+    /// Namespace of the element.
     pub(crate) namespace: Namespace,
-    /// `<a/>`: no end tag follows.
+    /// Whether the element has the form `<a/>`, without an end tag.
     pub(crate) empty: bool,
 }
 
 impl StartTag {
-    /// The name without prefix.
+    /// Returns the name without prefix.
     pub(crate) fn local_name<'a>(&self, text: &'a str) -> &'a str {
         let name = self.start + 1;
         &text[name + self.local as usize..name + self.name_length as usize]
@@ -74,7 +74,7 @@ struct Open {
     mark: Mark,
 }
 
-/// Walks a document from the first byte to the last.
+/// Reads a document from the first byte to the last.
 pub(crate) struct Reader<'a> {
     text: &'a str,
     position: usize,
@@ -87,7 +87,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of a text, whose characters are checked here.
+    /// Creates a reader at the start of a text, and checks the characters of the text.
     pub(crate) fn new(text: &'a str, mode: Mode, limits: &Limits) -> Result<Self, XmlError> {
         if text.len() > limits.bytes.min(u32::MAX as usize - 1) {
             return Err(XmlError::new(0, format!("more than {} bytes", limits.bytes)));
@@ -105,17 +105,17 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The text that is read.
+    /// Returns the text that is read.
     pub(crate) fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The namespaces met so far.
+    /// Returns the namespaces so far.
     pub(crate) fn namespaces(&self) -> &Namespaces<'a> {
         &self.namespaces
     }
 
-    /// The next token; the attributes of a start tag are appended to `attributes`.
+    /// Returns the next token. The attributes of a start tag are appended to `attributes`.
     pub(crate) fn token(&mut self, attributes: &mut Vec<Attribute>) -> Result<Token, XmlError> {
         let bytes = self.text.as_bytes();
         let start = self.position;
@@ -301,7 +301,7 @@ impl<'a> Reader<'a> {
         Ok(Token::Other { start, end: self.position })
     }
 
-    /// Finds the end of a document type without reading what it defines.
+    /// Finds the end of a document type without interpreting its content.
     fn document_type(&mut self) -> Result<Token, XmlError> {
         let start = self.position;
         if self.mode == Mode::Strict {
@@ -346,7 +346,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `VersionInfo EncodingDecl? SDDecl? S?` between `<?xml` and `?>`.
+/// Checks `VersionInfo EncodingDecl? SDDecl? S?` between `<?xml` and `?>`.
 fn check_xml_declaration(text: &str, start: usize, end: usize) -> Result<(), XmlError> {
     let bytes = text.as_bytes();
     let mut offset = start;

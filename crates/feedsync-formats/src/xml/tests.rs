@@ -28,7 +28,7 @@ fn refused(text: &str, line: u32, column: u32, words: &str) {
 }
 
 #[test]
-fn what_is_not_well_formed_is_refused_at_its_place() {
+fn text_that_is_not_well_formed_is_refused_with_its_position() {
     refused("", 1, 1, "no root");
     refused("<a/><b/>", 1, 5, "one root");
     refused("<a/>\n x", 2, 2, "outside the root");
@@ -85,7 +85,7 @@ fn what_is_not_well_formed_is_refused_at_its_place() {
 }
 
 #[test]
-fn what_is_well_formed_is_read() {
+fn well_formed_text_is_read() {
     for text in [
         "<a/>",
         "\u{20}<a></a >\n<!-- x --> <?y z?>",
@@ -113,7 +113,7 @@ fn tolerant_reading_skips_a_document_type_and_expands_nothing() {
 }
 
 #[test]
-fn bounds_are_kept() {
+fn limits_are_enforced() {
     let limits = Limits { bytes: 1 << 20, depth: 8, attributes: 4, ..Limits::default() };
     let message = |text: &str| match Tree::parse(text, Mode::Strict, &limits) {
         Ok(_) => String::new(),
@@ -222,7 +222,7 @@ fn encodings_are_read_and_written_again() {
 }
 
 #[test]
-fn what_is_not_in_its_encoding_is_refused_with_its_byte() {
+fn bytes_that_are_invalid_in_their_encoding_are_refused_with_their_offset() {
     let offset = |bytes: &[u8]| match decode(bytes, &ReadOptions::strict()) {
         Err(ReadError::Encoding { offset, .. }) => Some(offset),
         _ => None,
@@ -241,8 +241,9 @@ fn what_is_not_in_its_encoding_is_refused_with_its_byte() {
     assert_eq!(decode(b"<a/>", &tiny), Err(ReadError::TooLarge { limit: 3 }));
 }
 
-/// What the independent parser does not check: the XML declaration, the targets of processing
-/// instructions, names that begin with a colon, prefixes bound to nothing.
+/// Whether the independent parser does not check this fault. It ignores the XML declaration, the
+/// targets of processing instructions, names that start with a colon, and prefixes bound to
+/// nothing.
 fn oracle_is_lenient(text: &str, error: &XmlError) -> bool {
     let unchecked = ["XML declaration", "processing instruction", "bound to no namespace"];
     unchecked.iter().any(|words| error.message.contains(words))
@@ -295,7 +296,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Small documents for mutation: those of the corpora, if they are there, and our own.
+/// Returns small documents for mutation: those of the corpora, if available, and our own.
 fn samples() -> Vec<String> {
     let mut samples = vec![
         "<?xml version='1.0'?><!-- c --><a xmlns='u' xmlns:p='v' p:b=\"1\" b='&amp;'>\

@@ -1,4 +1,4 @@
-//! One element and everything in it, as a flat list of offsets into the text.
+//! One element with its content, as a flat list of offsets into the text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::namespace::{Namespace, Namespaces};
 use super::reader::{Reader, StartTag, Token};
 use crate::options::{Limits, Mode};
 
-/// What a node is.
+/// Type of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     /// An element.
@@ -29,7 +29,7 @@ struct Record {
     namespace: Namespace,
     start: u32,
     end: u32,
-    /// Between the tags; both are `end` for an element without content.
+    /// Range between the tags. Both bounds are `end` for an empty element.
     content: (u32, u32),
     name_length: u32,
     local: u32,
@@ -38,19 +38,19 @@ struct Record {
     after: u32,
 }
 
-/// An element with all it contains. It can be filled again and keeps its memory, so that a feed is
-/// read item by item in constant space.
+/// An element with its content. It can be refilled and reuses its memory, so that a feed is read
+/// item by item in constant space.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree<'a> {
     text: &'a str,
     records: Vec<Record>,
     attributes: Vec<Attribute>,
-    /// Records of the elements that are open while the tree is filled.
+    /// Indexes of the open elements while the tree is filled.
     open: Vec<usize>,
 }
 
 impl<'a> Tree<'a> {
-    /// Reads a whole document: its root element and the namespaces in it.
+    /// Reads a whole document. Returns its root element and its namespaces.
     pub(crate) fn parse(
         text: &'a str,
         mode: Mode,
@@ -68,8 +68,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Takes up the element whose start tag the reader has just given, with these attributes, up to
-    /// its end tag. What the tree held before is gone.
+    /// Reads the element whose start tag the reader has just returned, with these attributes, up to
+    /// its end tag. The previous content of the tree is removed.
     pub(crate) fn fill(
         &mut self,
         reader: &mut Reader<'a>,
@@ -141,7 +141,7 @@ impl<'a> Tree<'a> {
         });
     }
 
-    /// The element the tree was filled with.
+    /// Returns the element that was read.
     pub(crate) fn root(&self) -> Element<'_, 'a> {
         Element(Node { tree: self, index: 0 })
     }
@@ -159,27 +159,27 @@ impl<'t, 'a> Node<'t, 'a> {
         &self.tree.records[self.index]
     }
 
-    /// What it is.
+    /// Returns the type of the node.
     pub(crate) fn kind(self) -> NodeKind {
         self.record().kind
     }
 
-    /// From its first byte to after its last.
+    /// Returns the range from its first byte to after its last.
     pub(crate) fn span(self) -> Range<usize> {
         self.record().start as usize..self.record().end as usize
     }
 
-    /// Its bytes.
+    /// Returns the source text of the node.
     pub(crate) fn source(self) -> &'a str {
         &self.tree.text[self.span()]
     }
 
-    /// The element it is, if it is one.
+    /// Returns the element if the node is one.
     pub(crate) fn element(self) -> Option<Element<'t, 'a>> {
         (self.kind() == NodeKind::Element).then_some(Element(self))
     }
 
-    /// The text it adds to its parent: nothing but for text and CDATA.
+    /// Returns the decoded text of a text or CDATA node, and an empty string for others.
     pub(crate) fn text(self) -> Cow<'a, str> {
         let source = self.source();
         match self.kind() {
@@ -202,75 +202,75 @@ impl<'t, 'a> Node<'t, 'a> {
 pub(crate) struct Element<'t, 'a>(Node<'t, 'a>);
 
 impl<'t, 'a> Element<'t, 'a> {
-    /// The whole text that spans are offsets into.
+    /// Returns the whole text to which the offsets refer.
     pub(crate) fn document(self) -> &'a str {
         self.0.tree.text
     }
 
-    /// From `<` of the start tag to after `>` of the end tag.
+    /// Returns the range from `<` of the start tag to after `>` of the end tag.
     pub(crate) fn span(self) -> Range<usize> {
         self.0.span()
     }
 
-    /// The start tag, `<` and `>` included.
+    /// Returns the range of the start tag, including `<` and `>`.
     pub(crate) fn start_tag_span(self) -> Range<usize> {
         self.span().start..self.0.record().content.0 as usize
     }
 
-    /// Between the tags; empty at the end of the tag for `<a/>`.
+    /// Returns the range between the tags. It is empty at the end of the tag for `<a/>`.
     pub(crate) fn content_span(self) -> Range<usize> {
         self.0.record().content.0 as usize..self.0.record().content.1 as usize
     }
 
-    /// Offset after the name in the start tag.
+    /// Returns the offset after the name in the start tag.
     pub(crate) fn name_end(self) -> usize {
         self.span().start + 1 + self.0.record().name_length as usize
     }
 
-    /// The name as it stands, with its prefix.
+    /// Returns the name as written, with its prefix.
     pub(crate) fn name(self) -> &'a str {
         &self.0.tree.text[self.span().start + 1..self.name_end()]
     }
 
-    /// The prefix, empty if there is none.
+    /// Returns the prefix, or an empty string if there is none.
     pub(crate) fn prefix(self) -> &'a str {
         &self.name()[..(self.0.record().local as usize).saturating_sub(1)]
     }
 
-    /// The name without prefix.
+    /// Returns the name without prefix.
     pub(crate) fn local(self) -> &'a str {
         &self.name()[self.0.record().local as usize..]
     }
 
-    /// The namespace.
+    /// Returns the namespace.
     pub(crate) fn namespace(self) -> Namespace {
         self.0.record().namespace
     }
 
-    /// Whether this is the element of that namespace and local name.
+    /// Whether this is the element with that namespace and local name.
     pub(crate) fn is(self, namespace: Namespace, local: &str) -> bool {
         self.namespace() == namespace && self.local() == local
     }
 
-    /// The attributes in order, declarations included.
+    /// Returns the attributes in order, including declarations.
     pub(crate) fn attributes(self) -> &'t [Attribute] {
         let (first, last) = self.0.record().attributes;
         &self.0.tree.attributes[first as usize..last as usize]
     }
 
-    /// The attribute of that namespace and local name.
+    /// Returns the attribute with that namespace and local name.
     pub(crate) fn attribute(self, namespace: Namespace, local: &str) -> Option<&'t Attribute> {
         self.attributes().iter().find(|attribute| {
             attribute.namespace() == namespace && attribute.local(self.document()) == local
         })
     }
 
-    /// The value of an attribute without prefix.
+    /// Returns the value of an attribute without prefix.
     pub(crate) fn value(self, local: &str) -> Option<Cow<'a, str>> {
         self.attribute(Namespace::NONE, local).map(|attribute| attribute.value(self.document()))
     }
 
-    /// Everything directly inside, in order.
+    /// Returns the child nodes, in order.
     pub(crate) fn nodes(self) -> impl Iterator<Item = Node<'t, 'a>> + Clone {
         let tree = self.0.tree;
         let end = self.0.record().after as usize;
@@ -284,24 +284,24 @@ impl<'t, 'a> Element<'t, 'a> {
         })
     }
 
-    /// The elements directly inside, in order.
+    /// Returns the child elements, in order.
     pub(crate) fn children(self) -> impl Iterator<Item = Element<'t, 'a>> + Clone {
         self.nodes().filter_map(Node::element)
     }
 
-    /// The first element directly inside of that namespace and local name.
+    /// Returns the first child element with that namespace and local name.
     pub(crate) fn child(self, namespace: Namespace, local: &str) -> Option<Element<'t, 'a>> {
         self.children().find(|child| child.is(namespace, local))
     }
 
-    /// Every element inside, at any depth, in document order.
+    /// Returns all descendant elements, in document order.
     pub(crate) fn descendants(self) -> impl Iterator<Item = Element<'t, 'a>> + Clone {
         let tree = self.0.tree;
         (self.0.index + 1..self.0.record().after as usize)
             .filter_map(move |index| Node { tree, index }.element())
     }
 
-    /// The text directly inside and in elements inside, one after the other.
+    /// Returns the concatenated text of the element and its descendants.
     pub(crate) fn text(self) -> Cow<'a, str> {
         let tree = self.0.tree;
         let mut parts = (self.0.index..self.0.record().after as usize)

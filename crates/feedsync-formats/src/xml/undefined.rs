@@ -1,5 +1,5 @@
-//! References that XML does not define, such as `&nbsp;`. Strict reading refuses them; tolerant reading
-//! lets them through, and what is kept of a document must be well-formed all the same.
+//! References that XML does not define, such as `&nbsp;`. Strict reading refuses them, and tolerant reading accepts
+//! them. The parts of a document that are stored must nevertheless be well-formed.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::characters::reference;
 use crate::html_names::named;
 
-/// Where the undefined references stand in well-formed markup.
+/// Returns the ranges of the undefined references in well-formed markup.
 pub(crate) fn undefined_references(markup: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = markup.as_bytes();
     let mut offset = 0;
@@ -31,7 +31,8 @@ pub(crate) fn undefined_references(markup: &str) -> impl Iterator<Item = Range<u
     })
 }
 
-/// Where scanning goes on after a `<`: behind what holds no references.
+/// Returns the offset at which scanning continues after a `<`. Comments, CDATA sections and processing instructions,
+/// which contain no references, are skipped.
 fn after_literal(bytes: &[u8], start: usize) -> usize {
     let rest = &bytes[start..];
     let literals: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
@@ -43,8 +44,7 @@ fn after_literal(bytes: &[u8], start: usize) -> usize {
     end.unwrap_or(start + 1)
 }
 
-/// The markup with each undefined reference replaced by the character that HTML has under that name, or
-/// else by itself as text.
+/// Replaces each undefined reference in the markup by the HTML character with that name, or else by its own text.
 pub(crate) fn define_references(markup: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut from = 0;

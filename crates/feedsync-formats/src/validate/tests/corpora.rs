@@ -1,4 +1,4 @@
-//! No false faults: the examples of the texts, what our own writers write, and feeds of others.
+//! No false faults in the examples of the specifications, in documents that FeedSync writes, and in feeds of others.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ fn vectors() -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
 }
 
-/// Documents of the corpora, if there are any.
+/// Returns the documents of the corpora, if there are any.
 fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths = Vec::new();
     if let Some(folder) = std::env::var_os("FEEDSYNC_CORPORA") {
@@ -47,7 +47,7 @@ fn the_examples_of_the_texts_are_without_findings() {
         count += 1;
     }
     assert!(count > 20, "{count}");
-    // SSE 2.2.2 and 5.2; the text prints them with wrong weekdays and as parts of a channel.
+    // SSE 2.2.2 and 5.2. The specification prints them with wrong weekdays and as parts of a channel.
     let sse = "<rss version=\"2.0\" xmlns:sx=\"http://www.microsoft.com/schemas/rss/sse\"><channel>\
         <sx:sharing since=\"Tue, 1 Nov 2004 09:43:33 GMT\" until=\"Fri, 1 Mar 2005 09:43:33 GMT\" version=\"0.91\">\
         <sx:related link=\"http://x.com/all.xml\" type=\"complete\"/>\
@@ -89,8 +89,8 @@ fn every_format_of_the_examples_that_we_write_is_without_findings() {
     }
 }
 
-/// Feeds of others that reading finds nothing wrong with have no misplaced elements either; the exceptions
-/// are those that their own corpus calls wrong.
+/// Feeds of others that read without faults also have no misplaced elements. The exceptions are feeds that their own
+/// corpus marks as wrong.
 #[test]
 fn feeds_of_others_gain_no_faults() {
     let (mut clean, mut wrong) = (0, Vec::new());
@@ -113,8 +113,8 @@ fn feeds_of_others_gain_no_faults() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The entries of feeds that a corpus calls valid are valid as entries, but for what only a document of
-/// its own needs: an author, which the feed may have.
+/// The entries of feeds that a corpus marks as valid are valid as entries. Only the author, which an entry document
+/// requires, may be missing, since the feed may have it.
 #[test]
 fn entries_of_valid_feeds_of_others_have_no_faults() {
     let (mut entries, mut wrong) = (0, Vec::new());

@@ -16,13 +16,13 @@ fn document(inside: &str) -> String {
     )
 }
 
-/// A valid entry with more in it; `#` marks the place of the finding.
+/// Returns a valid entry with more content. `#` marks the position of the finding.
 fn with(more: &str) -> String {
     let all = format!("{ID}{TITLE}{UPDATED}{AUTHOR}{CONTENT}{more}");
     document(&all).replacen('@', "", 1).replacen('#', "@", 1)
 }
 
-/// The same with another content.
+/// Like `with`, with other content instead.
 fn with_content(content: &str) -> String {
     let all = format!("{ID}{TITLE}{UPDATED}{AUTHOR}{content}");
     document(&all).replacen('@', "", 1).replacen('#', "@", 1)

@@ -34,7 +34,7 @@ fn a_namespace_that_is_almost_right_is_a_fault_where_it_is_used() {
     assert!(validate(feed.replace('@', "").as_bytes()).contents.is_err());
     assert_only("@<feed/>", "fault", "RFC 4287 1.2");
     assert_eq!(findings(&clean_rss(ITEM)), [""; 0]);
-    // Each of several namespaces is reported, once.
+    // Each of several namespaces is reported once.
     let two = |one: &str, other: &str| {
         let feed = format!("<rss version='2.0'><a xmlns='{one}'/><b xmlns='{other}'/></rss>");
         findings(&feed).len()
@@ -129,7 +129,7 @@ fn since_and_until_order_as_texts() {
     }
     let null = findings("{\"sharing\":null,\"items\":[]}");
     assert!(matches!(&null[..], [one] if one.contains("is null")), "{null:?}");
-    // A part at fault is no part that is absent.
+    // A faulty part does not count as missing.
     for part in ["since='' until='1'", "since='1' until=''"] {
         let found = findings(&clean_rss(&format!("<sx:sharing {part}/>")));
         assert!(matches!(&found[..], [one] if !one.contains("both")), "{found:?}");
@@ -178,7 +178,7 @@ fn a_stamp_that_lacks_a_part_is_a_warning_and_one_that_lacks_both_a_fault() {
     };
     assert_only(&sse("by='a'"), "warning", "SSE 2.4");
     assert_only(&sse(""), "fault", "SSE 2.4");
-    // An item that is refused for something else does not hide it.
+    // The finding is also reported for an item that is refused for another reason.
     let both = item("").replace("updates='1'", "updates='zero'").replace('@', "");
     assert_eq!(faults(&both).len(), 2, "{:?}", faults(&both));
 }
@@ -222,7 +222,7 @@ fn members_of_json_are_faults_in_feedsyncs_objects_and_warnings_where_names_are_
     ] {
         assert_eq!(findings(&with(&format!(",{free}"), "", "")), [""; 0], "{free}");
     }
-    // Versions in conflict are checked as their item is.
+    // Versions in conflict are checked like their item.
     let lost = sync.replace('#', ",@\"related\":[]");
     let conflicts = format!(",\"conflicts\":[{{\"sync\":{lost}}}]");
     assert_only(&with("", "", &conflicts), "fault", "R-P4");
@@ -263,7 +263,7 @@ fn atompub_in_a_feed_is_checked_where_it_stands() {
 }
 
 #[test]
-fn contents_say_what_a_document_is_and_how_much_it_holds() {
+fn contents_give_the_type_and_the_counts_of_a_document() {
     let contents = |text: &str| validate(text.as_bytes()).contents.unwrap();
     let feed =
         Contents::Feed { format: feedsync_core::Format::Rss, uses_sse: false, items: 1, plain: 1 };

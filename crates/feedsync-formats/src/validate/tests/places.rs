@@ -1,9 +1,9 @@
-//! Each element at each place: exactly the wrong places are reported.
+//! Each element is inserted at each position, and exactly the wrong positions are reported.
 
 use crate::diagnostic::{Position, Severity};
 use crate::validate::validate;
 
-/// A document of each shape; `[name]` marks a place.
+/// A document of each shape. `[name]` marks a position.
 const HOSTS: [(&str, &str); 5] = [
     (
         "atom",
@@ -69,7 +69,7 @@ const SSE: &str = "<ss:sync id='k' version='2'>[ss sync]\
      <ss:conflict version='1' when='Sat, 21 May 2005 09:43:33 GMT' by='A'>[ss conflict]\
      {lost}<x:a xmlns:x='urn:x'>[foreign]</x:a></ss:conflict></ss:conflicts></ss:sync>";
 
-/// Each element, and the places where the texts put it.
+/// Each element, and its positions according to the specifications.
 const ELEMENTS: [(&str, &[&str]); 15] = [
     ("<fs:sharing/>", &["feed"]),
     ("<fs:related link='http://h/' type='complete'/>", &["fs sharing"]),
@@ -94,7 +94,7 @@ const ELEMENTS: [(&str, &[&str]); 15] = [
     ("<app:workspace/>", &["app service"]),
 ];
 
-/// A host with what stands in it, places still marked.
+/// Returns a document with the additional elements of its shape, with its positions still marked.
 fn host(shape: &str, template: &str) -> String {
     let template = template.replace("{ns}", NAMESPACES);
     let template = match shape {
@@ -120,7 +120,8 @@ fn host(shape: &str, template: &str) -> String {
     template.replace("{more}", &more).replace("[feed]", &feed)
 }
 
-/// Each place of a host: its name, and the document with this text there.
+/// Returns each position of a document: its name, the document with the text inserted there, and
+/// the offset.
 fn at_each_place(host: &str, inserted: &str) -> Vec<(String, String, usize)> {
     let mut all = Vec::new();
     for (index, (open, _)) in host.match_indices('[').enumerate() {
@@ -152,7 +153,7 @@ fn each_element_is_reported_exactly_where_it_does_not_belong() {
         for (element, places) in ELEMENTS {
             for (place, text, at) in at_each_place(&host, element) {
                 let is_sse = element.starts_with("<ss:");
-                // An SSE item is none of FeedSync's, and the other way round.
+                // SSE elements are allowed only in SSE documents or SSE elements.
                 let is_right = places.contains(&&*place)
                     && (!is_sse || matches!(shape, "rss" | "opml") || place.starts_with("ss"));
                 let position = Position::of(&text, at);
@@ -244,10 +245,10 @@ fn a_feed_in_content_is_another_document() {
     ] {
         let found = validate(feed(kind).as_bytes()).findings;
         let found: Vec<_> = found.iter().map(|it| it.severity).collect();
-        // The history is where it belongs, in its sx:sync.
+        // The history is at its right position, in its sx:sync.
         assert_eq!(found, [severity], "{kind}");
     }
-    // Other elements of such a type hold no document.
+    // Other elements with such a type contain no document.
     let content = format!("<content type='{}'>", "application/atom+xml");
     for other in [
         "<content xmlns:x='urn:x' x:type='a/xml'>",
@@ -296,7 +297,7 @@ fn a_misplaced_element_names_its_item_and_costs_one_fault_with_all_in_it() {
     let other_order =
         text.replace("id='i' updates='1'", "updates='1' x:id='z' xmlns:x='urn:x' id='i'");
     assert_eq!(super::findings(&other_order), [expected]);
-    // Readers pass it over, strict ones too.
+    // Readers ignore it, also in strict mode.
     let options = crate::ReadOptions::strict();
     let reading = crate::read(text.as_bytes(), None, &options).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The end of a document type; nothing else of it is read.
+//! Finding the end of a document type, whose content is not interpreted.
 
 use super::*;
 
