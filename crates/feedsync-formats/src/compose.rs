@@ -1,8 +1,8 @@
-//! A new item's payload from what all formats can say.
+//! Composes the payload of a new item from the fields that are common to all formats.
 //!
 //! The payload is valid in its format and canonical: it reads back byte for byte. Fields that the
-//! format cannot hold are left out, as `docs/mapping.md` lists them; characters that XML cannot hold
-//! become U+FFFD.
+//! format cannot hold are left out, as `docs/mapping.md` lists them. Characters that XML cannot
+//! hold become U+FFFD.
 
 mod atom;
 mod json;
@@ -19,12 +19,12 @@ use crate::markup;
 use crate::options::{Limits, Mode};
 use crate::xml::{Tree, escape_attribute, escape_text};
 
-/// The payload of a new item of that format.
+/// Returns the payload of a new item in the given format.
 pub fn compose(format: Format, entry: &Entry) -> Payload {
     compose_with(format, entry, "")
 }
 
-/// The same with more at its end: elements in XML, members in JSON.
+/// Like [`compose`], with an extension at the end: elements in XML, members in JSON.
 pub(crate) fn compose_with(format: Format, entry: &Entry, extension: &str) -> Payload {
     let text = match format {
         Format::Atom => atom::text(entry, extension),
@@ -36,7 +36,7 @@ pub(crate) fn compose_with(format: Format, entry: &Entry, extension: &str) -> Pa
     Payload::new(format, text)
 }
 
-/// `<name>text</name>`, or nothing for absent text.
+/// Appends `<name>text</name>`, or nothing if the text is absent.
 pub(crate) fn push_element(out: &mut String, name: &str, text: Option<&str>) {
     if let Some(text) = text {
         out.push('<');
@@ -49,7 +49,7 @@ pub(crate) fn push_element(out: &mut String, name: &str, text: Option<&str>) {
     }
 }
 
-/// ` name="value"`, or nothing for an absent value.
+/// Appends ` name="value"`, or nothing if the value is absent.
 pub(crate) fn push_attribute(out: &mut String, name: &str, value: Option<&str>) {
     if let Some(value) = value {
         out.push(' ');
@@ -60,8 +60,8 @@ pub(crate) fn push_attribute(out: &mut String, name: &str, value: Option<&str>) 
     }
 }
 
-/// An element that holds content as Atom does (RFC 4287 4.1.3). XHTML that cannot stand alone is
-/// still HTML, and XML that cannot is text.
+/// Appends an element that holds content as Atom does (RFC 4287 4.1.3). XHTML that is not
+/// well-formed on its own is written as HTML, and other XML that is not is written as text.
 pub(crate) fn content_element(out: &mut String, name: &str, content: &str, kind: &ContentType) {
     let (kind, markup) = match kind {
         ContentType::Xhtml => match div(content) {
@@ -90,7 +90,7 @@ pub(crate) fn content_element(out: &mut String, name: &str, content: &str, kind:
     out.push('>');
 }
 
-/// Content as HTML; what is neither text nor markup has no such form.
+/// Converts content to HTML. Returns `None` for content that is neither text nor markup.
 pub(crate) fn html(content: &str, kind: &ContentType) -> Option<String> {
     match kind {
         ContentType::Text => Some(markup::escape(content).into_owned()),
@@ -102,13 +102,13 @@ pub(crate) fn html(content: &str, kind: &ContentType) -> Option<String> {
     }
 }
 
-/// The `div` that holds this XHTML, if that stands alone.
+/// Wraps XHTML in a `div`, if the result is well-formed on its own.
 fn div(content: &str) -> Option<String> {
     let div = format!("<div xmlns=\"http://www.w3.org/1999/xhtml\">{content}</div>");
     stands_alone(&div).then_some(div)
 }
 
-/// Whether the text is one element that needs nothing from around it.
+/// Whether the text is one XML element that depends on no context.
 pub(crate) fn stands_alone(xml: &str) -> bool {
     Tree::parse(xml, Mode::Strict, &Limits::default())
         .is_ok_and(|(tree, _)| tree.root().span() == (0..xml.len()))
@@ -130,7 +130,7 @@ pub fn is_iri(text: &str) -> bool {
     iri_string::types::IriStr::new(text).is_ok()
 }
 
-/// `link` and `category` elements as Atom has them; POX borrows them.
+/// Appends `link` and `category` elements as in Atom. POX uses the same elements.
 fn push_links_and_categories(out: &mut String, entry: &Entry) {
     for link in &entry.links {
         push_link(out, "link", link);
@@ -144,7 +144,7 @@ fn push_links_and_categories(out: &mut String, entry: &Entry) {
     }
 }
 
-/// A link as Atom has it, under the given name.
+/// Appends a link as in Atom, with the given element name.
 fn push_link(out: &mut String, name: &str, link: &Link) {
     out.push('<');
     out.push_str(name);

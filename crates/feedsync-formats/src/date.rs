@@ -1,9 +1,8 @@
-//! Dates of payloads, as publishers write them: RFC 3339 as Atom has them, RFC 822 as RSS and OPML have them, and
-//! what people and programs write in their place.
+//! Dates in payloads: RFC 3339 as in Atom, RFC 822 as in RSS and OPML, and the many other forms that publishers use.
 //!
-//! These are the publisher's dates and decide nothing in a merge. One tolerant reader serves all formats. It reads to
-//! the second, in UTC; a text that is no date gives `None`. The dates of `sx` elements are stricter and are read
-//! elsewhere. `docs/formats.md` lists the forms.
+//! These are the publisher's dates and do not affect merging. One tolerant parser serves all formats. It has a
+//! resolution of one second and returns UTC. It returns `None` for a text that is no date. The dates of `sx` elements
+//! are stricter and are parsed elsewhere. `docs/formats.md` lists the forms.
 
 mod names;
 mod words;
@@ -16,12 +15,12 @@ const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Bytes of a text that may be a date.
+/// Maximum length of a date, in bytes.
 const LONGEST: usize = 128;
 
 const DAY: i64 = 86_400;
 
-/// The instant of a date in any of the forms.
+/// Parses a date in any of the forms.
 pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST {
@@ -31,7 +30,7 @@ pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     Timestamp::from_unix_seconds(seconds)
 }
 
-/// The date as RSS and HTTP write it, with the weekday that it was: `Sat, 21 May 2005 09:43:33 GMT`.
+/// Formats a date as in RSS and HTTP, with its weekday: `Sat, 21 May 2005 09:43:33 GMT`.
 pub fn to_rfc822(date: Timestamp) -> String {
     let text = date.to_string();
     let (year, month, day, time) = (&text[..4], &text[5..7], &text[8..10], &text[11..19]);
@@ -40,7 +39,8 @@ pub fn to_rfc822(date: Timestamp) -> String {
     format!("{weekday}, {day} {} {year} {time} GMT", month.unwrap_or(&"Jan"))
 }
 
-/// Digits alone: seconds, milliseconds, microseconds or nanoseconds since 1970, or a date without separators.
+/// Parses a date of digits only: seconds, milliseconds, microseconds or nanoseconds since 1970, or a date without
+/// separators.
 fn counted(text: &str) -> Option<i64> {
     let whole = text.split_once('.').map_or(text, |(whole, fraction)| {
         if fraction.bytes().all(|byte| byte.is_ascii_digit()) { whole } else { "" }
@@ -58,14 +58,14 @@ fn counted(text: &str) -> Option<i64> {
     }
 }
 
-/// Seconds since 1970 of the first moment of a day; `None` for a day that does not exist.
+/// Seconds from 1970 to the start of a day. `None` for a day that does not exist.
 fn day(year: u32, month: u32, day: u32) -> Option<i64> {
     Timestamp::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"))
         .ok()
         .map(Timestamp::unix_seconds)
 }
 
-/// A year: two digits are of 1950 to 2049 (RFC 2822 4.3).
+/// Parses a year. Two digits mean 1950 to 2049 (RFC 2822 4.3).
 fn year(digits: &str) -> Option<u32> {
     let year: u32 = digits.parse().ok()?;
     match (digits.len(), year) {
@@ -76,7 +76,7 @@ fn year(digits: &str) -> Option<u32> {
     }
 }
 
-/// The words of a text. What is read is taken out, so that nothing counts twice.
+/// The words of a date. A word is removed when it is parsed, so that it is used only once.
 struct Reader {
     words: Vec<Word>,
 }
@@ -134,7 +134,8 @@ impl Reader {
         at
     }
 
-    /// `hhmm` or `hhmmss` behind the `T` of a date without separators; seconds, and where the rest begins.
+    /// Parses `hhmm` or `hhmmss` after the `T` of a date without separators. Returns the seconds since midnight and
+    /// the index of the next word.
     fn compact(&mut self) -> Option<(i64, usize)> {
         let at = self.words.iter().position(|word| *word == Word::Name("t".to_owned()))?;
         let before = at.checked_sub(1).and_then(|before| self.words.get(before));
@@ -150,7 +151,7 @@ impl Reader {
         Some((seconds, at + 2))
     }
 
-    /// A date of eight digits.
+    /// Parses a date of eight digits.
     fn run_together(&mut self) -> Option<Option<i64>> {
         let is_date = |word: &Word| matches!(word, Word::Number(digits) if digits.len() == 8);
         let at = self.words.iter().position(is_date)?;
@@ -161,8 +162,8 @@ impl Reader {
         Some(year.zip(month).zip(of_month).and_then(|((y, m), d)| day(y, m, d)))
     }
 
-    /// The time of day: `hh:mm`, `hh:mm:ss` with a fraction, `10h30`, `9 pm`. Outer `None` for a time that does not
-    /// exist; inner `None` where there is none.
+    /// Parses a time of day: `hh:mm`, `hh:mm:ss` with a fraction, `10h30`, `9 pm`. The outer `None` means a time that
+    /// does not exist; the inner `None` means that there is no time.
     fn time(&mut self) -> Option<Option<(i64, usize)>> {
         let is_time = |at: &usize| {
             let is_marked = |next: usize| {
@@ -205,7 +206,7 @@ impl Reader {
         Some(Some((seconds, at)))
     }
 
-    /// `am` or `pm` here; where it ends, and whether it is `pm`.
+    /// Parses `am` or `pm` at this word. Returns the index after it, and whether it is `pm`.
     fn noon(&self, at: usize) -> Option<(usize, bool)> {
         let at = self.past_space(at);
         match self.name(at)? {
@@ -221,8 +222,8 @@ impl Reader {
         }
     }
 
-    /// Seconds east of Greenwich, as said behind the time: a number counts before a name. A name that nobody knows
-    /// is UTC. `None` for an offset that does not exist.
+    /// Parses the UTC offset that follows the time, in seconds east of Greenwich. A number takes precedence over a
+    /// name. An unknown name means UTC. `None` for an offset that does not exist.
     fn offset(&mut self, after: usize) -> Option<i64> {
         let mut named = 0;
         for at in after..self.words.len() {
@@ -241,7 +242,7 @@ impl Reader {
                             Some(minutes) => {
                                 (digits.parse::<i64>().ok()?, i64::from(minutes), at + 4)
                             }
-                            // A number far behind is another part of the date.
+                            // A number that does not directly follow the time is another part of the date.
                             None if is_far => continue,
                             None => (digits.parse().ok()?, 0, at + 2),
                         },
@@ -266,7 +267,8 @@ impl Reader {
         Some(named)
     }
 
-    /// Numbers with `-`, `/` or `.` between: the year first, or last. Outer `None` if there are none such.
+    /// Parses numbers separated by `-`, `/` or `.`, with the year first or last. The outer `None` means that there
+    /// are none.
     fn numeric(&mut self) -> Option<Option<i64>> {
         let (range, sign, parts) = numbers(&self.words)?;
         let date = match &parts.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -282,7 +284,7 @@ impl Reader {
             [y, m] if y.len() == 4 => year(y).and_then(|year| day(year, m.parse().ok()?, 1)),
             [one, other, y] if one.len() <= 2 && other.len() <= 2 => {
                 let (one, other): (u32, u32) = (one.parse().ok()?, other.parse().ok()?);
-                // With slashes the month comes first, as in the United States, unless it cannot be one.
+                // With slashes the month comes first, as in the United States, unless the first number exceeds 12.
                 let is_month_first = if sign == '/' { one <= 12 } else { other > 12 };
                 let (month, of_month) = if is_month_first { (one, other) } else { (other, one) };
                 year(y).and_then(|year| day(year, month, of_month))
@@ -293,7 +295,7 @@ impl Reader {
         Some(date)
     }
 
-    /// A month by its name with a year and mostly a day; a year alone.
+    /// Parses the name of a month with a year and usually a day, or a year alone.
     fn named(&mut self) -> Option<Option<i64>> {
         let named = self.words.iter().enumerate().filter_map(|(at, word)| match word {
             Word::Name(name) => {
@@ -301,7 +303,7 @@ impl Reader {
             }
             _ => None,
         });
-        // What may be a weekday is a month only where nothing else is.
+        // A name that may be a weekday counts as a month only if there is no other month.
         let found = named.min_by_key(|(_, _, is_doubtful)| *is_doubtful);
         let digits: Vec<_> = self.words.iter().filter_map(Word::digits).collect();
         let Some((_, month, _)) = found else {
@@ -320,7 +322,7 @@ impl Reader {
         Some(date)
     }
 
-    /// `14.30` behind a date, as in the north of Europe.
+    /// Parses a time such as `14.30` after a date, as written in northern Europe.
     fn late_time(&self) -> Option<i64> {
         let at = (0..self.words.len()).find(|at| {
             self.number(*at, 2).is_some()
@@ -333,7 +335,8 @@ impl Reader {
     }
 }
 
-/// Seconds since midnight. 24:00 is the next midnight, and the 60th second is the first of the next minute.
+/// Converts a time of day to seconds since midnight. 24:00 is the next midnight, and second 60 is the first second of
+/// the next minute.
 fn seconds([hour, minute, second]: [u32; 3]) -> Option<i64> {
     let exists = hour < 24 && minute < 60 && second <= 60;
     let is_end = (hour, minute, second) == (24, 0, 0);

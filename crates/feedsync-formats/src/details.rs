@@ -1,8 +1,8 @@
-//! Details of a feed beside its title: a subtitle, rights, an author, and markup that no format defines
+//! Details of a feed in addition to its title: a subtitle, rights, an author, and markup that no format defines
 //! (FeedSync 2.1 rule 7).
 //!
-//! The three texts have a place in each format ([`docs/mapping.md`] lists them). Markup stays what it is: an element
-//! goes into each XML format, a member of JSON into JSON. What is written reads back as the same details.
+//! Each format can hold the three texts ([`docs/mapping.md`] lists where). Markup is not converted: an element is
+//! written to each XML format, a JSON member to JSON. Details that were written read back unchanged.
 //!
 //! [`docs/mapping.md`]: https://feedsync.org/docs/mapping
 
@@ -23,21 +23,21 @@ use crate::compose::fits_xml;
 /// Maximum size of a subtitle, of rights and of an author, in bytes.
 pub const MAX_HEAD_TEXT: usize = 4_096;
 
-/// Details of a feed beside its title.
+/// Details of a feed in addition to its title.
 ///
 /// The texts are plain, and each is one line as [`head_line`] returns it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedDetails {
     /// The sentence that describes the feed.
     pub subtitle: Option<String>,
-    /// Rights that people have in the feed.
+    /// Statement of the rights in the feed, such as a copyright notice.
     pub rights: Option<String>,
-    /// The author of items that name none.
+    /// Author of items that have no author of their own.
     pub author: Option<String>,
     /// Markup that the formats do not define.
     pub markup: Option<HeadMarkup>,
-    /// Number of texts and pieces of markup that were read and are not here: they exceed a bound, or do not stand alone.
-    /// Nothing is written of it.
+    /// Number of texts and pieces of markup that were read but left out, because they exceed a limit or are not
+    /// well-formed on their own. It is not written.
     pub left_out: usize,
 }
 
@@ -48,7 +48,7 @@ impl FeedDetails {
         subtitle.is_none() && rights.is_none() && author.is_none() && markup.is_none()
     }
 
-    /// Fills in a text that is not there yet, if it is within the bound.
+    /// Sets a text that is still absent, if it is within the limit.
     fn fill(&mut self, part: fn(&mut Self) -> &mut Option<String>, text: &str) {
         let line = head_line(text);
         if line.len() > MAX_HEAD_TEXT {
@@ -59,8 +59,8 @@ impl FeedDetails {
     }
 }
 
-/// The text as one line that every format can hold: white space becomes one space, and characters that XML cannot hold
-/// are left out.
+/// Returns the text as one line that every format can hold: each run of white space becomes one space, and characters
+/// that XML cannot hold are removed.
 pub fn head_line(text: &str) -> String {
     let is_held = |character: &char| fits_xml(*character) && *character != '\u{7f}';
     let held: String = text.chars().filter(is_held).collect();

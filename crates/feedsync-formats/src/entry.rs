@@ -1,8 +1,7 @@
-//! What all formats can say of an item, as one view.
+//! One view of an item, with the fields that all formats share.
 //!
-//! [`entry`] reads a payload of any format; `docs/mapping.md` says which field is found where and
-//! what each format cannot hold. The view never fails: what is not there, or cannot be read, is
-//! absent. Empty texts count as absent.
+//! [`entry`] reads a payload of any format. `docs/mapping.md` lists where each field is found and what each format
+//! cannot hold. Reading never fails: fields that are missing, empty or unreadable are absent.
 
 mod atom;
 mod json;
@@ -26,24 +25,24 @@ use crate::options::{Limits, Mode};
 use crate::references::{Base, GAIN};
 use crate::xml::{Element, Namespace, Namespaces, Tree};
 
-/// What an item says, whatever its format.
+/// The fields of an item, independent of its format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// `atom:id`, `guid` or the like: the item's name in its own format, never its sync id (2.4).
+    /// `atom:id`, `guid` or similar: the item's id in its own format, never its sync id (2.4).
     pub id: Option<String>,
     /// The title as plain text.
     pub title: Option<String>,
-    /// The content; what it is written in, [`Entry::content_type`] says.
+    /// The content, in the type that [`Entry::content_type`] names.
     pub content: Option<String>,
-    /// What the content is written in.
+    /// Type of the content.
     pub content_type: ContentType,
-    /// A short text beside the content, plain.
+    /// A short plain text in addition to the content.
     pub summary: Option<String>,
-    /// Who wrote it.
+    /// Author of the item.
     pub author: Option<Person>,
-    /// When it was published, to the second.
+    /// Date of publication, to the second.
     pub published: Option<Timestamp>,
-    /// When it last changed by its own account, to the second; no `when` of a history.
+    /// Date of the last change according to the item itself, to the second. It is not the `when` of a history.
     pub updated: Option<Timestamp>,
     /// Links in document order.
     pub links: Vec<Link>,
@@ -52,26 +51,27 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it has no text and no links, as an item that was deleted with its content.
+    /// Whether the item has no text and no links, as after deletion with its content.
     pub fn is_blank(&self) -> bool {
         let texts = [&self.title, &self.content, &self.summary];
         texts.into_iter().flatten().all(|text| text.trim().is_empty()) && self.links.is_empty()
     }
 
-    /// The address of the item itself: of its `alternate` links the first to a page, else the first.
+    /// Returns the address of the item itself: its first `alternate` link to a page, or else its first `alternate`
+    /// link.
     pub fn link(&self) -> Option<&str> {
         let mut links = self.links.iter().filter(|link| link.rel == ALTERNATE);
         let first = links.clone().next();
         links.find(|link| link.is_page()).or(first).map(|link| link.href.as_str())
     }
 
-    /// What stands for the item in a list: its title, else what it says.
+    /// Returns a text that represents the item in a list: its title, or else its content or summary.
     pub fn heading(&self) -> Option<String> {
         let said = || self.plain_content().or_else(|| self.summary.clone());
         self.title.clone().or_else(said)
     }
 
-    /// The content as plain text, markup taken off; absent if it is no text at all.
+    /// Returns the content as plain text without markup. Returns `None` if it is not text.
     pub fn plain_content(&self) -> Option<String> {
         let content = self.content.as_deref()?;
         match &self.content_type {
@@ -84,22 +84,22 @@ impl Entry {
     }
 }
 
-/// What a content is written in.
+/// Type of a content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum ContentType {
     /// Plain text.
     #[default]
     Text,
-    /// HTML, its tags not yet escaped for any format.
+    /// HTML, not yet escaped for any format.
     Html,
-    /// The inside of an XHTML `div`, as XML.
+    /// The content of an XHTML `div`, as XML.
     Xhtml,
-    /// A media type; the content is its text, base64 or an XML element as the media type demands.
+    /// A media type. The content is text, base64 or an XML element, depending on the media type.
     Other(String),
 }
 
 impl ContentType {
-    /// `text`, `html`, `xhtml` or the media type, as `atom:content/@type` has it.
+    /// Returns `text`, `html`, `xhtml` or the media type, as in `atom:content/@type`.
     pub fn name(&self) -> &str {
         match self {
             Self::Text => "text",
@@ -109,7 +109,7 @@ impl ContentType {
         }
     }
 
-    /// The type of that name; media types of the three kinds are the kinds.
+    /// Returns the type with the given name. The media types of text, HTML and XHTML give these types.
     pub fn named(name: &str) -> Self {
         match name.trim() {
             "" | "text" | "text/plain" => Self::Text,
@@ -140,28 +140,28 @@ impl Person {
 /// A link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Link {
-    /// How the target is related: `alternate`, `enclosure`, `feed` (the feed that an outline
-    /// subscribes to) or another relation.
+    /// Relation of the target: `alternate`, `enclosure`, `feed` (the feed that an outline subscribes to) or another
+    /// one.
     pub rel: String,
-    /// The target as the item has it, not resolved.
+    /// Address of the target as written in the item, not resolved.
     pub href: String,
-    /// Its media type.
+    /// Media type of the target.
     pub media_type: Option<String>,
-    /// Its name for people.
+    /// Title shown to people.
     pub title: Option<String>,
-    /// Its length in bytes.
+    /// Length of the target, in bytes.
     pub length: Option<u64>,
-    /// How long it plays, in seconds.
+    /// Playing time, in seconds.
     pub duration: Option<u32>,
 }
 
 impl Link {
-    /// A link of that relation and nothing else said.
+    /// Creates a link with the given relation and no other properties.
     pub fn new(rel: &str, href: &str) -> Self {
         Self { rel: rel.to_owned(), href: href.to_owned(), ..Self::default() }
     }
 
-    /// Whether its target is a page for people, as far as its media type tells.
+    /// Whether the target is a web page, according to its media type.
     fn is_page(&self) -> bool {
         let media_type = self.media_type.as_deref().unwrap_or("text/html");
         let media_type = media_type.split(';').next().unwrap_or_default().trim();
@@ -174,11 +174,11 @@ impl Link {
 /// A category.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Category {
-    /// The category itself.
+    /// The term that identifies the category.
     pub term: String,
-    /// The scheme or domain it belongs to.
+    /// The scheme or domain of the category.
     pub scheme: Option<String>,
-    /// Its name for people.
+    /// Label shown to people.
     pub label: Option<String>,
 }
 
@@ -187,28 +187,29 @@ pub(crate) const ENCLOSURE: &str = "enclosure";
 pub(crate) const FEED: &str = "feed";
 pub(crate) const RELATED: &str = "related";
 
-/// The view of a payload.
+/// Returns the view of a payload.
 pub fn entry(payload: &Payload) -> Entry {
     view(payload, &Base::KEPT, false)
 }
 
-/// The same for where its base does not go along: links, and references in HTML and XHTML, are absolute
-/// as far as the payload tells against what. A base inside the content itself is not followed.
+/// Like [`entry`], for uses outside the payload's base. Links, and references in HTML and XHTML, are made absolute as
+/// far as the payload defines their base. A base inside the content itself is ignored.
 pub(crate) fn absolute(payload: &Payload) -> Entry {
     let spare = Cell::new(GAIN);
     view(payload, &Base::outside(&spare), false)
 }
 
-/// The same for newsreaders: with what Media RSS and iTunes say, and with links, and references in HTML and XHTML,
-/// absolute. They count from `xml:base`, else from the entry's own link, else from the first address around it (the
-/// site, the feed). A base inside the content itself is not followed.
+/// Like [`entry`], for newsreaders. It includes the fields of Media RSS and iTunes. Links, and references in HTML and
+/// XHTML, are made absolute. Their base is `xml:base`, or else the entry's own link, or else the first of the
+/// surrounding addresses (the site, the feed). A base inside the content itself is ignored.
 pub(crate) fn shown(payload: &Payload, around: &[Option<&str>]) -> Entry {
     let spare = Cell::new(GAIN);
     let entry = view(payload, &Base::outside(&spare), true);
     settled(entry, around, &spare)
 }
 
-/// The entry with what is still relative resolved against its own link, else against the addresses around it.
+/// Resolves the references of an entry that are still relative, against its own link or else the surrounding
+/// addresses.
 pub(crate) fn settled(mut entry: Entry, around: &[Option<&str>], spare: &Cell<usize>) -> Entry {
     let mut addresses = around.iter().map(|address| Base::at(*address, spare));
     let around = addresses.find(Base::has_address).unwrap_or_else(|| Base::outside(spare));
@@ -234,7 +235,7 @@ pub(crate) fn settled(mut entry: Entry, around: &[Option<&str>], spare: &Cell<us
     entry
 }
 
-/// The language that a payload says it is in.
+/// Returns the language that a payload declares.
 pub(crate) fn language(payload: &Payload) -> Option<String> {
     if payload.format == Format::Json {
         return json::language(&payload.text);

@@ -1,9 +1,9 @@
-//! A feed of the web as a newsreader shows it: what it says of itself, and its entries.
+//! A web feed for display in a newsreader: its metadata and its entries.
 //!
-//! Reading is tolerant, and reports what was wrong. A document that reads as it came is taken as it came. Otherwise
-//! stepwise [repair] makes versions of it, the least changed first, and the first that has articles counts.
-//! [`PublishedFeed::mended`] has the fault of the document as it came. What cannot be read after that is refused with
-//! line and column. References are absolute.
+//! Reading is tolerant and reports faults. A document that can be read is not changed. Otherwise stepwise [repair]
+//! makes versions of it, from the least to the most changed, and the first version with articles is used.
+//! [`PublishedFeed::mended`] contains the fault of the original document. A document that still cannot be read is
+//! refused with line and column. References are absolute.
 
 mod head;
 mod json;
@@ -23,44 +23,45 @@ use crate::plain::Items;
 use crate::read::{check_is_xml, looks_like_json};
 use crate::xml::{Tree, XmlError};
 
-/// A feed and what it says of itself.
+/// A feed with its metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PublishedFeed {
-    /// Format that it is read as.
+    /// Format as which the document was read.
     pub format: Option<Format>,
-    /// What it calls itself, plain text.
+    /// Title, as plain text.
     pub title: Option<String>,
-    /// What it says that it is about, plain text.
+    /// Description, as plain text.
     pub description: Option<String>,
-    /// The page that it belongs to.
+    /// Address of the web page that the feed belongs to.
     pub site: Option<String>,
-    /// A small picture.
+    /// Address of a small image.
     pub icon: Option<String>,
-    /// Its own address, as it says.
+    /// Address of the feed, as it declares it.
     pub address: Option<String>,
-    /// How often it wants to be read.
+    /// How often the feed asks to be read.
     pub wishes: Wishes,
-    /// Its entries, in their order. References in them are absolute where that can be.
+    /// Entries, in document order. Their references are absolute where possible.
     pub entries: Vec<Entry>,
-    /// How many entries were left out: they have neither title, link nor text.
+    /// Number of entries that were left out because they have neither title, link nor text.
     pub blank: usize,
-    /// The fault of the document as it came, if it was repaired.
+    /// Fault of the original document, if it was repaired.
     pub mended: Option<ReadError>,
 }
 
-/// How often a feed wants to be read.
+/// How often a feed asks to be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wishes {
-    /// No more often than this: `ttl` of RSS, `updatePeriod` and `updateFrequency` of its syndication module.
+    /// Minimum interval between two reads: `ttl` of RSS, or `updatePeriod` and `updateFrequency` of its syndication
+    /// module.
     pub every: Option<Duration>,
-    /// Hours of the day, GMT, in which it does not change: a bit for each, that of midnight the lowest (`skipHours`).
+    /// Hours of the day, GMT, in which the feed does not change (`skipHours`), as bits. The lowest bit is midnight.
     pub idle_hours: u32,
-    /// Days of the week, GMT, on which it does not change: a bit for each, that of Monday the lowest (`skipDays`).
+    /// Days of the week, GMT, on which the feed does not change (`skipDays`), as bits. The lowest bit is Monday.
     pub idle_days: u8,
 }
 
-/// Reads a feed, which came from the address that the options name. `charset` is what its server said of its
-/// encoding, which counts where it does not say so itself.
+/// Reads a feed from the address in the options. `charset` is the encoding that its server names. It is used if the
+/// document does not declare one.
 pub fn read_published(
     bytes: &[u8],
     charset: Option<&str>,
@@ -74,7 +75,7 @@ pub fn read_published(
     };
     let is_page = text::is_page(&text);
     let (feed, later) = match (as_it_came, repaired(&text, options)) {
-        // Without articles a document that reads is worth as much as another.
+        // If no version has articles, a document that can be read is not repaired.
         (Ok(feed), found) => {
             (found.filter(|found| !found.entries.is_empty()).unwrap_or(feed), None)
         }
@@ -83,13 +84,14 @@ pub fn read_published(
         (Err(_), _) if is_page => {
             return Err(ReadError::UnknownFormat { found: "a web page".to_owned() });
         }
-        // The fault is that of the feed as it came.
+        // The fault is that of the original document.
         (Err(error), _) => return Err(error),
     };
     Ok(PublishedFeed { mended: fault.or(later), ..feed })
 }
 
-/// The first version of a document that has articles, else the first that reads and lacks none.
+/// Returns the first version of a document that has articles, or else the first readable one from which nothing was
+/// cut.
 fn repaired(text: &str, options: &ReadOptions<'_>) -> Option<PublishedFeed> {
     let mut empty = None;
     for version in repair::versions(text).chain(repair::json(text)) {
@@ -117,7 +119,7 @@ fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFeed, ReadErro
 fn read_xml(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFeed, ReadError> {
     check_is_xml(text)?;
     let Parsed { reading, slots, .. } = feed::parse(text, None, options)?;
-    // Deletions and lists of feeds have nothing to show.
+    // Deleted items and subscription lists have nothing to show.
     let is_shown = |item: Option<usize>| {
         item.is_none_or(|item| !reading.feed.items.get(item).is_some_and(|it| it.winner.deleted))
     };

@@ -5,7 +5,7 @@ use feedsync_core::ItemId;
 use super::{content_element, is_iri, push_element, push_links_and_categories};
 use crate::entry::Entry;
 
-/// Stands for a date that nobody knows; the element is required.
+/// Placeholder for an unknown date, since Atom requires the element.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
 pub(super) fn text(entry: &Entry, extension: &str) -> String {
@@ -33,7 +33,8 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     out
 }
 
-/// An IRI is taken as it is; another name is put into one of ours.
+/// Returns the id of the entry if it is an IRI, otherwise a URN that is made from the id or the
+/// title.
 fn id(entry: &Entry) -> String {
     match entry.id.as_deref() {
         Some(id) if is_iri(id) => id.to_owned(),
@@ -42,7 +43,8 @@ fn id(entry: &Entry) -> String {
     }
 }
 
-/// A name of ours for any text; one that is too long is cut, since it is no sync id.
+/// Makes a URN from any text. Text over 64 characters is cut, which is safe because this is no sync
+/// id.
 fn named(prefix: &str, text: &str) -> String {
     let short: String = text.chars().take(64).collect();
     let encoded = ItemId::encoded(&short).map(|id| id.to_string());

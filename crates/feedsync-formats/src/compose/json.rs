@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_type_of_content_is_said_of_content_that_is_not_plain_text() {
+    fn the_content_type_is_written_unless_it_is_plain_text() {
         let says = |content: Option<&str>, content_type: ContentType| {
             let content = content.map(str::to_owned);
             text(&Entry { content, content_type, ..Entry::default() }, "").contains("content_type")

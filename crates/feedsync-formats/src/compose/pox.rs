@@ -1,4 +1,5 @@
-//! A POX element: no format of its own, so the names of Atom without its namespace.
+//! A POX element. POX has no vocabulary of its own, so it uses the names of Atom without a
+//! namespace.
 
 use super::{content_element, push_element, push_links_and_categories};
 use crate::entry::Entry;

@@ -1,6 +1,7 @@
-//! RSS 2.0 `item`, by the RSS Advisory Board's profile: at least a title or a description; a `guid` that is
-//! no link; one author, an address or a name; one enclosure of the web; `description` before
-//! `content:encoded`.
+//! RSS 2.0 `item`, following the RSS Advisory Board's profile.
+//!
+//! An item has at least a title or a description, and `description` precedes `content:encoded`. Its `guid` is not a
+//! permalink. It has one author (an address or a name) and at most one enclosure with a web address.
 
 use super::{html, is_iri, push_attribute, push_element, push_link};
 use crate::date;
@@ -28,7 +29,7 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     out.push('>');
     let summary = entry.summary.as_deref().map(markup::escape);
     let description = summary.as_deref().or(content.as_deref());
-    // One of both is required, and an empty title says nothing beside the other.
+    // RSS requires a title or a description. An empty title is written only if there is no description.
     let title = entry.title.as_deref().filter(|title| !title.is_empty());
     let none = Some("").filter(|_| description.is_none());
     if let Some(title) = title.or(none) {
@@ -73,15 +74,15 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     out
 }
 
-/// Appends a text that is no HTML, as the profile recommends: most readers take other references for
-/// markup that was escaped.
+/// Appends plain text with the references that the profile recommends. Most readers interpret other references as
+/// escaped markup.
 pub(crate) fn push_plain(out: &mut String, text: &str) {
     let mut escaped = String::new();
     escape_text(&mut escaped, text);
     out.push_str(&escaped.replace("&amp;", AMPERSAND).replace("&lt;", LESS_THAN));
 }
 
-/// `author`, an address with the name behind it, or else `dc:creator`, a name; never both.
+/// Returns `author`, an address followed by the name, or else `dc:creator`, a name. Never returns both.
 fn author(author: Option<&Person>) -> (Option<String>, Option<&str>) {
     let Some(author) = author else { return (None, None) };
     let is_address = |mail: &&str| mail.contains('@') && !mail.contains(['(', ')']);
@@ -92,7 +93,7 @@ fn author(author: Option<&Person>) -> (Option<String>, Option<&str>) {
     }
 }
 
-/// Whether every parenthesis has its other half.
+/// Whether all parentheses are balanced.
 fn is_balanced(text: &str) -> bool {
     let depth = text.chars().try_fold(0_usize, |depth, character| match character {
         '(' => Some(depth + 1),
@@ -102,7 +103,7 @@ fn is_balanced(text: &str) -> bool {
     depth == Some(0)
 }
 
-/// The first enclosure that has an address of the web, and all others.
+/// Returns the first enclosure with a web address, and all other enclosures.
 fn enclosures(entry: &Entry) -> (Option<&Link>, Vec<&Link>) {
     let is_web = |link: &Link| {
         is_iri(&link.href)

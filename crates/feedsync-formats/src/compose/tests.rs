@@ -1,4 +1,4 @@
-//! What `docs/mapping.md` says of each format, as code.
+//! Tests of the mapping that `docs/mapping.md` defines for each format.
 
 use feedsync_core::{Format, Payload};
 
@@ -39,7 +39,7 @@ fn full() -> Entry {
     }
 }
 
-/// What is left of an entry in a format.
+/// Reduces an entry to the fields that a format can hold.
 fn held(format: Format, mut entry: Entry) -> Entry {
     match format {
         Format::Atom | Format::Json | Format::Pox => {}

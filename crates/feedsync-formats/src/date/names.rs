@@ -1,8 +1,8 @@
-//! Names of months and zones. Weekdays need no names: a date does not depend on them.
+//! Names of months and time zones. Weekdays need no names, since a date does not depend on them.
 
 /// The names of each month, without accents: English, German, French, Spanish, Italian, Portuguese, Catalan, Dutch,
 /// Swedish, Danish, Norwegian, Finnish, Polish, Czech, Slovak, Russian, Ukrainian, Turkish, Hungarian, Romanian,
-/// Indonesian, Greek. A beginning of at least three letters is enough where it names one month.
+/// Indonesian, Greek. A prefix of at least three letters is sufficient if it is unambiguous.
 const MONTHS: [&[&str]; 12] = [
     &[
         "january",
@@ -269,7 +269,7 @@ const MONTHS: [&[&str]; 12] = [
     ],
 ];
 
-/// Zones by name: minutes east of Greenwich. Of names that several zones have, the one that feeds mean most.
+/// Time zones by name, in minutes east of Greenwich. An ambiguous name has the zone that is most common in feeds.
 const ZONES: &[(&str, i16)] = &[
     ("z", 0),
     ("gmt", 0),
@@ -332,7 +332,7 @@ const ZONES: &[(&str, i16)] = &[
     ("hst", -600),
 ];
 
-/// The month, from 1, of a name or of a beginning that no other month has.
+/// Returns the month, counted from 1, for its name or an unambiguous prefix of it.
 pub(super) fn month(name: &str) -> Option<u32> {
     let named = |is: &dyn Fn(&str) -> bool| {
         let mut found = (1..).zip(MONTHS).filter(|(_, names)| names.iter().any(|known| is(known)));
@@ -341,22 +341,22 @@ pub(super) fn month(name: &str) -> Option<u32> {
     let is_long = name.chars().nth(2).is_some();
     named(&|known| known == name)
         .or_else(|| named(&|known| is_long && known.starts_with(name)))
-        // "syyskuun", "января-" and other endings.
+        // Names with endings, such as "syyskuun" and "января-".
         .or_else(|| named(&|known| known.chars().count() > 5 && name.starts_with(known)))
 }
 
-/// Whether the beginning of a month is that of a weekday in some language, too: Tuesday in those from Latin, Sunday in
-/// Turkish, Wednesday in Hungarian.
+/// Whether an abbreviated month is also a weekday in some language: Tuesday in Romance languages, Sunday in Turkish,
+/// Wednesday in Hungarian.
 pub(super) fn is_weekday(name: &str) -> bool {
     matches!(name, "mar" | "paz" | "sze")
 }
 
-/// Minutes east of Greenwich of a zone.
+/// Returns the offset of a time zone, in minutes east of Greenwich.
 pub(super) fn zone(name: &str) -> Option<i16> {
     ZONES.iter().find(|(known, _)| *known == name).map(|(_, minutes)| *minutes)
 }
 
-/// Whether a word before a time of day says that it is after noon, or before it.
+/// Returns whether a word before a time of day means the afternoon. `None` for other words.
 pub(super) fn half_of_day(name: &str) -> Option<bool> {
     match name {
         "上午" | "午前" | "오전" => Some(false),

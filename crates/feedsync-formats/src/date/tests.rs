@@ -141,7 +141,7 @@ fn times_and_days_alone_are_read_as_people_mean_them() {
         ("05/06/2024", "2024-05-06T00:00:00Z"),
         ("05-06-2024", "2024-06-05T00:00:00Z"),
         ("05.06.24", "2024-06-05T00:00:00Z"),
-        // A fourth number is no part of the date.
+        // A fourth number is not part of the date.
         ("2024-05-06-1", "2024-05-06T00:00:00Z"),
         ("06.05.2024.17", "2024-05-06T00:00:00Z"),
         ("5/6/2024/7", "2024-05-06T00:00:00Z"),
@@ -180,7 +180,7 @@ fn times_and_days_alone_are_read_as_people_mean_them() {
 }
 
 #[test]
-fn months_of_numeric_dates_come_first_behind_slashes_only_or_where_the_other_is_no_month() {
+fn the_month_of_a_numeric_date_comes_first_only_with_slashes_or_if_the_second_number_exceeds_12() {
     for (text, date) in [
         ("11-12-2024", Some("2024-12-11")),
         ("12-12-2024", Some("2024-12-12")),
@@ -264,7 +264,7 @@ fn names_of_zones_are_offsets() {
         for name in names.split(' ') {
             assert_eq!(read(&format!("6 May 2024 07:08:09 {name}")), expected, "{name}");
             assert_eq!(read(&format!("May 6 07:08:09 ({name}) 2024")), expected, "{name}");
-            // A number counts before a name.
+            // A number takes precedence over a name.
             let both = read(&format!("6 May 2024 07:08:09 {name} -0130"));
             assert_eq!(both.as_deref(), Some("2024-05-06T08:38:09Z"), "{name}");
         }
@@ -355,7 +355,7 @@ fn a_canonical_date_reads_as_itself() {
 }
 
 #[test]
-fn a_date_is_written_with_the_weekday_it_was() {
+fn a_date_is_written_with_its_weekday() {
     for text in [
         "Sat, 21 May 2005 09:43:33 GMT",
         "Mon, 01 Nov 2004 00:00:00 GMT",

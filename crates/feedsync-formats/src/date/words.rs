@@ -1,8 +1,8 @@
-//! The words of a date: numbers, names and signs.
+//! Splits a date into words: numbers, names and signs.
 
 use std::ops::Range;
 
-/// A word.
+/// A word of a date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word {
     /// ASCII digits.
@@ -13,12 +13,12 @@ pub(super) enum Word {
     Sign(char),
     /// White space.
     Space,
-    /// A word that was read.
+    /// A word that was already parsed.
     Taken,
 }
 
 impl Word {
-    /// The digits of a number.
+    /// Returns the digits of a number.
     pub(super) fn digits(&self) -> Option<&str> {
         match self {
             Self::Number(digits) => Some(digits),
@@ -27,7 +27,7 @@ impl Word {
     }
 }
 
-/// The words of a text.
+/// Splits a text into words.
 pub(super) fn split(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let characters = text.chars().flat_map(char::to_lowercase).filter(|c| !is_mark(*c));
@@ -45,7 +45,7 @@ pub(super) fn split(text: &str) -> Vec<Word> {
     words
 }
 
-/// Two or three numbers with one sign between: where they stand, the sign, and their digits.
+/// Finds two or three numbers with the same sign between them. Returns their range, the sign and the digits.
 pub(super) fn numbers(words: &[Word]) -> Option<(Range<usize>, char, Vec<String>)> {
     let starts = (0..words.len()).filter(|at| words[*at].digits().is_some());
     let found = starts.filter_map(|start| {
@@ -56,7 +56,7 @@ pub(super) fn numbers(words: &[Word]) -> Option<(Range<usize>, char, Vec<String>
                 Some(Word::Sign(sign @ ('-' | '/' | '.'))) => *sign,
                 _ => break,
             };
-            // "6. 5. 2024" has space behind its dots.
+            // Dates such as "6. 5. 2024" have a space after each dot.
             let is_spaced = sign == '.' && words.get(end + 1) == Some(&Word::Space);
             let next = end + 1 + usize::from(is_spaced);
             let Some(digits) = words.get(next).and_then(Word::digits) else { break };
@@ -73,12 +73,12 @@ pub(super) fn numbers(words: &[Word]) -> Option<(Range<usize>, char, Vec<String>
     found.max_by_key(|(range, _, parts)| (parts.len(), std::cmp::Reverse(range.start)))
 }
 
-/// Marks that stand above or below the letter before them.
+/// Whether the character is a combining mark that modifies the letter before it.
 fn is_mark(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36f}')
 }
 
-/// A letter without its accent; a minus sign as a hyphen; the units of East Asian dates as separators.
+/// Removes the accent of a letter, and maps a minus sign to a hyphen and the units of East Asian dates to separators.
 fn plain(character: char) -> char {
     match character {
         'á' | 'à' | 'â' | 'ä' | 'ã' | 'å' | 'ą' | 'ă' => 'a',

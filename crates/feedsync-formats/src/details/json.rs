@@ -1,4 +1,4 @@
-//! Details of a feed in JSON: the texts as members, markup as the members that nobody defines.
+//! Details of a feed in JSON: the texts as members, markup as members that no format defines.
 
 use feedsync_core::Format;
 
@@ -8,7 +8,7 @@ use super::write::STAND_IN;
 use crate::head::FeedHead;
 use crate::json::{Kind, Node, close, push_text};
 
-/// Reads the head of a document. `description` and `authors` are those of JSON Feed.
+/// Reads the head of a document. `description` and `authors` are members of JSON Feed.
 pub(crate) fn read_json(root: Node<'_>) -> FeedDetails {
     let mut details = FeedDetails::default();
     let mut markup = HeadMarkup::none(Format::Json);
@@ -41,7 +41,7 @@ pub(crate) fn read_json(root: Node<'_>) -> FeedDetails {
     details
 }
 
-/// The name of an author, who may be a text alone. One that stands in for an author that nobody named has none.
+/// Returns the name of an author, who may be a plain string. A placeholder author has no name.
 fn name(author: Node<'_>) -> Option<String> {
     if author.kind() == Kind::String {
         return author.string().map(String::from);
@@ -51,7 +51,7 @@ fn name(author: Node<'_>) -> Option<String> {
     name.value.string().map(String::from)
 }
 
-/// Appends author, subtitle, rights and the markup of JSON, each with a comma behind it.
+/// Appends author, subtitle, rights and the JSON markup, each followed by a comma.
 pub(crate) fn push_json(out: &mut String, head: &FeedHead<'_>) {
     let named = head.details.and_then(|details| details.author.as_deref());
     let author = named.unwrap_or(head.author);

@@ -1,4 +1,4 @@
-//! Markup at the head of a feed that its format does not define, as pieces that each stand alone.
+//! Markup at the head of a feed that its format does not define, as pieces that are each well-formed on their own.
 
 use feedsync_core::Format;
 
@@ -9,29 +9,30 @@ use crate::options::{Limits, Mode};
 use crate::payload::{Extraction, extract};
 use crate::xml::{Element, Namespace, Namespaces, Tree};
 
-/// Maximum size of all pieces together, in bytes.
+/// Maximum total size of all pieces, in bytes.
 pub const MAX_HEAD_MARKUP: usize = 64 << 10;
 
 /// Maximum number of pieces.
 const MAX_PIECES: usize = 1_000;
 
-/// Bounds of a piece. They leave room for what a document around it nests and declares.
+/// Limits of a piece. They are lower than those of a document, so that the enclosing document can add nesting and
+/// declarations.
 const LIMITS: Limits =
     Limits { bytes: MAX_HEAD_MARKUP, depth: 64, attributes: 128, items: 0, history: 0 };
 
-/// The namespace of feed paging and archiving (RFC 5005), which is about documents, not about feeds.
+/// Namespace of feed paging and archiving (RFC 5005). It describes documents, not feeds.
 const FEED_HISTORY: &str = "http://purl.org/syndication/history/1.0";
 
-/// Elements of Atom that describe a feed and have no place in [`FeedDetails`](super::FeedDetails).
+/// Atom elements that describe a feed and have no field in [`FeedDetails`](super::FeedDetails).
 pub(super) const OF_ATOM: [&str; 4] = ["category", "contributor", "icon", "logo"];
 
-/// The same of RSS.
+/// RSS elements that describe a feed and have no field in `FeedDetails`.
 pub(super) const OF_RSS: [&str; 4] = ["category", "image", "language", "rating"];
 
-/// Local names of elements that hold a feed or an item. Programs know them in any namespace.
+/// Local names of elements that hold a feed or an item. Some programs recognize them in any namespace.
 const CONTAINERS: [&str; 6] = ["channel", "entry", "feed", "item", "items", "outline"];
 
-/// Members of the head that our JSON and JSON Feed define.
+/// Members of the head that FeedSync JSON and JSON Feed define.
 const OF_JSON: [&str; 17] = [
     "author",
     "authors",
@@ -52,10 +53,10 @@ const OF_JSON: [&str; 17] = [
     "version",
 ];
 
-/// Markup at the head of a feed that its format does not define: elements of XML, or members of a JSON object.
+/// Markup at the head of a feed that its format does not define: XML elements, or members of a JSON object.
 ///
-/// Each piece stands alone: an element declares its namespaces itself. So it can be put into any document, and does
-/// not change what is around it.
+/// Each piece is well-formed on its own: an element declares its namespaces itself. It can therefore be written into
+/// any document and does not change the markup around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadMarkup {
     format: Format,
@@ -64,44 +65,44 @@ pub struct HeadMarkup {
     bytes: usize,
 }
 
-/// A reason why text is no markup that can stand at the head of a feed. Pieces are counted from 1.
+/// Reason why a text is not valid markup for the head of a feed. Pieces are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HeadMarkupError {
     /// The piece is not well-formed on its own.
     #[error("piece {piece} is not {} that stands alone", if *.json { "one member of a JSON object" } else { "one element of XML" })]
     NotAlone {
-        /// Its number.
+        /// Number of the piece.
         piece: usize,
-        /// Whether it should be JSON.
+        /// Whether the piece should be JSON.
         json: bool,
     },
-    /// The piece means something else at the head of a feed.
+    /// The piece has another meaning at the head of a feed.
     #[error("piece {piece}, {name:?}, cannot stand at the head of a feed")]
     Misplaced {
-        /// Its number.
+        /// Number of the piece.
         piece: usize,
-        /// Its name.
+        /// Name of the piece.
         name: String,
     },
-    /// A JSON object cannot have two members of one name.
+    /// A JSON object cannot have two members with the same name.
     #[error("piece {piece}, {name:?}, has the name of another one")]
     Repeated {
-        /// Its number.
+        /// Number of the piece.
         piece: usize,
-        /// Its name.
+        /// Name of the piece.
         name: String,
     },
-    /// There is too much of it.
+    /// The markup exceeds the size or the number of pieces.
     #[error(
         "markup at the head of a feed has at most {MAX_HEAD_MARKUP} bytes and {MAX_PIECES} pieces"
     )]
     TooLarge,
-    /// There is nothing.
+    /// There are no pieces.
     #[error("there is no piece of markup")]
     Empty,
 }
 
-/// A reason why one piece is refused.
+/// Reason why one piece is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unfit {
     NotAlone,
@@ -111,7 +112,7 @@ pub(super) enum Unfit {
 }
 
 impl HeadMarkup {
-    /// Markup that came in a feed of that format. Pieces come out as reading would give them.
+    /// Creates markup for a feed of the given format. The pieces are normalized as if they had been read.
     pub fn new<'p>(
         format: Format,
         pieces: impl IntoIterator<Item = &'p str>,
@@ -139,7 +140,7 @@ impl HeadMarkup {
         (!self.pieces.is_empty()).then_some(self)
     }
 
-    /// The format of the feed that it came in.
+    /// Format of the feed that the markup was read from.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -149,8 +150,8 @@ impl HeadMarkup {
         &self.pieces
     }
 
-    /// The pieces that the head of a feed of that format can hold: all of them in the format that they came in.
-    /// Elements without a namespace are RSS's own.
+    /// Returns the pieces that the head of a feed of the given format can hold. Its own format holds all of them.
+    /// Elements without a namespace belong to RSS.
     pub fn pieces_for(&self, to: Format) -> impl Iterator<Item = &str> {
         let is_json = |format| format == Format::Json;
         let is_family = is_json(self.format) == is_json(to);
@@ -159,7 +160,7 @@ impl HeadMarkup {
         pieces.filter(move |piece| is_family && (is_own || is_json(to) || !is_of_rss(piece)))
     }
 
-    /// Adds a piece, if it fits.
+    /// Adds a piece if it is valid and fits.
     pub(super) fn push(&mut self, text: &str) -> Result<(), Unfit> {
         if text.len() > self.space() || self.pieces.len() >= MAX_PIECES {
             return Err(Unfit::TooLarge);
@@ -168,7 +169,7 @@ impl HeadMarkup {
             Format::Json => self.member(text)?,
             _ => element(self.format, text)?,
         };
-        // A canonical text may be longer than what it was made of.
+        // The canonical text may be longer than the original.
         if piece.len() > self.space() {
             return Err(Unfit::TooLarge);
         }
@@ -177,7 +178,7 @@ impl HeadMarkup {
         Ok(())
     }
 
-    /// Number of bytes that further pieces may have.
+    /// Number of bytes left for further pieces.
     pub(super) fn space(&self) -> usize {
         MAX_HEAD_MARKUP - self.bytes
     }
@@ -204,12 +205,12 @@ impl HeadMarkup {
     }
 }
 
-/// Whether our JSON or JSON Feed defines the member of the head.
+/// Whether FeedSync JSON or JSON Feed defines this member of the head.
 pub(super) fn is_defined(name: &str) -> bool {
     name.starts_with("fs:") || name.starts_with("_feedsync") || OF_JSON.contains(&name)
 }
 
-/// The canonical text of an element that stands alone.
+/// Returns the canonical text of an element that is well-formed on its own.
 fn element(format: Format, text: &str) -> Result<String, Unfit> {
     let (tree, namespaces) =
         Tree::parse(text, Mode::Strict, &LIMITS).map_err(|_| Unfit::NotAlone)?;
@@ -226,7 +227,8 @@ fn element(format: Format, text: &str) -> Result<String, Unfit> {
     Ok(canonical)
 }
 
-/// Whether an element at the head of a feed is neither the format's own nor ours, nor taken for an item by anybody.
+/// Whether an element at the head of a feed is foreign: not defined by the format or by FeedSync, and not mistaken
+/// for an item by other programs.
 fn is_foreign(format: Format, root: Element<'_, '_>, namespaces: &Namespaces<'_>) -> bool {
     let local = root.local();
     let is_protocol = |element: Element<'_, '_>| {
@@ -244,7 +246,7 @@ fn is_foreign(format: Format, root: Element<'_, '_>, namespaces: &Namespaces<'_>
         | Namespace::RSS2 => false,
         other => match namespaces.iri(other) {
             FEED_HISTORY => false,
-            // It is how RSS names an author.
+            // RSS uses it to name an author.
             DUBLIN_CORE => local != "creator",
             _ => !CONTAINERS.contains(&local),
         },

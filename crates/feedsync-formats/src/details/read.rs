@@ -1,4 +1,4 @@
-//! Reading details from the head of an XML feed, element by element.
+//! Reads details from the head of an XML feed, element by element.
 
 use feedsync_core::Format;
 
@@ -9,7 +9,8 @@ use crate::entry::{DUBLIN_CORE, atom_text, is_rss, rss_title};
 use crate::payload::{Extraction, extract};
 use crate::xml::{Attribute, Element, Namespace, Namespaces, define_references};
 
-/// Whether elements at this path, the local names of the open elements, stand at the head of a feed.
+/// Whether elements at this path are at the head of a feed. The path contains the local names of
+/// the open elements.
 pub(crate) fn is_head(format: Format, path: &[&str]) -> bool {
     match format {
         Format::Atom | Format::Pox | Format::Json => path.len() == 1,
@@ -18,19 +19,19 @@ pub(crate) fn is_head(format: Format, path: &[&str]) -> bool {
     }
 }
 
-/// Details as far as they were read.
+/// The details that were read so far.
 #[derive(Debug)]
 pub(crate) struct HeadReader {
     format: Format,
     root: Namespace,
-    /// Whether the document says that what it holds inherits nothing.
+    /// Whether the document states that its parts inherit nothing.
     self_contained: bool,
     details: FeedDetails,
     markup: HeadMarkup,
-    /// Whether the bound was reached. Further markup is not looked at.
+    /// Whether the limit was reached. Further markup is ignored.
     is_full: bool,
     authors: Vec<String>,
-    /// Size of the names of authors.
+    /// Total size of the authors' names, in bytes.
     authors_bytes: usize,
     /// `managingEditor` of RSS.
     editor: Option<String>,
@@ -51,7 +52,7 @@ impl HeadReader {
         }
     }
 
-    /// Reads the attributes of the root, which our own POX collections have their details in.
+    /// Reads the attributes of the root, in which FeedSync's POX collections have their details.
     pub(crate) fn root(&mut self, text: &str, attributes: &[Attribute]) {
         if self.format != Format::Pox {
             return;
@@ -75,7 +76,7 @@ impl HeadReader {
         context: &Context<'a>,
     ) {
         let namespace = element.namespace();
-        // Elements of Atom describe a feed of any format.
+        // Atom elements describe a feed in any format.
         let is_atom =
             namespace == Namespace::ATOM || (self.format == Format::Atom && namespace == self.root);
         let is_own = namespace == self.root
@@ -131,7 +132,7 @@ impl HeadReader {
     }
 
     fn author(&mut self, name: &str) {
-        // Further names would exceed the bound of the text.
+        // Further names would exceed the limit of the text.
         if self.authors_bytes > MAX_HEAD_TEXT {
             return;
         }
@@ -142,7 +143,7 @@ impl HeadReader {
         }
     }
 
-    /// Keeps an element as markup, if it is such and there is space left.
+    /// Stores an element as markup, if it is valid and fits.
     fn keep<'a>(&mut self, element: Element<'_, 'a>, context: &Context<'a>) {
         self.is_full |= element.span().len() > self.markup.space();
         if self.is_full || context.is_spent() {
@@ -162,7 +163,7 @@ impl HeadReader {
         }
     }
 
-    /// The details of a feed of that title.
+    /// Returns the details of a feed with the given title.
     pub(crate) fn finish(mut self, title: Option<&str>) -> FeedDetails {
         if !self.authors.is_empty() {
             let authors = self.authors.join(", ");
@@ -171,7 +172,8 @@ impl HeadReader {
         if let Some(editor) = self.editor {
             self.details.fill(|details| &mut details.author, &editor);
         }
-        // RSS requires a description: where a feed has no subtitle, we write its title.
+        // RSS requires a description. A feed without a subtitle is written with its title instead,
+        // so that is not a subtitle.
         if self.format == Format::Rss {
             self.details.subtitle.take_if(|subtitle| Some(subtitle.as_str()) == title);
         }
@@ -179,12 +181,12 @@ impl HeadReader {
     }
 }
 
-/// Whether an author is there only since the format wants one. It says nothing of the feed.
+/// Whether an author is a placeholder that is written because the format requires an author.
 fn is_stand_in(element: Element<'_, '_>) -> bool {
     element.attribute(Namespace::OWN, super::write::STAND_IN).is_some()
 }
 
-/// The name in `address (name)`, or all of it.
+/// Returns the name in `address (name)`, or the whole text.
 fn editor(text: &str) -> String {
     let name = text.split_once('(').and_then(|(_, rest)| rest.trim_end().strip_suffix(')'));
     name.filter(|name| !name.trim().is_empty()).unwrap_or(text).to_owned()

@@ -1,4 +1,4 @@
-//! Laws of details: what is written reads back, in each format, whatever somebody put at the head of a feed.
+//! Properties of details: details that are written read back the same in each format, whatever a head contains.
 
 mod examples;
 mod hostile;
@@ -14,7 +14,7 @@ use crate::{Reading, read, sse};
 
 const XML: [Format; 4] = [Format::Atom, Format::Rss, Format::Opml, Format::Pox];
 
-/// A feed without items.
+/// Returns a feed without items.
 fn written(format: Format, details: Option<&FeedDetails>) -> String {
     let head = head(details);
     let (mut writer, mut out) = (FeedWriter::new(format), String::new());
@@ -112,13 +112,13 @@ fn details(random: &mut Random, format: Format) -> FeedDetails {
             _ => &PIECES,
         };
         let piece = *random.of(choices);
-        // A member may come twice, and is refused the second time.
+        // A member that occurs twice is refused the second time.
         let _ = markup.push(piece);
     }
     FeedDetails { subtitle, rights, author, markup: markup.some(), left_out: 0 }
 }
 
-/// The details that a feed of another format holds, as they are read there.
+/// Returns the details that are read from a feed of another format.
 fn held(details: &FeedDetails, format: Format) -> FeedDetails {
     let pieces = details.markup.iter().flat_map(|markup| markup.pieces_for(format));
     let markup = HeadMarkup::new(format, pieces).ok();
@@ -146,7 +146,7 @@ fn other_formats_hold_the_texts_and_all_markup_of_their_family() {
             let text = written(other, Some(&details));
             let found = reread(other, &text).details;
             assert_eq!(found, held(&details, other), "{format} in {other}: {text}");
-            // And from there back into the first.
+            // Convert them back into the first format.
             let back = reread(format, &written(format, Some(&found))).details;
             assert_eq!(back, held(&held(&details, other), format));
         }
@@ -193,7 +193,7 @@ fn documents_of_sse_hold_the_same_details() {
 }
 
 #[test]
-fn an_author_that_stands_in_is_no_detail_of_the_feed() {
+fn a_placeholder_author_is_not_a_detail_of_the_feed() {
     for format in Format::ALL {
         for details in [None, Some(&FeedDetails::default())] {
             let text = written(format, details);

@@ -1,4 +1,4 @@
-//! Writing details at the head of an XML feed.
+//! Writes details at the head of an XML feed.
 
 use feedsync_core::Format;
 
@@ -7,11 +7,11 @@ use crate::head::FeedHead;
 use crate::payload::{Default, PayloadTag, push_attribute, write};
 use crate::xml::escape_text;
 
-/// Marks an author that stands in for one that nobody named.
+/// Attribute that marks a placeholder author.
 pub(super) const STAND_IN: &str = "stand-in";
 
-/// Start tag and end tag of an element that names the author of a feed, and the name between them. An author that
-/// stands in for one that nobody named is marked. The document declares the prefix `fs`.
+/// Appends an element with the author of a feed, between the given start tag and end tag. A placeholder author is
+/// marked. The document must declare the prefix `fs`.
 pub(crate) fn author_element(out: &mut String, head: &FeedHead<'_>, start: &str, end: &str) {
     let named = head.details.and_then(|details| details.author.as_deref());
     let first = start.find('>').unwrap_or(start.len());
@@ -25,7 +25,7 @@ pub(crate) fn author_element(out: &mut String, head: &FeedHead<'_>, start: &str,
     out.push('\n');
 }
 
-/// Appends `subtitle` and `rights` of Atom; `declaration` is what an element needs outside of Atom.
+/// Appends `subtitle` and `rights` of Atom. `declaration` declares Atom's namespace, for use in other formats.
 pub(crate) fn push_texts(out: &mut String, head: &FeedHead<'_>, declaration: &str) {
     let Some(details) = head.details else { return };
     for (name, text) in [("subtitle", &details.subtitle), ("rights", &details.rights)] {
@@ -37,8 +37,8 @@ pub(crate) fn push_texts(out: &mut String, head: &FeedHead<'_>, declaration: &st
     }
 }
 
-/// Appends `description`, which RSS requires, `copyright`, and the author as `dc:creator`, since `managingEditor` has to
-/// be an address.
+/// Appends `description`, which RSS requires, `copyright`, and the author as `dc:creator`, since `managingEditor`
+/// must be an e-mail address.
 pub(crate) fn push_rss(out: &mut String, head: &FeedHead<'_>) {
     let details = head.details;
     let subtitle = details.and_then(|details| details.subtitle.as_deref());
@@ -76,7 +76,7 @@ pub(crate) fn push_pox_attributes(out: &mut String, head: &FeedHead<'_>) {
     }
 }
 
-/// Appends the markup that a feed of that format can hold, for a place with that default namespace.
+/// Appends the markup that a feed of the given format can hold, for a position with that default namespace.
 pub(crate) fn push_markup(
     out: &mut String,
     head: &FeedHead<'_>,

@@ -1,4 +1,4 @@
-//! The view of an `atom:entry` (RFC 4287 4.1.2), and of one of Atom 0.3 or in a namespace that nobody knows.
+//! The view of an `atom:entry` (RFC 4287 4.1.2), also of one of Atom 0.3 or in an unknown namespace.
 
 use super::{
     ALTERNATE, Category, ContentType, DUBLIN_CORE, ENCLOSURE, Entry, Link, Person, attribute,
@@ -48,7 +48,7 @@ fn content_type(element: Element<'_, '_>) -> ContentType {
     ContentType::named(&element.value("type").unwrap_or_default())
 }
 
-/// A text construct as plain text (3.1).
+/// Returns a text construct as plain text (3.1).
 pub(crate) fn plain(element: Element<'_, '_>) -> Option<String> {
     match content_type(element) {
         ContentType::Html => super::present(&markup::plain(&element.text())),
@@ -56,7 +56,7 @@ pub(crate) fn plain(element: Element<'_, '_>) -> Option<String> {
     }
 }
 
-/// `atom:content` (4.1.3); one that is elsewhere is a link.
+/// Reads `atom:content` (4.1.3). Content at another address becomes a link.
 fn content(element: Element<'_, '_>, base: &Base<'_>, entry: &mut Entry) {
     let kind = content_type(element);
     if let Some(href) = attribute(element, "src") {
@@ -70,7 +70,7 @@ fn content(element: Element<'_, '_>, base: &Base<'_>, entry: &mut Entry) {
             let div = markup::div(element);
             base.inside(div).resolve_markup(div.document()[div.content_span()].to_owned())
         }
-        // An XML media type holds an element, which is its text.
+        // Content with an XML media type is an element. Its markup is the text.
         ContentType::Other(_) if element.children().next().is_some() => {
             element.document()[element.content_span()].trim().to_owned()
         }

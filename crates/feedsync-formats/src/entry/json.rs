@@ -1,10 +1,10 @@
-//! The view of a JSON object: names are free (P9), so the usual ones are looked for.
+//! The view of a JSON object. Member names are not fixed (P9), so the common ones are tried.
 
 use super::{ALTERNATE, CONTENTS, Category, ContentType, Entry, Link, Person, TITLES, present};
 use crate::date;
 use crate::json::{Kind, Member, Node};
 
-/// The first member of any of the names; an earlier name goes before a later one.
+/// Returns the first member that has any of the names. Earlier names take precedence.
 pub(crate) fn named<'a>(object: Node<'a>, names: &[&str]) -> Option<Member<'a>> {
     names.iter().find_map(|name| object.member(name))
 }
@@ -32,7 +32,7 @@ pub(super) fn view(text: &str) -> Entry {
     for name in ["url", "link"] {
         entry.links.extend(string(&[name]).map(|href| Link::new(ALTERNATE, &href)));
     }
-    // Structured content is shown as the JSON it is.
+    // Structured content is shown as JSON.
     let content = named(object, &CONTENTS).map(|member| match member.value.kind() {
         Kind::String => member.value.string().unwrap_or_default().into_owned(),
         Kind::Null => String::new(),
@@ -49,7 +49,7 @@ pub(super) fn language(text: &str) -> Option<String> {
     present(&Node::root(text).member("language")?.value.string()?)
 }
 
-/// A string that is not blank, or a number as it is written.
+/// Returns a string that is not blank, or a number as written.
 fn scalar(value: Node<'_>) -> Option<String> {
     match value.kind() {
         Kind::String => present(&value.string()?),

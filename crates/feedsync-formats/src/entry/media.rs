@@ -1,26 +1,26 @@
-//! Media RSS, the podcast module of iTunes and FeedBurner in an entry of a feed: what newsreaders show of them.
+//! Elements of Media RSS, the iTunes podcast module and FeedBurner in a feed entry, for newsreaders.
 //!
-//! The first two are part of an article (its text where it has no other, thumbnails, media with their lengths), in Atom
-//! and in RSS. What the entry says in its own format goes first. The address that FeedBurner replaced by one of its own
-//! goes before the entry's link.
+//! The first two add to an article in Atom or RSS: its text if it has no other, thumbnails, and media with their
+//! lengths. The entry's own format takes precedence. The original address that FeedBurner replaced takes precedence
+//! over the entry's link.
 
 use super::{ALTERNATE, ContentType, ENCLOSURE, Entry, Link, Person, attribute, namespace, text};
 use crate::references::Base;
 use crate::xml::{Element, Namespaces};
 
-/// Media RSS.
+/// Namespace of Media RSS.
 pub(crate) const MEDIA: &str = "http://search.yahoo.com/mrss/";
-/// The podcast module of iTunes.
+/// Namespace of the iTunes podcast module.
 pub(crate) const ITUNES: &str = "http://www.itunes.com/dtds/podcast-1.0.dtd";
 
-/// FeedBurner, which replaces links by addresses of its own and names the original ones.
+/// Namespace of FeedBurner, which replaces links by its own addresses and records the original ones.
 pub(crate) const FEEDBURNER: &str = "http://rssnamespace.org/feedburner/ext/1.0";
 
-/// Groups in groups that are looked at, and media of one entry.
+/// Maximum nesting of groups that are read, and maximum number of media of one entry.
 const DEEPEST: usize = 4;
 const MOST: usize = 100;
 
-/// Fields of an article that Media RSS and iTunes elements give.
+/// Fields of an article that are found in Media RSS and iTunes elements.
 #[derive(Default)]
 struct Said {
     title: Option<String>,
@@ -33,7 +33,7 @@ struct Said {
     thumbnails: Vec<Link>,
 }
 
-/// Adds to an entry what the modules say in its element.
+/// Adds the fields that the modules define in an element to its entry.
 pub(super) fn add(
     entry: &mut Entry,
     element: Element<'_, '_>,
@@ -82,7 +82,7 @@ impl Said {
     ) {
         for child in element.children() {
             let base = base.inside(child);
-            // The name of Media RSS is written with and without the slash.
+            // The namespace of Media RSS occurs with and without the trailing slash.
             let module = namespace(child, namespaces).trim_end_matches('/');
             if module.eq_ignore_ascii_case(MEDIA.trim_end_matches('/')) {
                 self.of_media(child, namespaces, &base, depth);
@@ -141,7 +141,7 @@ impl Said {
         match element.local() {
             "title" => kept(&mut self.title),
             "author" => kept(&mut self.author),
-            // A summary says more than a subtitle.
+            // A summary is more detailed than a subtitle.
             "summary" => self.summary = text(element).or(self.summary.take()),
             "subtitle" => kept(&mut self.summary),
             "duration" => self.duration = text(element).as_deref().and_then(seconds),
@@ -154,7 +154,7 @@ impl Said {
     }
 }
 
-/// Whether an address is absolute, and of the web.
+/// Whether an address is an absolute web address.
 fn is_web(address: &str) -> bool {
     let has = |scheme: &str| {
         address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
@@ -162,7 +162,7 @@ fn is_web(address: &str) -> bool {
     has("http://") || has("https://")
 }
 
-/// The media type of a `media:content`, or the range that its `medium` says.
+/// Returns the media type of a `media:content`, or the range that its `medium` implies.
 fn media_type(element: Element<'_, '_>) -> Option<String> {
     attribute(element, "type").or_else(|| match attribute(element, "medium")?.as_str() {
         medium @ ("image" | "audio" | "video") => Some(format!("{medium}/*")),
@@ -170,7 +170,7 @@ fn media_type(element: Element<'_, '_>) -> Option<String> {
     })
 }
 
-/// A duration in seconds: a number, or `mm:ss` or `hh:mm:ss`.
+/// Parses a duration, a number of seconds or `mm:ss` or `hh:mm:ss`, and returns seconds.
 pub(crate) fn seconds(text: &str) -> Option<u32> {
     let mut parts = text.trim().split(':');
     let mut seconds: u32 = 0;

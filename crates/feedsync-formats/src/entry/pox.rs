@@ -1,17 +1,17 @@
-//! The view of a POX element: names are free (P5), so the usual ones are looked for, whatever their
-//! namespace. The first child of a name counts.
+//! The view of a POX element. Element names are not fixed (P5), so the common ones are tried in any
+//! namespace. The first child with a name is used.
 
 use super::{ALTERNATE, Category, ContentType, Entry, Link, Person, attribute, text};
 use crate::date;
 use crate::markup;
 use crate::xml::Element;
 
-/// Names of a title, the most telling first.
+/// Names of a title, in order of preference.
 pub(crate) const TITLES: [&str; 3] = ["title", "subject", "name"];
-/// Names of a content, the most telling first.
+/// Names of a content, in order of preference.
 pub(crate) const CONTENTS: [&str; 4] = ["content", "body", "description", "text"];
 
-/// The first child element of any of the names; an earlier name goes before a later one.
+/// Returns the first child element that has any of the names. Earlier names take precedence.
 pub(crate) fn named<'t, 'a>(element: Element<'t, 'a>, names: &[&str]) -> Option<Element<'t, 'a>> {
     names.iter().find_map(|name| element.children().find(|child| child.local() == *name))
 }
@@ -51,7 +51,8 @@ pub(super) fn view(element: Element<'_, '_>) -> Entry {
     entry
 }
 
-/// The type of a content, if its `type` is one of Atom's; any other means something else.
+/// Returns the type of a content if its `type` is defined by Atom. Any other value has another
+/// meaning.
 pub(crate) fn content_type(element: Element<'_, '_>) -> ContentType {
     match ContentType::named(&element.value("type").unwrap_or_default()) {
         ContentType::Other(name) if !name.contains('/') => ContentType::Text,

@@ -1,4 +1,4 @@
-//! The view of an RSS `item`, 0.9x, 1.0 or 2.0, and the modules that everybody uses.
+//! The view of an RSS `item` of version 0.9x, 1.0 or 2.0, with the modules in common use.
 
 use super::{
     ALTERNATE, Category, ContentType, ENCLOSURE, Entry, Link, Person, attribute, namespace,
@@ -9,12 +9,12 @@ use crate::markup;
 use crate::references::Base;
 use crate::xml::{Element, Namespace, Namespaces};
 
-/// The module that holds full content.
+/// Namespace of the module for full content.
 pub(crate) const CONTENT: &str = "http://purl.org/rss/1.0/modules/content/";
-/// Dublin Core, of which `creator` and `date` are used.
+/// Namespace of Dublin Core, of which `creator` and `date` are used.
 pub(crate) const DUBLIN_CORE: &str = "http://purl.org/dc/elements/1.1/";
 
-/// How the RSS profile has the two characters written where a text is no HTML.
+/// References that the RSS profile prescribes for the two characters in plain text.
 pub(crate) const AMPERSAND: &str = "&#x26;";
 pub(crate) const LESS_THAN: &str = "&#x3C;";
 
@@ -26,7 +26,8 @@ pub(super) fn view(
     let mut entry = Entry::default();
     let (mut description, mut full, mut creator) = (None, None, None);
     let (mut is_link, mut usual) = (false, None);
-    // A namespace that nobody knows, or Atom's, is RSS's own where the item itself is in it.
+    // If the item itself is in an unknown namespace, or in Atom's, then elements in that namespace count as RSS
+    // elements.
     let is_own = |child: Element<'_, '_>| {
         is_rss(child.namespace()) || child.namespace() == element.namespace()
     };
@@ -75,7 +76,7 @@ pub(super) fn view(
     if let Some(name) = creator {
         entry.author.get_or_insert_default().name = Some(name);
     }
-    // A guid is the item's address unless it says that it is none.
+    // A guid is the item's address unless `isPermaLink` is false.
     if let Some(id) = entry.id.as_ref().filter(|id| is_link && id.starts_with("http"))
         && entry.link().is_none()
     {
@@ -96,12 +97,12 @@ pub(super) fn view(
     entry
 }
 
-/// The namespaces that RSS's own elements have stood in.
+/// Whether RSS elements occur in this namespace.
 pub(crate) fn is_rss(namespace: Namespace) -> bool {
     matches!(namespace, Namespace::NONE | Namespace::RSS1 | Namespace::RSS090 | Namespace::RSS2)
 }
 
-/// A title: text, where `&` and `<` are written as the profile has it and in no other way, else HTML.
+/// Reads a title. It is plain text if `&` and `<` are always written as the profile prescribes, otherwise HTML.
 pub(crate) fn title(element: Element<'_, '_>) -> Option<String> {
     let title = text(element)?;
     let written = &element.document()[element.content_span()];
@@ -112,7 +113,7 @@ pub(crate) fn title(element: Element<'_, '_>) -> Option<String> {
     Some(if markup::has_tags(&title) { markup::plain(&title) } else { markup::unescape(&title) })
 }
 
-/// `address (name)`, an address, or, as many feeds have it, a name.
+/// Parses `address (name)`, an address, or, as in many feeds, a name.
 fn person(author: &str) -> Option<Person> {
     let mut person = Person::default();
     match author.split_once('(') {

@@ -1,4 +1,4 @@
-//! What is found where, in payloads of others.
+//! Reading the fields of entries from the payloads of other software.
 
 use feedsync_core::{Format, Payload};
 
@@ -97,7 +97,7 @@ fn a_json_object_is_read_as_others_write_it() {
 }
 
 #[test]
-fn what_cannot_be_read_is_absent() {
+fn unreadable_payloads_give_an_empty_entry() {
     for format in Format::ALL {
         for text in ["", "<", "<a", "<a></b>", "{", "{\"title\"", "[1]", "\u{1f600}", "<a/>", "{}"]
         {
@@ -139,7 +139,7 @@ fn an_rss_item_without_pub_date_was_published_at_its_other_date() {
 }
 
 #[test]
-fn elements_of_other_namespaces_say_nothing_of_an_rss_item() {
+fn elements_of_other_namespaces_are_ignored_in_an_rss_item() {
     let date = "2005-05-21T09:43:33Z";
     let names = ["updated", "published", "date", "pubDate", "guid", "title", "description", "link"];
     let foreign = names.map(|name| format!("<x:{name}>{date}</x:{name}>")).concat();

@@ -1,4 +1,4 @@
-//! What an XML feed says of itself.
+//! Metadata of an XML feed.
 
 use std::time::Duration;
 
@@ -8,10 +8,11 @@ use crate::entry::{atom_text, is_rss, rss_title};
 use crate::markup;
 use crate::xml::{Element, Namespace, Namespaces};
 
-/// The module of RSS 1.0 that says how often a feed changes.
+/// Namespace of the RSS 1.0 module that defines how often a feed changes.
 const SYNDICATION: &str = "http://purl.org/rss/1.0/modules/syndication/";
 
-/// No wish counts for longer than this: what is wrong by a zero would never be read again.
+/// Maximum interval that a feed can ask for. With a larger one, a feed whose interval is wrong by a factor of ten
+/// would hardly be read again.
 const LONGEST: Duration = Duration::from_secs(7 * 86_400);
 
 pub(super) fn read(
@@ -22,7 +23,7 @@ pub(super) fn read(
     let context = outside.enter(root.document(), root.attributes());
     let mut head = PublishedFeed::default();
     let of_items = |child: &Element<'_, '_>| matches!(child.local(), "item" | "entry");
-    // Of RSS, all is said in the channel; what RSS 1.0 has beside it belongs to the channel as well.
+    // The metadata of RSS is in the channel. Elements of RSS 1.0 next to the channel also belong to it.
     let is_own = |namespace| is_rss(namespace) || namespace == root.namespace();
     let channel =
         root.children().find(|child| child.local() == "channel" && is_own(child.namespace()));
@@ -76,7 +77,7 @@ pub(super) fn read(
     head
 }
 
-/// A link of Atom, which stands in RSS, too.
+/// Reads an Atom link, which also occurs in RSS.
 fn link(element: Element<'_, '_>, context: &Context<'_>, head: &mut PublishedFeed) {
     let value = |name: &str| element.value(name).map(|value| value.trim().to_owned());
     let Some(href) = value("href").filter(|href| !href.is_empty()) else { return };
@@ -110,14 +111,14 @@ fn period_of(name: &str) -> Option<Duration> {
     Some(Duration::from_secs(days * 86_400))
 }
 
-/// A bit for each of those that are named. If all were, nothing is meant.
+/// Returns a bit for each named hour or day. If all are named, the value is taken as a mistake and is 0.
 fn idle(element: Element<'_, '_>, place: fn(&str) -> Option<u32>, count: u32) -> u32 {
     let named = element.children().filter_map(|child| place(child.text().trim()));
     let bits = named.fold(0, |bits, place| bits | 1 << place);
     if bits == (1 << count) - 1 { 0 } else { bits }
 }
 
-/// An hour; what some call the 24th is midnight.
+/// Parses an hour. Hour 24 is midnight.
 fn hour(text: &str) -> Option<u32> {
     text.parse().ok().filter(|hour| *hour <= 24).map(|hour: u32| hour % 24)
 }
@@ -129,9 +130,8 @@ fn day(text: &str) -> Option<u32> {
     u32::try_from(place).ok()
 }
 
-/// What a feed wants without a wish: nothing.
 impl Wishes {
-    /// Whether a feed says that it does not change in this hour (0 to 23) of this day (0 is Monday), GMT.
+    /// Whether the feed declares that it does not change in this hour (0 to 23) of this day (0 is Monday), GMT.
     pub fn is_idle(self, day: u32, hour: u32) -> bool {
         self.idle_hours >> (hour % 24) & 1 == 1 || u32::from(self.idle_days) >> (day % 7) & 1 == 1
     }

@@ -47,7 +47,7 @@ pub(super) fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFee
     })
 }
 
-/// An item: what JSON Feed calls otherwise than others do goes before that.
+/// Reads an item. Members of JSON Feed take precedence over the names that other formats use.
 fn item(item: Node<'_>) -> Entry {
     let mut entry = entry::entry(&Payload::new(Format::Json, item.raw()));
     let html = string(item, "content_html");
@@ -88,7 +88,7 @@ fn author(author: Node<'_>) -> Option<Person> {
     Some(Person { name: Some(name), uri: string(author, "url"), ..Person::default() })
 }
 
-/// A string that is not blank.
+/// Returns a string that is not blank.
 fn string(object: Node<'_>, name: &str) -> Option<String> {
     let text = object.member(name)?.value.string()?;
     let text = text.trim();

@@ -1,18 +1,18 @@
-//! Stepwise repair of documents that do not read as they came.
+//! Stepwise repair of documents that cannot be read.
 //!
-//! Each [version](versions) of a document changes more than the one before. The caller reads them in order and keeps
+//! Each of the [versions] of a document changes more than the previous one. The caller reads them in order and uses
 //! the first that has articles, so a repair never makes a document worse. The steps are, for each element that may be
 //! the root:
 //!
-//! 1. *Signs*: what stands around the root goes. `&` and `<` that begin nothing are escaped; references to characters
-//!    that XML does not have, comments and processing instructions inside go. Attributes get the quotes that they
-//!    lack. Prefixes that the root does not declare are declared there.
-//! 2. *Structure*: elements that are not closed are closed, end tags without a start go. Where the document ends too
-//!    early, the article that it ends in goes.
-//! 3. *Names*: `<RSS>`, `<ITEM>` and their like, and their attributes, get the names that the formats have, with both
-//!    steps before.
+//! 1. *Signs*: text around the root is removed. `&` and `<` that start no markup are escaped. References to
+//!    characters that XML does not have, comments and processing instructions inside the root are removed. Attributes
+//!    get missing quotes. Prefixes that the root does not declare are declared there.
+//! 2. *Structure*: elements that are not closed are closed, and end tags without a start are removed. If the document
+//!    ends too early, the incomplete article at its end is removed.
+//! 3. *Names*: `<RSS>`, `<ITEM>` and similar names, and their attributes, get the spelling of the formats. This is
+//!    combined with both previous steps.
 //!
-//! A version costs time and memory in proportion to the document.
+//! A version takes time and memory in proportion to the document.
 
 mod json;
 mod names;
@@ -23,21 +23,21 @@ mod write;
 use soup::{Piece, Soup};
 use write::Writer;
 
-/// Elements that are tried as the root, at most.
+/// Maximum number of elements that are tried as the root.
 const MOST_ROOTS: usize = 4;
 
-/// Whether the structure is changed, and whether names are, in each step.
+/// Whether each step changes the structure, and whether it changes names.
 const STEPS: [(bool, bool); 4] = [(false, false), (true, false), (false, true), (true, true)];
 
 /// A version of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) text: String,
-    /// Whether its structure was changed, so that something may be missing.
+    /// Whether its structure was changed, so that parts may be missing.
     pub(super) is_balanced: bool,
 }
 
-/// Versions of a document of XML, the least changed first.
+/// Returns versions of an XML document, from the least to the most changed.
 pub(super) fn versions(text: &str) -> impl Iterator<Item = Version> + '_ {
     let steps = |root| STEPS.into_iter().map(move |step| (root, step));
     roots(text).into_iter().flat_map(steps).filter_map(|(root, (is_balanced, respells))| {
@@ -47,12 +47,12 @@ pub(super) fn versions(text: &str) -> impl Iterator<Item = Version> + '_ {
     })
 }
 
-/// The version of a document of JSON.
+/// Returns the repaired version of a JSON document.
 pub(super) fn json(text: &str) -> Option<Version> {
     json::repaired(text).map(|text| Version { text, is_balanced: true })
 }
 
-/// Offsets of the elements that may be the root: roots of feed formats, else the first element.
+/// Returns offsets of the elements that may be the root: roots of feed formats, or else the first element.
 fn roots(text: &str) -> Vec<usize> {
     let mut soup = Soup::new(text, 0);
     let (mut found, mut first) = (Vec::new(), None);

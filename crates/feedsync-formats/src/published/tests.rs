@@ -8,7 +8,7 @@ fn read(document: &str) -> PublishedFeed {
 }
 
 #[test]
-fn rss_says_what_it_is_and_how_often_it_wants_to_be_read() {
+fn rss_metadata_and_update_intervals_are_read() {
     let feed = read(
         "<rss version='2.0' xmlns:a='http://www.w3.org/2005/Atom'><channel><title>A &amp;amp; B</title>\
          <link>/home</link><description>&lt;b>All&lt;/b> of it</description><ttl>90</ttl>\
@@ -27,14 +27,14 @@ fn rss_says_what_it_is_and_how_often_it_wants_to_be_read() {
     assert!(feed.wishes.is_idle(2, 0) && feed.wishes.is_idle(6, 12) && feed.wishes.is_idle(0, 23));
     assert!(!feed.wishes.is_idle(5, 22));
     let [entry] = &feed.entries[..] else { panic!("{:?}", feed.entries) };
-    // Links of entries count from the site.
+    // Links of entries are resolved against the site.
     assert_eq!(entry.link(), Some("https://a.example/one"));
     assert_eq!(entry.links[1].href, "https://a.example/one.mp3");
     assert_eq!(feed.mended, None);
 }
 
 #[test]
-fn atom_and_rss_1_and_json_feed_say_the_same_in_their_ways() {
+fn atom_rss_1_and_json_feed_give_the_same_metadata() {
     let atom = read(
         "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://b.example/x/'>\
          <title type='html'>&lt;i>T&lt;/i></title><subtitle>S</subtitle><link href='home'/>\
@@ -74,7 +74,7 @@ fn atom_and_rss_1_and_json_feed_say_the_same_in_their_ways() {
 }
 
 #[test]
-fn feeds_hold_as_many_items_as_the_limit_and_those_that_say_nothing_are_counted() {
+fn feeds_have_a_maximum_of_items_and_blank_entries_are_counted() {
     let within = |document: &str, limit| {
         let mut options = ReadOptions::tolerant();
         options.limits.items = limit;
@@ -128,7 +128,7 @@ fn attachments_and_pictures_of_json_become_enclosures_with_all_that_they_say() {
 }
 
 #[test]
-fn items_of_json_say_content_dates_and_authors_in_the_words_of_json_feed_first() {
+fn json_feed_members_take_precedence_over_other_names() {
     let feed = read(
         r#"{"title":" T ","icon":"i","feed_url":"f","home_page_url":" ","items":[
         {"content_html":"<b>h</b>","content_text":"t","date_published":"2024-05-06","date_modified":"2024-05-07",
@@ -159,7 +159,7 @@ fn items_of_json_say_content_dates_and_authors_in_the_words_of_json_feed_first()
 }
 
 #[test]
-fn what_was_deleted_is_not_shown_and_what_is_shared_is() {
+fn deleted_items_are_hidden_and_shared_items_are_shown() {
     let feed = read(
         "<rss version='2.0' xmlns:sx='http://feedsync.org/2007/feedsync'><channel><title>T</title>\
          <item><sx:sync id='a' updates='1' deleted='true'><sx:history sequence='1' by='x'/></sx:sync>\
@@ -172,7 +172,7 @@ fn what_was_deleted_is_not_shown_and_what_is_shared_is() {
 }
 
 #[test]
-fn what_is_wrong_is_mended_and_told() {
+fn faults_are_repaired_and_reported() {
     let of = |document: &[u8], charset| {
         read_published(document, charset, &ReadOptions::tolerant()).unwrap()
     };
@@ -193,14 +193,14 @@ fn what_is_wrong_is_mended_and_told() {
         "{:?}",
         untold.mended
     );
-    // What the document says of itself counts before what its server says.
+    // The encoding that the document declares takes precedence over the server's.
     let declared =
         b"<?xml version='1.0' encoding='koi8-r'?><rss version='2.0'><channel><title>\xc1</title></channel></rss>";
     assert_eq!(title(&of(declared, Some("utf-8"))), "\u{430}");
 }
 
 #[test]
-fn what_is_no_feed_is_refused_with_the_reason() {
+fn documents_that_are_not_feeds_are_refused_with_the_reason() {
     for (document, part) in [
         ("<!doctype html><html><head><title>x</title></head></html>", "a web page"),
         ("", "empty"),
@@ -264,7 +264,7 @@ fn update_period_and_frequency_give_the_polling_interval() {
         ("daily", "often", Some(24 * HOUR)),
         ("weekly", "1", Some(168 * HOUR)),
         ("weekly", "7", Some(24 * HOUR)),
-        // No interval is longer than a week.
+        // The maximum interval is a week.
         ("monthly", "1", Some(168 * HOUR)),
         ("monthly", "30", Some(24 * HOUR)),
         ("yearly", "1", Some(168 * HOUR)),
@@ -309,7 +309,7 @@ fn links_of_atom_give_site_address_and_icon_and_the_first_of_each_counts() {
 }
 
 #[test]
-fn elements_of_other_namespaces_say_nothing_of_a_feed_of_atom() {
+fn elements_of_other_namespaces_are_ignored_in_an_atom_feed() {
     let feed = read(
         "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:x='urn:x'><x:title>x</x:title><x:logo>x</x:logo>\
          <x:icon>x</x:icon><x:subtitle>x</x:subtitle><logo>l.png</logo><logo>m.png</logo></feed>",
@@ -338,7 +338,7 @@ fn the_channel_is_the_first_of_its_name_in_the_namespace_of_the_root() {
 }
 
 #[test]
-fn elements_of_other_namespaces_say_nothing_of_a_channel() {
+fn elements_of_other_namespaces_are_ignored_in_a_channel() {
     let foreign = channel(
         "<x:link xmlns:x='urn:x'>/x</x:link><x:description xmlns:x='urn:x'>d</x:description>\
          <x:image xmlns:x='urn:x'><url>x.png</url></x:image><x:ttl xmlns:x='urn:x'>5</x:ttl>\

@@ -1,9 +1,10 @@
-//! Bytes of a feed to text, whatever its encoding is said to be.
+//! Decodes the bytes of a feed to text, also if the declared encoding is wrong.
 //!
-//! The first of these counts that decodes without loss: the document's own declaration (a byte order mark, or UTF-8,
-//! where there is none), the charset of the HTTP header, UTF-8. If none does, the declared encoding is read, and bytes
-//! that it does not have are read as Windows-1252. So no character is replaced by U+FFFD, but where UTF-16 or UTF-32 is
-//! broken. UTF-32 is told by its mark, or by its first character.
+//! The first encoding that decodes without loss is used, in this order: the document's own declaration (or a byte
+//! order mark, or UTF-8 without a declaration), the charset of the HTTP header, UTF-8. If all fail, the declared
+//! encoding is used, and bytes that it does not define are decoded as Windows-1252. Therefore no character is
+//! replaced by U+FFFD, except in broken UTF-16 or UTF-32. UTF-32 is detected by its byte order mark or by its first
+//! character.
 
 use std::borrow::Cow;
 
@@ -13,10 +14,10 @@ use crate::diagnostic::ReadError;
 use crate::options::ReadOptions;
 use crate::xml::{declared_encoding, decode, is_char};
 
-/// Bytes at the end of a document in which it may be cut off inside a character.
+/// Maximum length of an incomplete character at the end of a document, in bytes.
 const LONGEST_CHARACTER: usize = 4;
 
-/// The text, and the fault of its bytes.
+/// Returns the text, and the fault of its bytes if there is one.
 pub(super) fn decoded<'a>(
     bytes: &'a [u8],
     charset: Option<&str>,
@@ -35,7 +36,7 @@ pub(super) fn decoded<'a>(
         },
         Err(fault @ ReadError::Encoding { .. }) => {
             let of_document = declared.and_then(labelled);
-            // Without a declaration the header counts, and nothing is wrong with that.
+            // Without a declaration, the header defines the encoding, and this is not a fault.
             let lossless = |encoding: &'static Encoding| without_loss(encoding, bytes);
             if let Some(text) = of_header.filter(|_| declared.is_none()).and_then(lossless) {
                 (text, None)
@@ -56,7 +57,7 @@ pub(super) fn decoded<'a>(
     Ok((begun(text), fault))
 }
 
-/// The text of a document of UTF-32, and the fault of its bytes; `None` for one of another encoding.
+/// Returns the text of a UTF-32 document, and the fault of its bytes. Returns `None` for other encodings.
 fn utf_32(
     bytes: &[u8],
     options: &ReadOptions<'_>,
@@ -90,20 +91,21 @@ fn utf_32(
     Ok(Some((text, fault)))
 }
 
-/// The text of a document that decodes as it says, but evidently is in another encoding.
+/// Returns the text of a document that decodes as declared but evidently has another encoding.
 fn mislabelled<'a>(
     bytes: &'a [u8],
     declared: Option<&str>,
     of_header: Option<&'static Encoding>,
 ) -> Option<(Cow<'a, str>, Option<ReadError>)> {
     let Some(name) = declared else {
-        // Bytes of such encodings pass for ASCII.
+        // Bytes of such encodings are valid ASCII.
         let told = of_header.filter(|encoding| !encoding.is_ascii_compatible())?;
         let is_marked = bytes.starts_with(b"<\0") || bytes.starts_with(b"\0<");
         let is_utf_16 = told.output_encoding() != told;
         return (!is_marked && !is_utf_16).then(|| Some((without_loss(told, bytes)?, None)))?;
     };
-    // Nobody writes Western European in pairs of bytes that are UTF-8; many label UTF-8 so.
+    // Bytes that are valid UTF-8 hardly occur in Western European text, but UTF-8 is often mislabelled as Western
+    // European.
     let is_western = Encoding::for_label(name.as_bytes()) == Some(WINDOWS_1252);
     let offset = bytes.iter().position(|byte| !byte.is_ascii()).filter(|_| is_western)?;
     let text = std::str::from_utf8(bytes).ok()?;
@@ -112,7 +114,7 @@ fn mislabelled<'a>(
 }
 
 fn without_loss<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
-    // A mark at the beginning is no character of the text.
+    // A byte order mark at the start is not part of the text.
     let bytes = if encoding == UTF_8 {
         bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
     } else {
@@ -121,7 +123,7 @@ fn without_loss<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Option<Cow<
     encoding.decode_without_bom_handling_and_without_replacement(bytes)
 }
 
-/// The text up to the character in which the document ends.
+/// Returns the text before the incomplete character at the end of the document.
 fn cut_off<'a>(
     bytes: &'a [u8],
     fault: &ReadError,
@@ -130,19 +132,19 @@ fn cut_off<'a>(
     let ReadError::Encoding { offset, .. } = fault else { return None };
     let is_near = *offset > 0 && bytes.len() - offset.min(&bytes.len()) < LONGEST_CHARACTER;
     let whole = bytes.get(..*offset).filter(|_| is_near)?;
-    // "é" of Latin-1 before "</rss>" is no end.
+    // For example, "é" in Latin-1 before "</rss>" is not an incomplete character at the end.
     let is_end = !bytes[*offset..].contains(&b'>');
     decode(whole, options).ok().map(|(text, _)| text).filter(|_| is_end)
 }
 
-/// The text in an encoding; bytes that it does not have are of Windows-1252.
+/// Decodes the bytes in an encoding. Bytes that it does not define are decoded as Windows-1252.
 fn mixed(encoding: &'static Encoding, bytes: &[u8]) -> String {
     let utf_16 = [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE];
     if let Some((marked, _)) = Encoding::for_bom(bytes).filter(|(it, _)| utf_16.contains(it)) {
         return marked.decode(bytes).0.into_owned();
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    // A document whose beginning could be read is none of UTF-16.
+    // A document whose start could be read is not UTF-16.
     let encoding = if utf_16.contains(&encoding) { UTF_8 } else { encoding };
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut text = String::with_capacity(bytes.len());
@@ -164,7 +166,7 @@ fn mixed(encoding: &'static Encoding, bytes: &[u8]) -> String {
     }
 }
 
-/// A text that begins where its document does, without what XML has no characters for.
+/// Removes text before the start of the document, and characters that XML does not have.
 fn begun(text: Cow<'_, str>) -> Cow<'_, str> {
     let is_begun = !text.starts_with(|first: char| first.is_whitespace() || first == '\u{feff}');
     if is_begun && text.chars().all(is_char) {
@@ -175,7 +177,7 @@ fn begun(text: Cow<'_, str>) -> Cow<'_, str> {
     trimmed.chars().filter(|character| is_char(*character)).collect::<String>().into()
 }
 
-/// Whether it is HTML.
+/// Whether the text is HTML.
 pub(super) fn is_page(text: &str) -> bool {
     let begins_with = |name: &str| {
         let start = text.get(..name.len());

@@ -1,4 +1,4 @@
-//! Heads of feeds as they are on the web.
+//! Heads of feeds as found on the web.
 
 use super::*;
 use crate::{Document, read_plain};

@@ -1,4 +1,4 @@
-//! Heads that would like to become something else, or to cost too much.
+//! Hostile heads: markup that imitates other parts of a feed, or that is too large.
 
 use super::*;
 

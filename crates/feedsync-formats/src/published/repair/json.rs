@@ -1,7 +1,7 @@
-//! JSON with something around it, or cut off.
+//! Repairs JSON that is cut off or surrounded by other text.
 
-/// The object in a text, without what stands around it; of one that is cut off, what ends with the last complete
-/// element of a list of its own. `None` if nothing is to be repaired.
+/// Returns the object in a text without the surrounding text. If the object is cut off, the result ends after the
+/// last complete element of one of its lists. Returns `None` if there is nothing to repair.
 pub(crate) fn repaired(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let is_object = |at: &usize| {
@@ -31,7 +31,7 @@ pub(crate) fn repaired(text: &str) -> Option<String> {
     Some(format!("{}]}}", &text[start..complete?]))
 }
 
-/// The offset of the quote that ends a string; the last byte of the text if it is cut off.
+/// Returns the offset of the quote that ends a string, or of the last byte if the text is cut off.
 fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {

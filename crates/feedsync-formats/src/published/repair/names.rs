@@ -1,8 +1,8 @@
-//! Names of elements and attributes as the formats spell them, for documents that write them in capitals.
+//! Spelling of elements and attributes in the formats, for documents that write them in capitals.
 
 use super::soup::Tag;
 
-/// Elements of RSS and Atom, which have no prefix.
+/// Elements of RSS and Atom without a prefix.
 const ELEMENTS: &[&str] = &[
     "rss",
     "RDF",
@@ -80,7 +80,7 @@ const ATTRIBUTES: &[&str] = &[
     "base",
 ];
 
-/// The tag with its names as the formats spell them, and whether one was spelt otherwise.
+/// Corrects the spelling of the names in a tag. Returns whether a name was changed.
 pub(super) fn respelt_tag(tag: &mut Tag<'_>) -> bool {
     let mut is_changed = false;
     if let Some(name) = respelt(ELEMENTS, tag.name) {
@@ -94,7 +94,7 @@ pub(super) fn respelt_tag(tag: &mut Tag<'_>) -> bool {
     is_changed
 }
 
-/// The name of an element as the formats spell it, if it is spelt otherwise.
+/// Returns the correct spelling of an element's name, if it differs.
 pub(super) fn respelt_element(name: &str) -> Option<&'static str> {
     respelt(ELEMENTS, name)
 }

@@ -1,4 +1,4 @@
-//! Prefixes that a document uses and its root does not declare.
+//! Namespace prefixes that a document uses and its root does not declare.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::write::{Written, push_value};
 use crate::entry::{CONTENT, DUBLIN_CORE, FEEDBURNER, ITUNES, MEDIA};
 use crate::payload::push_declaration;
 
-/// Namespaces that feeds commonly mean by these prefixes.
+/// Namespaces that these prefixes usually have in feeds.
 const USUAL: [(&str, &str); 12] = [
     ("atom", "http://www.w3.org/2005/Atom"),
     ("content", CONTENT),
@@ -22,22 +22,22 @@ const USUAL: [(&str, &str); 12] = [
     ("xhtml", "http://www.w3.org/1999/xhtml"),
 ];
 
-/// Prefixes that are declared at most.
+/// Maximum number of prefixes that are tracked.
 const MOST: usize = 64;
 
 /// Prefixes in a document.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes<'a> {
-    /// Those of elements and attributes.
+    /// Prefixes of elements and attributes.
     used: BTreeSet<&'a str>,
-    /// Those that the root declares.
+    /// Prefixes that the root declares.
     of_root: BTreeSet<&'a str>,
-    /// Those that are declared anywhere, with the value as it stands first.
+    /// All declared prefixes, with the raw value of their first declaration.
     known: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Prefixes<'a> {
-    /// Takes up the prefix of a qualified name.
+    /// Adds the prefix of a qualified name.
     pub(super) fn using(&mut self, name: &'a str) {
         if let Some((prefix, _)) = name.split_once(':')
             && !matches!(prefix, "xml" | "xmlns")
@@ -47,7 +47,7 @@ impl<'a> Prefixes<'a> {
         }
     }
 
-    /// Takes up a declaration.
+    /// Adds a declaration.
     pub(super) fn declaring(&mut self, prefix: &'a str, value: &'a str, is_root: bool) {
         if self.known.len() < MOST {
             self.known.entry(prefix).or_insert(value);
@@ -58,8 +58,8 @@ impl<'a> Prefixes<'a> {
     }
 }
 
-/// The document with those of its prefixes declared at the root that the root does not declare: as it declares
-/// them elsewhere, else as usual.
+/// Returns the document with its undeclared prefixes declared at the root. The namespace is that of a declaration
+/// elsewhere in the document, or else the usual one.
 pub(super) fn declared(written: Written<'_>) -> String {
     let Written { mut text, root_name_end, prefixes } = written;
     let mut declarations = String::new();

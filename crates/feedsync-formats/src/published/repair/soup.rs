@@ -1,27 +1,27 @@
-//! Markup as it comes, cut into pieces: whatever the text is, every byte of it belongs to one piece, and the pass is
-//! linear.
+//! Tokenizer for markup that may not be well-formed. Every byte of the text belongs to one piece, and the pass takes
+//! linear time.
 
 use memchr::memmem;
 
 use crate::xml::{is_space, qualified_name};
 
-/// Bytes of a value of an attribute in which `<` stands.
+/// Maximum length of the rest of an attribute value after a `<`, in bytes.
 const LONGEST_VALUE: usize = 512;
 
 /// A piece of markup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// Characters, with the references in them as they stand.
+    /// Characters, with references as written.
     Text(&'a str),
-    /// The inside of a CDATA section.
+    /// Content of a CDATA section.
     CData(&'a str),
-    /// A comment, a processing instruction, a document type.
+    /// A comment, a processing instruction or a document type declaration.
     Other,
     /// A start tag.
     Start(Tag<'a>),
-    /// The name in an end tag.
+    /// An end tag, with its name.
     End(&'a str),
-    /// Markup that the end of the text cuts off.
+    /// Markup that is cut off at the end of the text.
     CutOff,
 }
 
@@ -30,17 +30,17 @@ pub(super) enum Piece<'a> {
 pub(super) struct Tag<'a> {
     /// The qualified name.
     pub(super) name: &'a str,
-    /// Names and values, as they stand between the quotes.
+    /// Names and raw values of the attributes.
     pub(super) attributes: Vec<(&'a str, &'a str)>,
-    /// Whether it ends in `/>`.
+    /// Whether the tag ends in `/>`.
     pub(super) is_empty: bool,
 }
 
-/// The pieces of a text, in order.
+/// Iterator over the pieces of a text, in order.
 pub(super) struct Soup<'a> {
     text: &'a str,
     at: usize,
-    /// The name in the last start tag.
+    /// Name in the last start tag.
     open: &'a str,
     comment_end: Finder,
     section_end: Finder,
@@ -48,7 +48,7 @@ pub(super) struct Soup<'a> {
     subset_end: Finder,
 }
 
-/// Occurrences of a mark, looked up at ascending offsets in one pass over the text.
+/// Finds occurrences of a delimiter at ascending offsets, in one pass over the text.
 struct Finder {
     mark: &'static str,
     known: Option<Option<usize>>,
@@ -59,7 +59,7 @@ impl Finder {
         Self { mark, known: None }
     }
 
-    /// The offset of the next mark.
+    /// Returns the offset of the next occurrence.
     fn next(&mut self, text: &str, from: usize) -> Option<usize> {
         match self.known {
             Some(None) => None,
@@ -74,16 +74,16 @@ impl Finder {
     }
 }
 
-/// The end of an attempt to read a start tag.
+/// Result of trying to read a start tag.
 enum Ended {
     Tag,
-    /// `<` begins no tag.
+    /// The `<` starts no tag.
     NoTag,
     CutOff,
 }
 
 impl<'a> Soup<'a> {
-    /// The pieces from an offset on.
+    /// Returns an iterator over the pieces from an offset.
     pub(super) fn new(text: &'a str, at: usize) -> Self {
         Self {
             text,
@@ -96,12 +96,13 @@ impl<'a> Soup<'a> {
         }
     }
 
-    /// The offset of the next piece.
+    /// Returns the offset of the next piece.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// Goes on at the end tag of an element that holds no markup; if there is none, goes on as it is and gives `false`.
+    /// Continues at the end tag of an element that contains no markup. If there is none, does nothing and returns
+    /// `false`.
     pub(super) fn skip_to_end_of(&mut self, name: &str) -> bool {
         let mut at = self.at;
         while let Some(index) = memmem::find(&self.text.as_bytes()[at..], b"</") {
@@ -120,7 +121,7 @@ impl<'a> Soup<'a> {
         &self.text[self.at..]
     }
 
-    /// Takes everything up to an offset.
+    /// Consumes the text up to an offset.
     fn up_to(&mut self, end: usize) -> &'a str {
         let taken = &self.text[self.at..end];
         self.at = end;
@@ -142,7 +143,7 @@ impl<'a> Soup<'a> {
         const BEGIN: &str = "<![CDATA[";
         let start = self.at + BEGIN.len();
         let Some(end) = self.section_end.next(self.text, start) else { return self.cut_off() };
-        // Another section begins first: this one was not closed, and ends with its element.
+        // Another section starts before the end, so this section was not closed. It ends at its element's end tag.
         let inside = &self.text.as_bytes()[start..end];
         if let Some(other) = memmem::find(inside, BEGIN.as_bytes()) {
             let closed = format!("</{}>", self.open);
@@ -155,7 +156,7 @@ impl<'a> Soup<'a> {
         Piece::CData(&self.text[start..end])
     }
 
-    /// Goes past markup that ends with a mark.
+    /// Skips markup that ends with a delimiter.
     fn past(&mut self, end: Option<usize>, length: usize) -> Piece<'a> {
         match end {
             Some(end) => {
@@ -215,7 +216,7 @@ impl<'a> Soup<'a> {
         }
     }
 
-    /// Reads attributes up to the end of the tag.
+    /// Reads the attributes up to the end of the tag.
     fn attributes(&self, tag: &mut Tag<'a>, at: &mut usize) -> Ended {
         let bytes = self.text.as_bytes();
         loop {
@@ -230,7 +231,7 @@ impl<'a> Soup<'a> {
                     tag.is_empty = true;
                     return Ended::Tag;
                 }
-                // The tag lacks its end, or it is none.
+                // Either the end of the tag is missing, or this is no tag.
                 Some(b'<') if tag.attributes.iter().any(|(_, value)| !value.is_empty()) => {
                     return Ended::Tag;
                 }
@@ -242,14 +243,14 @@ impl<'a> Soup<'a> {
                         let value = self.value(at);
                         tag.attributes.push((name, value));
                     }
-                    // White space, or a sign that belongs to nothing.
+                    // Skip white space or a stray character.
                     None => *at += self.text[*at..].chars().next().map_or(1, char::len_utf8),
                 },
             }
         }
     }
 
-    /// The value of an attribute, whose name ends here.
+    /// Reads the value of an attribute whose name ends at this offset.
     fn value(&self, at: &mut usize) -> &'a str {
         let bytes = self.text.as_bytes();
         let skip = |mut at: usize| {
@@ -283,7 +284,7 @@ impl<'a> Soup<'a> {
             let near = &bytes[end..bytes.len().min(end + LONGEST_VALUE)];
             let is_open = memchr::memchr(b'>', &bytes[start..end]);
             end = match (is_open, memchr::memchr(quote, near)) {
-                // `a="b>text<`: the quote is missing.
+                // In `a="b>text<` the closing quote is missing.
                 (Some(index), _) => start + index,
                 (None, Some(index)) => end + index,
                 (None, None) => end,

@@ -4,7 +4,8 @@ fn version(text: &str, place: usize) -> String {
     versions(text).nth(place).unwrap().text
 }
 
-/// The version in which only signs are mended, and the one that is balanced.
+/// Returns the version in which only characters are repaired, and the one whose structure is
+/// repaired.
 fn both(text: &str) -> [String; 2] {
     [version(text, 0), version(text, 1)]
 }
@@ -23,7 +24,7 @@ fn well_formed_documents_stay_as_they_are() {
 }
 
 #[test]
-fn signs_are_escaped_and_what_stands_around_the_root_goes() {
+fn characters_are_escaped_and_text_around_the_root_is_removed() {
     for (text, expected) in [
         (
             "<rss a=\"1\">AT&T &bogus &amp; R&D;</rss>",
@@ -138,7 +139,8 @@ fn structure_is_balanced() {
             "<rss><channel><title>t</title><item>1</item><item><title>b",
             "<rss><channel><title>t</title><item>1</item></channel></rss>",
         ),
-        // An end tag inside an article ends what is around it only if that is a feed or its root.
+        // An end tag inside an article closes an element outside it only if that is a feed or its
+        // root.
         (
             "<rss><channel><x><item>a</x>b</item></x></channel></rss>",
             "<rss><channel><x><item>ab</item></x></channel></rss>",
@@ -227,7 +229,7 @@ fn repairs_of_hostile_documents_are_linear() {
         let begin = std::time::Instant::now();
         let longest = versions(&text).map(|version| version.text.len()).max();
         assert!(longest.unwrap_or(0) <= 8 * text.len(), "{unit}");
-        // Some milliseconds where nothing goes wrong, minutes where a pass is quadratic.
+        // Linear passes take milliseconds. A quadratic pass would take minutes.
         assert!(begin.elapsed().as_secs() < 20, "{unit}: {:?}", begin.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! A document written anew from its pieces, as well-formed as they allow.
+//! Rewrites a document from its pieces, as well-formed as possible.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use super::prefixes::Prefixes;
 use super::soup::{Piece, Tag};
 use crate::xml::reference;
 
-/// Elements of HTML that never have content, where they stand in a text that was not escaped.
+/// HTML elements without content, which occur in text that was not escaped.
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "wbr", "embed"];
 
-/// Elements of an article or a feed that hold text, or nothing, but no other such element.
+/// Elements of an article or a feed that contain text or nothing, but no other such element.
 const LEAVES: [&str; 24] = [
     "title",
     "link",
@@ -50,27 +50,27 @@ const CONTAINERS: [&str; 8] = [
     "media:content",
 ];
 
-/// Elements that are open at once; start tags beyond that go.
+/// Maximum number of open elements. Start tags beyond it are removed.
 const DEEPEST: usize = 200;
 
-/// Bytes of a reference.
+/// Maximum length of a reference, in bytes.
 const LONGEST_REFERENCE: usize = 64;
 
-/// Attributes of one element; others go.
+/// Maximum number of attributes of an element. Further ones are removed.
 const MOST_ATTRIBUTES: usize = 128;
 
 /// A document that was written.
 pub(super) struct Written<'a> {
     pub(super) text: String,
-    /// The offset behind the name of the root.
+    /// Offset after the name of the root.
     pub(super) root_name_end: usize,
     pub(super) prefixes: Prefixes<'a>,
 }
 
-/// Writes one root element.
+/// Writes a document with one root element.
 pub(super) struct Writer<'a> {
     is_balanced: bool,
-    /// Whether names in capitals get the spelling of the formats.
+    /// Whether names in capitals are changed to the spelling of the formats.
     respells: bool,
     is_respelt: bool,
     out: String,
@@ -80,17 +80,16 @@ pub(super) struct Writer<'a> {
     prefixes: Prefixes<'a>,
 }
 
-/// An element that is open.
+/// An open element.
 struct Open<'a> {
     name: &'a str,
-    /// The offset of its start tag in what was written.
+    /// Offset of its start tag in the output.
     start: usize,
     is_article: bool,
 }
 
 impl<'a> Writer<'a> {
-    /// A writer that closes what is open, or leaves the structure as it is; and that spells names as the formats do, or
-    /// leaves them as they are.
+    /// Creates a writer. `is_balanced` closes open elements, and `respells` corrects the spelling of names.
     pub(super) fn new(is_balanced: bool, respells: bool) -> Self {
         Self {
             is_balanced,
@@ -104,7 +103,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes up a piece; whether the root goes on.
+    /// Writes a piece. Returns whether the root element continues.
     pub(super) fn piece(&mut self, piece: &Piece<'a>) -> bool {
         match piece {
             Piece::Text(text) => push_text(&mut self.out, text),
@@ -126,8 +125,8 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// The document, if it has a root, and a name that is spelt anew where that is the task. An article that was not
-    /// closed is left out: nobody knows what of it is missing.
+    /// Returns the document if it has a root. If the writer respells names, it must have changed one. An article that
+    /// was not closed is left out, since the missing part is unknown.
     pub(super) fn finish(mut self) -> Option<Written<'a>> {
         self.root.filter(|_| self.is_respelt || !self.respells)?;
         if self.is_balanced {
@@ -185,7 +184,8 @@ impl<'a> Writer<'a> {
         let inner = self.open.iter().rposition(|open| open.is_article).unwrap_or(0);
         let found = |is: &dyn Fn(&str) -> bool| {
             let place = self.open.iter().rposition(|open| is(open.name))?;
-            // What is no part of an article does not end it.
+            // An end tag inside an article cannot close an element outside it, except another article, `channel`,
+            // `rss` and the root.
             (place >= inner || place == 0 || is_outer(&self.open[place])).then_some(place)
         };
         let place =
@@ -196,7 +196,7 @@ impl<'a> Writer<'a> {
         !self.open.is_empty()
     }
 
-    /// Closes the elements from that place on.
+    /// Closes the elements from that index on.
     fn close_down_to(&mut self, place: usize) {
         while self.open.len() > place {
             let Some(open) = self.open.pop() else { return };
@@ -204,7 +204,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The places of the elements that are open in the article, or else in the feed.
+    /// Returns the indexes of the open elements inside the current article, or inside the feed.
     fn of_article(&self) -> std::ops::Range<usize> {
         let first = self.open.iter().rposition(|open| open.is_article);
         first.map_or(1, |place| place + 1)..self.open.len()
@@ -250,7 +250,7 @@ fn is_one_of(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Whether it is an element of a module, and no markup of a text.
+/// Whether the element belongs to a module and is not markup of a text.
 fn is_of_module(name: &str) -> bool {
     let prefix = name.split_once(':').map(|(prefix, _)| prefix);
     prefix.is_some_and(|prefix| {
@@ -263,15 +263,15 @@ fn is_leaf(name: &str) -> bool {
         || (is_of_module(name) && !is_one_of(&CONTAINERS, name) && !is_nested(name))
 }
 
-/// Whether elements of its own module may stand in it, as in `itunes:owner`.
+/// Whether the element may contain elements of its own module, as `itunes:owner` does.
 fn is_nested(name: &str) -> bool {
     is_one_of(&["owner", "category", "group", "community", "where", "point"], local(name))
 }
 
-/// Whether an element that is open ends where a field begins, since it cannot be in there.
+/// Whether an open element ends where a field starts, since it cannot contain that field.
 fn ends(open: &str, field: &str, is_innermost: bool) -> bool {
     let prefix = |name: &str| name.split_once(':').map(|(prefix, _)| prefix.to_owned());
-    // Markup stands in a content before anything that looks like a field.
+    // Content may start with markup, and only then with elements that look like fields.
     let is_content = is_innermost && is_one_of(&["content", "summary"], open);
     is_leaf(open)
         || (is_of_module(open) && prefix(open) != prefix(field))
@@ -282,12 +282,12 @@ fn is_field(name: &str) -> bool {
     is_one_of(&LEAVES, name) || is_one_of(&CONTAINERS, name) || is_of_module(name)
 }
 
-/// Appends characters: what begins no reference and no tag is escaped.
+/// Appends text and escapes characters that start neither a reference nor a tag.
 fn push_text(out: &mut String, text: &str) {
     push(out, text, &[("<", "&lt;"), ("]]>", "]]&gt;")]);
 }
 
-/// Appends what stands between double quotes.
+/// Appends an attribute value for double quotes.
 pub(super) fn push_value(out: &mut String, value: &str) {
     push(out, value, &[("<", "&lt;"), ("\"", "&quot;")]);
 }
@@ -310,7 +310,7 @@ fn push(out: &mut String, text: &str, escapes: &[(&str, &str)]) {
     out.push_str(rest);
 }
 
-/// Appends a reference, and gives what follows it. One to a character that XML does not have goes.
+/// Appends a reference and returns the text after it. A reference to a character that XML does not have is removed.
 fn push_reference<'a>(out: &mut String, text: &'a str) -> &'a str {
     let near = &text[..text.floor_char_boundary(LONGEST_REFERENCE)];
     if let Ok((length, _)) = reference(near) {

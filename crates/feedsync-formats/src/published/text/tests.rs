@@ -17,7 +17,7 @@ fn assert_read(bytes: &[u8], charset: Option<&str>, text: &str, offset: Option<u
 }
 
 #[test]
-fn utf_32_is_told_by_its_mark_or_its_first_character() {
+fn utf_32_is_detected_by_its_byte_order_mark_or_its_first_character() {
     for mark in ["", "\u{feff}"] {
         let marked = || mark.chars().chain(TEXT.chars()).map(u32::from);
         for bytes in [
@@ -30,7 +30,7 @@ fn utf_32_is_told_by_its_mark_or_its_first_character() {
             assert_read(cut, None, &text, Some(bytes.len() - 4));
         }
     }
-    // A character that there is not, and the first of two counts.
+    // An invalid character, and the first of two faults.
     let broken = b"<\0\0\0\0\0\x11\0>\0\0\0\0\xd8\0\0";
     assert_read(broken, None, "<\u{fffd}>\u{fffd}", Some(4));
     for other in [&b"\xe9\0\0\0"[..], b"\0\0\0\xe9", b"\0\0\0\0"] {
@@ -49,7 +49,7 @@ fn text_is_as_long_as_the_limit_at_most() {
             Err(error) => panic!("{error}"),
         }
     };
-    // Bytes of Latin-1 become two each, those of UTF-32 fewer.
+    // Latin-1 bytes become two bytes each, and UTF-32 characters become fewer bytes.
     let latin = b"<a>\xe9\xe9\xe9</a>";
     for charset in [Some("iso-8859-1"), None] {
         assert!(within(latin, charset, latin.len() + 3), "{charset:?}");
@@ -76,7 +76,7 @@ fn the_charset_of_the_header_counts_where_the_document_declares_none() {
     for bytes in [b"<\0a\0/\0>\0", b"\0<\0a\0/\0>"] {
         assert_read(bytes, Some("iso-2022-jp"), "<a/>", None);
     }
-    // A header cannot make UTF-16 of what is not.
+    // The header is ignored if it names UTF-16 for a document that is not UTF-16.
     assert_read(b"<a>x</a>", Some("utf-16le"), "<a>x</a>", None);
     assert_read(b"<a>\xe9</a>", Some(" ISO-8859-1 "), "<a>\u{e9}</a>", None);
     assert_read(b"<a>\xe9</a>", Some("nothing"), "<a>\u{e9}</a>", Some(3));
@@ -104,7 +104,7 @@ fn documents_that_end_inside_a_character_end_before_it() {
     for (bytes, text, offset) in [
         (&b"<a>x\xc3"[..], "<a>x", 4),
         (b"<a>x\xf0\x9f\x98", "<a>x", 4),
-        // What is not the end of a character is a character of Windows-1252.
+        // Bytes that are not an incomplete character at the end are decoded as Windows-1252.
         (b"<a>\xe9bcd", "<a>\u{e9}bcd", 3),
         (b"<a>\xe9>", "<a>\u{e9}>", 3),
         (b"\xe9", "\u{e9}", 0),
@@ -132,7 +132,7 @@ fn bytes_that_an_encoding_lacks_are_read_as_windows_1252() {
 }
 
 #[test]
-fn space_before_a_document_and_characters_that_xml_lacks_go() {
+fn space_before_a_document_and_characters_that_xml_lacks_are_removed() {
     for (bytes, text) in [
         (&b" \r\n<a> </a> "[..], "<a> </a> "),
         (b"\xef\xbb\xbf\n<a/>", "<a/>"),

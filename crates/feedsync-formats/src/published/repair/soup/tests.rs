@@ -1,6 +1,6 @@
 use super::*;
 
-/// A piece as a line: its kind, and what it holds.
+/// Formats a piece as a line with its type and its content.
 fn shown(piece: &Piece<'_>) -> String {
     match piece {
         Piece::Text(text) => format!("text {text}"),
@@ -16,7 +16,7 @@ fn shown(piece: &Piece<'_>) -> String {
     }
 }
 
-/// The pieces of a text, each with the part of the text that it takes up.
+/// Returns the pieces of a text, each with its source text.
 fn pieces(text: &str) -> Vec<(&str, String)> {
     let mut soup = Soup::new(text, 0);
     let mut found = Vec::new();
@@ -37,7 +37,7 @@ fn assert_pieces(text: &str, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn characters_end_at_markup_and_a_sign_that_begins_none_is_a_character() {
+fn characters_end_at_markup_and_a_less_than_sign_outside_a_tag_is_a_character() {
     assert_pieces("", &[]);
     assert_pieces("a&b;", &[("a&b;", "text a&b;")]);
     assert_pieces("a<b>c", &[("a", "text a"), ("<b>", "start b"), ("c", "text c")]);
@@ -54,7 +54,7 @@ fn instructions_comments_and_declarations_go_up_to_their_ends() {
     for text in [
         "<?x?>",
         "<?x y='>'?>",
-        // The mark of the end is no part of that of the beginning.
+        // The end delimiter may not overlap the start delimiter.
         "<?>y?>",
         "<!---->",
         "<!--a-->",
@@ -89,7 +89,7 @@ fn sections_end_at_their_mark_or_with_their_element() {
     );
     assert_pieces("<![CDATA[a]]", &[("<![CDATA[a]]", "cut off")]);
     assert_pieces("<![CDATA[a<b>]]]>", &[("<![CDATA[a<b>]]]>", "section a<b>]")]);
-    // The first is not closed: it ends with its element, before the next begins.
+    // The first section is not closed. It ends with its element, before the next section starts.
     assert_pieces(
         "<a><![CDATA[x</b></a><b><![CDATA[y]]></b>",
         &[
@@ -101,7 +101,7 @@ fn sections_end_at_their_mark_or_with_their_element() {
             ("</b>", "end b"),
         ],
     );
-    // An end tag behind the beginning of another section is in that section.
+    // An end tag after the start of another section belongs to that section.
     assert_pieces(
         "<a><![CDATA[x<![CDATA[y</a>]]>z",
         &[
@@ -155,7 +155,7 @@ fn start_tags_have_their_attributes() {
 
 #[test]
 fn start_tags_without_their_end_are_tags_where_they_have_a_value() {
-    // The quote is missing, but not the end of the tag.
+    // The quote is missing, but the end of the tag is present.
     assert_pieces(
         "<a b='c>d<e>",
         &[("<a b='c>", "start a b=c"), ("d", "text d"), ("<e>", "start e")],
