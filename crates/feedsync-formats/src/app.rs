@@ -1,8 +1,8 @@
-//! AtomPub's documents about collections: the service document and the categories document, and what a
-//! feed says of the collection that it shows (RFC 5023 7, 8).
+//! AtomPub documents about collections: the service document, the categories document, and the description of a
+//! collection inside its feed (RFC 5023 7, 8).
 //!
-//! Addresses are absolute, since clients use them as they stand; each media range has an `app:accept`
-//! of its own, in exactly the text it was given (AP4, AP6).
+//! Addresses are absolute, since clients use them without resolving. Each media range is written unchanged, in an
+//! `app:accept` element of its own (AP4, AP6).
 
 use crate::atom::ATOM;
 use crate::entry::Category;
@@ -16,25 +16,25 @@ pub const SERVICE_TYPE: &str = "application/atomsvc+xml";
 /// The media type of a categories document (RFC 5023 16.1).
 pub const CATEGORIES_TYPE: &str = "application/atomcat+xml";
 
-/// A collection as those see it who create in it (RFC 5023 8.3.3).
+/// Description of a collection for clients that create entries in it (RFC 5023 8.3.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppCollection {
     /// Its absolute address.
     pub href: String,
-    /// What people call it.
+    /// Title shown to people.
     pub title: String,
-    /// The media ranges that may be created; nothing if it is empty (8.3.4).
+    /// Media ranges that clients may create. If the list is empty, clients can create nothing (8.3.4).
     pub accept: Vec<String>,
-    /// The categories that are offered.
+    /// Categories offered to clients.
     pub categories: Option<AppCategories>,
 }
 
 /// Categories to choose from (RFC 5023 7.2).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AppCategories {
-    /// Whether there are no others.
+    /// Whether clients may use only these categories.
     pub fixed: bool,
-    /// The scheme of those that name none.
+    /// Default scheme of categories that have no scheme of their own.
     pub scheme: Option<String>,
     /// The categories.
     pub list: Vec<Category>,
@@ -55,10 +55,10 @@ pub fn service_document(title: &str, collections: &[AppCollection]) -> String {
 pub struct ServiceDocument;
 
 impl ServiceDocument {
-    /// The end, behind the last collection.
+    /// Text that follows the last collection.
     pub const END: &str = "</workspace>\n</service>\n";
 
-    /// The beginning, before the first collection.
+    /// Returns the text that precedes the first collection.
     pub fn begin(title: &str) -> String {
         let mut out = begun("service");
         out.push_str(">\n<workspace>\n");
@@ -72,14 +72,14 @@ impl ServiceDocument {
     }
 }
 
-/// A categories document.
+/// Returns a categories document.
 pub fn categories_document(categories: &AppCategories) -> String {
     let mut out = begun("categories");
     push_content(&mut out, categories);
     out
 }
 
-/// An `app:collection` that stands in a feed (RFC 5023 8.3.5).
+/// Returns an `app:collection` element for use inside a feed (RFC 5023 8.3.5).
 pub(crate) fn in_feed(collection: &AppCollection) -> String {
     let mut out = String::new();
     push_collection(&mut out, collection, &namespaces());
@@ -124,7 +124,7 @@ fn push_title(out: &mut String, title: &str) {
     out.push_str("</atom:title>\n");
 }
 
-/// Appends everything of categories behind the name of the start tag.
+/// Appends the attributes and the content of a categories element, after the name of its start tag.
 fn push_content(out: &mut String, categories: &AppCategories) {
     push_attribute(out, "fixed", if categories.fixed { "yes" } else { "no" });
     if let Some(scheme) = &categories.scheme {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_document_names_each_collection_once_with_all_that_it_takes() {
+    fn service_document_lists_each_collection_once_with_its_accepted_types() {
         let list = vec![category("a", None, Some("A & B")), category("<", Some("urn:t"), None)];
         let categories = AppCategories { fixed: true, scheme: Some("urn:s".to_owned()), list };
         let document = service_document(

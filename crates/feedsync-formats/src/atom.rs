@@ -23,8 +23,8 @@ pub(crate) fn role(place: Place<'_>) -> Role {
     }
 }
 
-/// Appends everything before the first entry: a valid feed has id, title, updated and, for entries
-/// that name none, an author (RFC 4287 4.1.1).
+/// Appends everything before the first entry. A valid feed has an id, a title, an updated date and
+/// an author for entries without one (RFC 4287 4.1.1).
 pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     out.push_str("<feed xmlns=\"");
     out.push_str(ATOM);
@@ -56,8 +56,8 @@ pub(crate) fn push_complete(out: &mut String, head: &FeedHead<'_>) {
     }
 }
 
-/// Appends the links of a feed as Atom has them, under the given element name; those to parts of the
-/// feed say of which type they are, if it is told.
+/// Appends the links of a feed as Atom link elements with the given element name. Links to parts of
+/// the feed have the given media type, if any.
 pub(crate) fn push_links(
     out: &mut String,
     head: &FeedHead<'_>,

@@ -1,9 +1,9 @@
 //! The blobs (media, attachments) that a payload names (`docs/formats.md`, Blobs).
 //!
 //! A payload names a blob in an extension: in XML a child element `fs:blob` of the item, in JSON an
-//! element of the item's member `fs:blobs`. What lacks a part or has one that cannot be is foreign
-//! markup like any other: it stays where it is and names nothing. A projection carries the list too,
-//! so that a peer that knows one format only keeps it (`docs/mapping.md`).
+//! element of the item's member `fs:blobs`. An element that lacks a part or has an invalid one is
+//! treated as foreign markup: it stays in the payload and names no blob. A projection also contains
+//! the list, so that a peer that supports only one format keeps it (`docs/mapping.md`).
 
 use feedsync_core::{Format, Payload};
 
@@ -20,17 +20,17 @@ const MEMBER: &str = "fs:blobs";
 /// A blob as a payload names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Blob {
-    /// What people call it: a file name, with no more than characters that XML can hold.
+    /// File name shown to people. It contains only characters that XML can hold.
     pub name: String,
     /// Its media type.
     pub media_type: String,
-    /// How long it is, in bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Its SHA-256, by which it is stored.
+    /// SHA-256 digest, under which the blob is stored.
     pub sha256: [u8; 32],
 }
 
-/// The blobs that a payload names, in its order.
+/// Returns the blobs that a payload names, in document order.
 pub fn blobs(payload: &Payload) -> Vec<Blob> {
     match payload.format {
         Format::Json => in_object(&payload.text),
@@ -38,7 +38,7 @@ pub fn blobs(payload: &Payload) -> Vec<Blob> {
     }
 }
 
-/// The payload with a blob in the place of all that it named; of an Atom entry.
+/// Returns an Atom entry with this blob in place of all blobs that it named.
 pub fn with_blob(payload: &Payload, blob: &Blob) -> Payload {
     let is_blob = |child: Element<'_, '_>, _: &Namespaces<'_>| child.is(Namespace::OWN, ELEMENT);
     let rest = without_children(payload, is_blob);
@@ -46,7 +46,8 @@ pub fn with_blob(payload: &Payload, blob: &Blob) -> Payload {
     Payload { text: with_end(text, &element(blob)).into(), ..payload.clone() }
 }
 
-/// The list as a projection into that format carries it; empty for none.
+/// Returns the list of blobs as an extension for a projection into the given format, or an empty
+/// string for an empty list.
 pub(crate) fn extension(blobs: &[Blob], format: Format) -> String {
     match format {
         _ if blobs.is_empty() => String::new(),
@@ -89,7 +90,7 @@ fn in_object(text: &str) -> Vec<Blob> {
 }
 
 impl Blob {
-    /// A blob; none where its name or its type cannot be said in every format.
+    /// Creates a blob. Returns `None` if a format cannot hold its name or its media type.
     pub fn new(name: &str, media_type: &str, length: u64, sha256: [u8; 32]) -> Option<Self> {
         let legible = |text: &str| !text.is_empty() && text.chars().all(fits_xml);
         (legible(name) && legible(media_type)).then(|| Self {
@@ -100,14 +101,14 @@ impl Blob {
         })
     }
 
-    /// The blob with these parts, if all of them are what they should be.
+    /// Creates a blob from its textual parts. Returns `None` if one of them is invalid.
     fn told(name: &str, media_type: &str, length: &str, sha256: &str) -> Option<Self> {
         let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
         let length = length.parse().ok().filter(|_| digits)?;
         Self::new(name, media_type, length, digest(sha256)?)
     }
 
-    /// The parts in the order in which they are written.
+    /// Names and values of the parts, in the order in which they are written.
     fn parts(&self) -> [(&'static str, String); 4] {
         let sha256 = self.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
         [
@@ -119,7 +120,7 @@ impl Blob {
     }
 }
 
-/// The digest that 64 lower-case hexadecimal digits write.
+/// Parses a digest from 64 lower-case hexadecimal digits.
 fn digest(text: &str) -> Option<[u8; 32]> {
     let nibble = |digit: u8| match digit {
         b'0'..=b'9' => Some(digit - b'0'),
@@ -144,7 +145,7 @@ fn element(blob: &Blob) -> String {
     out
 }
 
-/// The member of a JSON payload that names blobs, name and value.
+/// Returns the member of a JSON payload that names the blobs, as name and value.
 pub fn member(blobs: &[Blob]) -> String {
     let mut out = String::new();
     push_string(&mut out, MEMBER);

@@ -7,12 +7,12 @@ use crate::options::ReadOptions;
 use crate::server_parts::APP;
 use crate::xml::{Tree, XmlError, decode};
 
-/// What a category document lists.
+/// The content of a category document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CategoryList {
-    /// Whether others are refused, if it says so (7.2.1.1).
+    /// Whether clients may use only these categories, if the document states it (7.2.1.1).
     pub fixed: Option<bool>,
-    /// The scheme of those that name none (7.2.1.2).
+    /// Default scheme of categories without a scheme (7.2.1.2).
     pub scheme: Option<String>,
     /// The categories.
     pub list: Vec<Category>,
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_category_document_is_refused_with_its_place() {
+    fn invalid_category_documents_are_refused_with_the_position() {
         for (text, reason) in [
             ("<categories/>".to_owned(), "1:1: not app:categories"),
             (document("fixed=\"maybe\"", ""), "fixed is yes or no"),

@@ -19,12 +19,13 @@ pub fn charset(media_type: &str) -> Option<&str> {
     })
 }
 
-/// Converts a document to UTF-8 where its media type names the encoding that counts.
+/// Converts a document to UTF-8 if its media type names the encoding to use.
 ///
-/// A byte order mark counts first, then the media type, then the XML declaration (RFC 7303, 3). Many web servers
-/// name an encoding without looking at their files. So in tolerant mode a document that can be read as it says
-/// itself is not touched, unless its media type says UTF-8 and all of it is UTF-8. JSON is always UTF-8
-/// (RFC 8259, 8.1). What cannot be decoded stays as it is.
+/// The order of precedence is: the byte order mark, the media type, the XML declaration (RFC 7303, 3). Many web
+/// servers name an encoding without inspecting their files. In tolerant mode, therefore, a document that can be
+/// decoded by its own declaration is returned unchanged. The exception is a media type that names UTF-8 for a
+/// document that is entirely valid UTF-8. JSON is always UTF-8 (RFC 8259, 8.1). A document that cannot be decoded is
+/// returned unchanged.
 pub fn with_charset(bytes: Vec<u8>, media_type: Option<&str>, mode: Mode) -> Vec<u8> {
     let is_json = bytes.trim_ascii_start().first().is_some_and(|byte| b"{[".contains(byte));
     let named = media_type.and_then(charset).filter(|_| !is_json);
@@ -80,10 +81,10 @@ mod tests {
             (WINDOWS_1252, " encoding='utf-8'", "iso-8859-1", Some(TITLE), Some(TITLE)),
             (UTF_8, " encoding='iso-8859-1'", "UTF-8", Some(TITLE), Some(TITLE)),
             (UTF_8, " encoding='shift_jis'", "utf-8", Some(TITLE), Some(TITLE)),
-            // Who sends a document says what it is in; a web server may not know.
+            // The sender of a document knows its encoding. A web server may not know it.
             (UTF_8, " encoding='utf-8'", "iso-8859-1", Some("caf\u{c3}\u{a9}"), Some(TITLE)),
             (UTF_8, "", "iso-8859-1", Some("caf\u{c3}\u{a9}"), Some(TITLE)),
-            // What the media type names cannot be: the document counts.
+            // The document cannot be in the encoding of the media type, so its own declaration is used.
             (WINDOWS_1252, " encoding='iso-8859-1'", "utf-8", Some(TITLE), Some(TITLE)),
             (WINDOWS_1252, " encoding='iso-8859-1'", "no-such", Some(TITLE), Some(TITLE)),
             (WINDOWS_1252, "", "utf-8", None, None),

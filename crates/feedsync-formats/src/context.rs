@@ -1,9 +1,9 @@
-//! What an element inherits from those around it: namespace declarations, `xml:base`, `xml:lang` and
+//! Properties that an element inherits from its ancestors: namespace declarations, `xml:base`, `xml:lang` and
 //! `xml:space`.
 //!
-//! An item takes with it what it inherits, so that a document of many items around which much stands would
-//! grow with the product of both. What is inherited in one document is therefore counted, and bounded
-//! like the document itself.
+//! An item is stored with everything that it inherits. In a document with many items inside large declarations, the
+//! stored size would grow with the product of both. The inherited bytes of one document are therefore counted, and
+//! have the same limit as the document itself.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use iri_string::types::{IriReferenceStr, IriStr};
 use crate::options::ReadOptions;
 use crate::xml::{Attribute, Namespace, XmlError};
 
-/// Bytes of an `xml:base`, `xml:lang`, `xml:space` or namespace name that holds further inside.
+/// Maximum size of an `xml:base`, `xml:lang`, `xml:space` or namespace name that children inherit, in bytes.
 pub(crate) const LONGEST: usize = 2_048;
 
-/// A reference made absolute against a base; as it is, where there is none.
+/// Resolves a reference against a base. Returns it unchanged if there is no base.
 pub(crate) fn resolved<'r>(base: Option<&IriStr>, reference: &'r str) -> Cow<'r, str> {
     let Some(base) = base else {
         return Cow::Borrowed(reference);
@@ -31,37 +31,37 @@ pub(crate) fn resolved<'r>(base: Option<&IriStr>, reference: &'r str) -> Cow<'r,
     }
 }
 
-/// A prefix in scope.
+/// A namespace prefix in scope.
 #[derive(Debug, Clone)]
 pub(crate) struct Declaration<'a> {
     pub(crate) prefix: &'a str,
     pub(crate) iri: Cow<'a, str>,
 }
 
-/// The declarations in scope at one place.
+/// The properties that are in scope at a position in the document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Context<'a> {
     /// The default namespace, if there is one.
     pub(crate) default: Option<Cow<'a, str>>,
-    /// Ascending by prefix; `xml` is not among them.
+    /// Prefixes in ascending order, without `xml`.
     pub(crate) prefixes: Vec<Declaration<'a>>,
-    /// The base, resolved as far as it can be.
+    /// The base, resolved as far as possible.
     pub(crate) base: Option<String>,
-    /// The address that references count from where there is no base. It is not inherited by items.
+    /// Address that references are resolved against where there is no base. Items do not inherit it.
     address: Option<String>,
     pub(crate) lang: Option<Cow<'a, str>>,
     pub(crate) space: Option<Cow<'a, str>>,
     inherited: Arc<Inherited>,
 }
 
-/// What was inherited in a document so far.
+/// Counter of the bytes that items of a document have inherited so far.
 #[derive(Debug)]
 struct Inherited {
     bytes: AtomicUsize,
     most: usize,
 }
 
-/// So many bytes every item may inherit: what feeds mostly declare.
+/// Number of bytes that each item may inherit without being counted. It covers the usual declarations of feeds.
 const USUAL: usize = 512;
 
 impl Default for Inherited {
@@ -71,25 +71,27 @@ impl Default for Inherited {
 }
 
 impl<'a> Context<'a> {
-    /// Outside the root of a document that is read so.
+    /// Returns the context outside the root of a document.
     pub(crate) fn outside(options: &ReadOptions<'_>) -> Self {
         let inherited = Inherited { most: options.limits.bytes, ..Inherited::default() };
         let base = options.base.map(str::to_owned);
         Self { base, inherited: Arc::new(inherited), ..Self::default() }
     }
 
-    /// Outside the root of a feed of the web: its own address is no base of its items, which have others.
+    /// Returns the context outside the root of a web feed. The feed's address is not a base of its items, which have
+    /// addresses of their own.
     pub(crate) fn at_address(options: &ReadOptions<'_>) -> Self {
         let outside = Self::outside(options);
         Self { address: outside.base, base: None, ..outside }
     }
 
-    /// Counts what something inherits.
+    /// Counts inherited bytes beyond the usual number.
     pub(crate) fn inherit(&self, bytes: usize) {
         self.inherited.bytes.fetch_add(bytes.saturating_sub(USUAL), Ordering::Relaxed);
     }
 
-    /// A reference made absolute, and counted by what that adds; as nothing once too much was added.
+    /// Makes a reference absolute and counts the bytes that this adds. Returns an empty string once the limit is
+    /// exceeded.
     pub(crate) fn absolute(&self, reference: &str) -> String {
         if self.is_spent() {
             return String::new();
@@ -100,12 +102,12 @@ impl<'a> Context<'a> {
         found
     }
 
-    /// Whether nothing more is to be inherited: the document is refused.
+    /// Whether the limit is exceeded. The document is then refused.
     pub(crate) fn is_spent(&self) -> bool {
         self.inherited.bytes.load(Ordering::Relaxed) > self.inherited.most
     }
 
-    /// An error if too much was inherited by what begins there and by what was before it.
+    /// Returns an error at this offset if the items so far inherit more than the limit.
     pub(crate) fn check(&self, start: usize) -> Result<(), XmlError> {
         if self.is_spent() {
             let most = self.inherited.most;
@@ -121,7 +123,7 @@ impl<'a> Context<'a> {
         texts.chain(prefixes).sum::<usize>() + self.base.as_ref().map_or(0, String::len)
     }
 
-    /// Inside an element with these attributes.
+    /// Returns the context inside an element with these attributes.
     pub(crate) fn enter(&self, text: &'a str, attributes: &[Attribute]) -> Cow<'_, Self> {
         let counts = |attribute: &Attribute| {
             matches!(attribute.namespace(), Namespace::XMLNS | Namespace::XML)
@@ -150,7 +152,7 @@ impl<'a> Context<'a> {
         Cow::Owned(inner)
     }
 
-    /// Takes up one more declaration; an empty prefix is the default namespace.
+    /// Adds a namespace declaration. An empty prefix declares the default namespace.
     pub(crate) fn declare(&mut self, prefix: &'a str, iri: Cow<'a, str>) {
         if prefix.is_empty() {
             self.default = Some(iri).filter(|iri| !iri.is_empty());
@@ -163,13 +165,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A reference made absolute against the base here; as it is, where there is no absolute base.
+    /// Resolves a reference against the base in scope. Returns it unchanged if there is no absolute base.
     pub(crate) fn resolve<'r>(&self, reference: &'r str) -> Cow<'r, str> {
         let base = self.base.as_deref().or(self.address.as_deref());
         resolved(base.and_then(|base| IriStr::new(base).ok()), reference)
     }
 
-    /// The prefix that stands for an IRI here, if any.
+    /// Returns a prefix that is bound to the IRI here, if any.
     pub(crate) fn prefix_of(&self, iri: &str) -> Option<&'a str> {
         self.prefixes
             .iter()

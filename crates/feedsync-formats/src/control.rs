@@ -1,4 +1,5 @@
-//! `app:control` and `app:draft` (RFC 5023 13.1): a client's wish that an entry be not visible.
+//! `app:control` and `app:draft` (RFC 5023 13.1): a client's request that an entry is not made
+//! visible.
 
 use feedsync_core::{Format, Payload};
 
@@ -6,7 +7,8 @@ use crate::options::{Limits, Mode};
 use crate::server_parts::APP;
 use crate::xml::{Element, Namespaces, Tree};
 
-/// Whether an entry is a draft: `app:control/app:draft` says `yes`. Of a format without it, none is.
+/// Whether an entry is a draft: its `app:control/app:draft` is `yes`. Items of other formats are
+/// never drafts.
 pub fn is_draft(payload: &Payload) -> bool {
     let mentions = memchr::memmem::find(payload.text.as_bytes(), b"draft").is_some();
     if payload.format != Format::Atom || !mentions {
@@ -18,7 +20,7 @@ pub fn is_draft(payload: &Payload) -> bool {
     })
 }
 
-/// All `app:control` of an entry.
+/// Returns all `app:control` elements of an entry.
 pub(crate) fn controls<'t, 'a>(
     entry: Element<'t, 'a>,
     namespaces: &Namespaces<'a>,
@@ -26,7 +28,7 @@ pub(crate) fn controls<'t, 'a>(
     named(entry, "control", namespaces)
 }
 
-/// All `app:draft` in them.
+/// Returns all `app:draft` elements inside the `app:control` elements of an entry.
 pub(crate) fn drafts<'t, 'a>(
     entry: Element<'t, 'a>,
     namespaces: &Namespaces<'a>,

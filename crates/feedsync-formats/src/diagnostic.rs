@@ -1,8 +1,8 @@
-//! What was wrong with a document, and where.
+//! Faults and warnings about a document, with their positions.
 
 use std::fmt;
 
-/// A place in a document, as a person counts: from 1, columns in characters.
+/// Position in a document, counted from 1. Columns are counted in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Line, from 1.
@@ -12,7 +12,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// The position of a byte offset in a text; an offset past the end is the end.
+    /// Returns the position of a byte offset in a text. Offsets past the end give the position of
+    /// the end.
     pub fn of(text: &str, offset: usize) -> Self {
         let mut end = offset.min(text.len());
         while !text.is_char_boundary(end) {
@@ -35,27 +36,27 @@ impl fmt::Display for Position {
     }
 }
 
-/// How much a diagnostic weighs.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Read all the same; worth knowing.
+    /// The part was read in spite of the problem.
     Warning,
-    /// Against the text: the item it names is refused, or `validate` fails.
+    /// A violation of the specification: the item is refused, or `validate` fails.
     Fault,
 }
 
-/// One remark about a document that could be read.
+/// A remark about a document that could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How much it weighs.
+    /// Severity of the remark.
     pub severity: Severity,
-    /// Where.
+    /// Position of the problem.
     pub position: Position,
-    /// The clause that it breaks, such as `FeedSync 2.4`.
+    /// Clause that is violated, such as `FeedSync 2.4`.
     pub clause: &'static str,
-    /// What is wrong, in words.
+    /// Description of the problem.
     pub message: String,
-    /// The id of the item it is about, as the document has it.
+    /// Id of the affected item, as written in the document.
     pub item: Option<String>,
 }
 
@@ -73,35 +74,35 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Why a document could not be read at all; nothing of it is used.
+/// Reason why a document could not be read at all. No part of it is used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// Not well-formed, or a bound of ours was passed.
+    /// The document is not well-formed, or exceeds one of our limits.
     #[error("{position}: {message}")]
     Document {
-        /// Where.
+        /// Position of the problem.
         position: Position,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
     },
-    /// Larger than [`crate::Limits::bytes`].
+    /// The document is larger than [`crate::Limits::bytes`].
     #[error("the document is larger than {limit} bytes")]
     TooLarge {
-        /// The bound.
+        /// Maximum size in bytes.
         limit: usize,
     },
-    /// None of the formats.
+    /// The document has none of the supported formats.
     #[error("not a feed: {found}")]
     UnknownFormat {
-        /// What the document looks like.
+        /// Description of what the document looks like.
         found: String,
     },
-    /// The encoding is not supported, or the bytes are not in it.
+    /// The encoding is not supported, or the bytes are not valid in it.
     #[error("byte {offset}: {message}")]
     Encoding {
         /// Offset in the original bytes.
         offset: usize,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
     },
 }

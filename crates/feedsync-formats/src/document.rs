@@ -1,4 +1,4 @@
-//! A whole document that keeps its source, for commands that work on files.
+//! A whole document with its source, for commands that work on files.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -17,8 +17,7 @@ use crate::stale_window::without_window;
 use crate::sync::{Surroundings, push_item};
 use crate::xml::{Encoding, decode};
 
-/// A document that keeps its source: what is not replaced comes out as it came in, in the
-/// document's own encoding.
+/// A document with its source: all parts that are not replaced are written unchanged, in the document's own encoding.
 pub struct Document(Kind);
 
 enum Kind {
@@ -34,7 +33,7 @@ struct XmlDocument {
 }
 
 impl Document {
-    /// Reads a document and keeps its bytes.
+    /// Reads a document and stores its bytes.
     pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Self, ReadError> {
         if looks_like_json(bytes) {
             return json::Document::read(bytes, options)
@@ -48,7 +47,7 @@ impl Document {
         Ok(Self(Kind::Xml(Box::new(document))))
     }
 
-    /// The whole reading.
+    /// Returns the complete result of reading.
     pub fn reading(&self) -> &Reading {
         match &self.0 {
             Kind::Json(document) => document.reading(),
@@ -56,12 +55,12 @@ impl Document {
         }
     }
 
-    /// The format it is in.
+    /// Format of the document.
     pub fn format(&self) -> Format {
         self.reading().format
     }
 
-    /// What takes part in sharing.
+    /// Returns the feed with the items that take part in sharing.
     pub fn feed(&self) -> &Feed {
         &self.reading().feed
     }
@@ -71,18 +70,20 @@ impl Document {
         &self.reading().diagnostics
     }
 
-    /// Items that could not be read; they keep their place and bytes.
+    /// Returns the items that could not be read. They keep their position and bytes.
     pub fn refused(&self) -> &[Refused] {
         &self.reading().refused
     }
 
-    /// The document with these items: one that is equal to what was read keeps its bytes, one that
-    /// differs is written in the place of its id, a new one at the end. Items that are not named
-    /// stay, refused and plain ones too; of an id that occurs more often than it is named the
-    /// surplus goes, since its versions are in the item that is named. Payloads of
-    /// another format are projected. Outlines keep their nesting, but for those that are written and claim to be in
-    /// another one: these move there, with what is in them.
-    /// A document that changes loses its window (4.2.3), since only its publisher knows the next one.
+    /// Returns the document with these items.
+    ///
+    /// An item that is equal to the one that was read keeps its bytes. One that differs replaces the item with its
+    /// id. A new item is appended. Items that are not named stay, also refused and plain ones. If an id occurs more
+    /// often in the document than in `items`, the surplus is removed, since its versions are in the named item.
+    /// Payloads of another format are projected.
+    ///
+    /// Outlines keep their nesting, except outlines that are written and claim another parent: these move there, with
+    /// their children. A document that changes loses its window (4.2.3), since only its publisher knows the next one.
     pub fn to_bytes_with(&self, items: &[Item<Payload>]) -> Vec<u8> {
         match &self.0 {
             Kind::Json(document) => document.to_bytes_with(items),
@@ -91,7 +92,7 @@ impl Document {
     }
 }
 
-/// What becomes of items, by slot; those that stay as they are are not in it.
+/// Changes of items, by slot. Unchanged items have no entry.
 type Changes<'i> = HashMap<usize, Change<'i>>;
 
 #[derive(Clone, Copy)]
@@ -182,7 +183,7 @@ impl XmlDocument {
         changes
     }
 
-    /// Appends the slot as it is to be, with the slots inside it; gives the first slot after it.
+    /// Appends a changed slot with the slots inside it. Returns the first slot after it.
     fn push_changed(&self, out: &mut String, slot: usize, changes: &Changes<'_>) -> usize {
         let span = &self.parsed.slots[slot].span;
         let after = self.parsed.slots[slot..]
@@ -214,7 +215,7 @@ impl XmlDocument {
         after
     }
 
-    /// The changes, and every item in these slots written anew, since what it inherits changes.
+    /// Adds to the changes that every item in these slots is rewritten, since its inherited context changes.
     fn with_all_inside<'c>(&'c self, slots: Range<usize>, changes: &Changes<'c>) -> Changes<'c> {
         let mut all = changes.clone();
         for slot in slots {
@@ -226,7 +227,7 @@ impl XmlDocument {
         all
     }
 
-    /// Appends a slot that stays, with the changes inside it.
+    /// Appends an unchanged slot, with the changes inside it.
     fn push_unchanged(&self, out: &mut String, slot: usize, changes: &Changes<'_>) -> usize {
         let span = &self.parsed.slots[slot].span;
         let mut from = span.start;
@@ -246,7 +247,7 @@ impl XmlDocument {
     }
 }
 
-/// Whether what is inside an outline inherits the same from both versions of it.
+/// Whether the children of an outline inherit the same context from both of its versions.
 fn inherits_alike(old: &Item<Payload>, new: &Item<Payload>) -> bool {
     let (old, new) = (&old.winner.payload.text, &new.winner.payload.text);
     let (old, new) = (PayloadTag::read(old), PayloadTag::read(new));

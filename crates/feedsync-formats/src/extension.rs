@@ -1,5 +1,5 @@
-//! What a program of ours keeps in an XML payload beside what the format has a place for: text in a child element
-//! of a namespace, and attributes. Every other byte stays.
+//! Data that FeedSync programs store in an XML payload in addition to the fields of the format: text in a child
+//! element with its own namespace, and attributes. Every other byte is preserved.
 
 use feedsync_core::{Format, Payload};
 
@@ -10,8 +10,8 @@ use crate::revise::Edits;
 use crate::server_parts::without_children;
 use crate::xml::{Element, Namespaces, Tree, escape_text};
 
-/// The text of the first child element of that namespace and name, white space and all. `None` if there is none,
-/// or the payload is no XML.
+/// Returns the text of the first child element with that namespace and name, including white space. Returns `None` if
+/// there is none, or if the payload is not XML.
 pub fn extension(payload: &Payload, namespace: &str, name: &str) -> Option<String> {
     let mentions = memchr::memmem::find(payload.text.as_bytes(), namespace.as_bytes()).is_some();
     if !mentions {
@@ -23,8 +23,8 @@ pub fn extension(payload: &Payload, namespace: &str, name: &str) -> Option<Strin
     Some(found.text().into_owned())
 }
 
-/// The payload with that text in a child element of that namespace and name, at the end, in the place of all such.
-/// Of an XML payload.
+/// Returns an XML payload with that text in a child element at the end. It replaces all child elements with that
+/// namespace and name.
 pub fn with_extension(payload: &Payload, namespace: &str, name: &str, text: &str) -> Payload {
     let is_it = |child: Element<'_, '_>, namespaces: &Namespaces<'_>| {
         is_named(child, namespaces, namespace, name)
@@ -41,8 +41,8 @@ pub fn with_extension(payload: &Payload, namespace: &str, name: &str, text: &str
     Payload { text: with_end(rest, &element).into(), ..payload.clone() }
 }
 
-/// The value of an attribute of the payload's element, one without a prefix. `None` if there is none, or the payload
-/// is no XML.
+/// Returns the value of an attribute of the payload's element, without a prefix. Returns `None` if there is none, or
+/// if the payload is not XML.
 pub fn attribute(payload: &Payload, name: &str) -> Option<String> {
     if payload.format == Format::Json {
         return None;
@@ -51,8 +51,8 @@ pub fn attribute(payload: &Payload, name: &str) -> Option<String> {
     tree.root().value(name).map(|value| value.into_owned())
 }
 
-/// The payload with that value of an attribute, or without it. Of an XML payload; one that cannot be read stays as it
-/// is.
+/// Returns an XML payload with that value of an attribute, or without the attribute for `None`. A payload that cannot
+/// be parsed is returned unchanged.
 pub fn with_attribute(payload: &Payload, name: &str, value: Option<&str>) -> Payload {
     let text = &*payload.text;
     let Ok((tree, _)) = Tree::parse(text, Mode::Tolerant, &Limits::default()) else {

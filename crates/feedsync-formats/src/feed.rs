@@ -1,7 +1,7 @@
-//! An XML feed from its root to its last item, in one pass over the text.
+//! Reads an XML feed from its root to its last item, in one pass over the text.
 //!
-//! Each format says which elements hold items ([`Role`]); the rest is the same for all. Items are read
-//! one at a time and forgotten, so that memory holds the text and the feed, never a tree of both.
+//! Each format defines which elements hold items ([`Role`]); everything else is shared. Items are read and dropped
+//! one at a time. Memory therefore holds the text and the feed, but never a tree of the whole document.
 
 use feedsync_core::Format;
 
@@ -19,33 +19,33 @@ use crate::xml::{
 };
 use crate::{atom, pox, rss};
 
-/// What an element is to the reader.
+/// Role of an element in a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Its children are looked at one by one.
+    /// An element whose children are visited one by one.
     Container,
-    /// As a container; new items go to its end.
+    /// Like a container, and new items are appended at its end.
     Items,
-    /// An item if it takes part or not.
+    /// An item, whether or not it takes part in sharing.
     Item,
-    /// An item if it has an `sx:sync`, else none.
+    /// An item if it has an `sx:sync`.
     Candidate,
-    /// The outlines of OPML.
+    /// The element that contains the outlines of OPML.
     Outlines,
     /// `sx:sharing`.
     Sharing,
     /// The title of the feed.
     Title,
-    /// Nothing of ours.
+    /// Any other element.
     Other,
 }
 
-/// A start tag and where it stands.
+/// A start tag with its position among the open elements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// Local names of the open elements, the root first.
     pub(crate) path: &'a [&'a str],
-    /// The namespace of the root; its own for the root.
+    /// The namespace of the root. If the tag is the root, this is its own namespace.
     pub(crate) root: Namespace,
     /// The element's namespace.
     pub(crate) namespace: Namespace,
@@ -53,31 +53,31 @@ pub(crate) struct Place<'a> {
     pub(crate) local: &'a str,
 }
 
-/// A feed and where its parts stand in the text.
+/// A feed with the positions of its parts in the text.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) reading: Reading,
     pub(crate) slots: Vec<Slot>,
-    /// Where new items go, and what they find there.
+    /// The position at which new items are inserted, with its context.
     pub(crate) end: End,
 }
 
-/// The place after the last item.
+/// The position after the last item.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct End {
     /// Offset of the end tag of the element that holds the items, or of `/>`.
     pub(crate) offset: usize,
-    /// The qualified name of that element if it has no end tag yet.
+    /// Qualified name of that element if it has no end tag yet.
     pub(crate) empty: Option<String>,
-    /// The default namespace.
+    /// Default namespace in scope.
     pub(crate) default: Option<String>,
-    /// The prefix of FeedSync.
+    /// Prefix of the FeedSync namespace in scope.
     pub(crate) prefix: Option<String>,
-    /// Whether the document says that its items are self-contained.
+    /// Whether the document states that its items are self-contained.
     pub(crate) self_contained: bool,
 }
 
-/// Reads a document of a known or, for `None`, of any XML format.
+/// Reads a document of the given format, or of any XML format for `None`.
 pub(crate) fn parse(
     text: &str,
     format: Option<Format>,
@@ -112,7 +112,7 @@ fn root(reader: &mut Reader<'_>, attributes: &mut Vec<Attribute>) -> Result<Star
     }
 }
 
-/// Whether an element may be a detail of the feed: neither an item nor anything else that is known.
+/// Whether an element may be a detail of the feed: neither an item nor any other known element.
 fn is_detail(role: Role, element: Element<'_, '_>) -> bool {
     match role {
         Role::Candidate => element.child(Namespace::FEEDSYNC, "sync").is_none(),
@@ -120,8 +120,8 @@ fn is_detail(role: Role, element: Element<'_, '_>) -> bool {
     }
 }
 
-/// The format that a root element tells; POX only where FeedSync is named somewhere. Tolerant reading
-/// takes a feed of Atom in any namespace, as old ones have none or another.
+/// Returns the format that the root element indicates. It is POX only if the FeedSync namespace occurs in the text.
+/// Tolerant reading accepts an Atom feed in any namespace, since old feeds have none or another one.
 pub(crate) fn format_of(text: &str, root: &StartTag, mode: Mode) -> Option<Format> {
     let local = root.local_name(text);
     match (root.namespace, local) {

@@ -1,42 +1,42 @@
-//! What stands at the head of a feed that is written.
+//! The head of a feed that is written.
 
 use feedsync_core::{Sharing, Timestamp};
 
 use crate::details::FeedDetails;
 
-/// What a publisher says of its feed. Every format writes what it has a place for.
+/// A publisher's description of its feed. Each format writes the parts that it can hold.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedHead<'a> {
-    /// A permanent, absolute IRI.
+    /// Permanent, absolute IRI of the feed.
     pub id: &'a str,
-    /// The name for people.
+    /// Title shown to people.
     pub title: &'a str,
-    /// When the feed last changed.
+    /// Date of the feed's last change.
     pub updated: Timestamp,
-    /// Stands in for an author where the details name none and the format wants one. It is marked, so that
-    /// nobody takes it for a detail of the feed. RSS and POX do not have it.
+    /// Placeholder for an author, used if the details have none and the format requires one. It is marked, so that it
+    /// is not read as a detail of the feed. RSS and POX do not contain it.
     pub author: &'a str,
-    /// Details beside the title, if there are any.
+    /// Details in addition to the title, if any.
     pub details: Option<&'a FeedDetails>,
-    /// The address of this very document.
+    /// Address of this document.
     pub self_link: Option<&'a str>,
-    /// The address of the next part, if the answer is limited.
+    /// Address of the next part, if the feed is split.
     pub next: Option<&'a str>,
     /// Other links.
     pub links: &'a [HeadLink<'a>],
-    /// Whether this one document holds all that the feed has, which Atom and RSS say as `fh:complete` (RFC 5005 2).
+    /// Whether this document contains the whole feed. Atom and RSS write this as `fh:complete` (RFC 5005 2).
     pub complete: bool,
-    /// `sx:sharing` of this publication, made anew each time (2.2).
+    /// `sx:sharing` of this publication, created for each publication (2.2).
     pub sharing: Option<&'a Sharing>,
 }
 
 /// A link of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadLink<'a> {
-    /// How the target is related.
+    /// Relation of the target.
     pub rel: &'a str,
-    /// Its address.
+    /// Address of the target.
     pub href: &'a str,
-    /// Its media type, if known.
+    /// Media type of the target, if known.
     pub media_type: Option<&'a str>,
 }

@@ -1,6 +1,6 @@
-//! The names of HTML's elements, by which markup is told from text such as `List<String>`.
+//! Names of HTML elements. They distinguish markup from text such as `List<String>`.
 
-/// Elements of HTML and of what was HTML, ascending; of SVG and MathML the roots.
+/// Current and former HTML elements in ascending order, and the root elements of SVG and MathML.
 const NAMES: [&str; 144] = [
     "a",
     "abbr",
@@ -148,7 +148,7 @@ const NAMES: [&str; 144] = [
     "xmp",
 ];
 
-/// Whether it is the name of an element, in whatever case.
+/// Whether the name is that of an element. The case is ignored.
 pub(crate) fn is_element(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     NAMES.binary_search(&lower.as_str()).is_ok()

@@ -1,12 +1,12 @@
-//! The characters that HTML 4 has names for (24), XML's own five not among them.
+//! The characters that have names in HTML 4 (24), except the five of XML.
 
-/// The character that stands for `&name;` in HTML.
+/// Returns the character that `&name;` refers to in HTML.
 pub(crate) fn named(name: &str) -> Option<char> {
     let index = NAMES.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
     Some(NAMES[index].1)
 }
 
-/// Ascending by name.
+/// Names and characters, ascending by name.
 #[rustfmt::skip]
 const NAMES: [(&str, char); 248] = [
     ("AElig", '\u{c6}'), ("Aacute", '\u{c1}'), ("Acirc", '\u{c2}'), ("Agrave", '\u{c0}'),

@@ -1,7 +1,7 @@
-//! Where HTML refers to something: the values of attributes such as `href` and `src`.
+//! Finds the references in HTML: values of attributes such as `href` and `src`.
 //!
-//! One pass over the start tags, as browsers read them, whatever the markup: what does not end, ends the
-//! pass, and every value that is found lies in the text, before the next.
+//! One pass over the start tags, which are parsed as in browsers. A tag, comment or value without an end stops the
+//! pass. The values that are found do not overlap, and they are in text order.
 
 use std::ops::Range;
 
@@ -18,21 +18,21 @@ const ADDRESSES: [&str; 10] = [
     "poster",
     SOURCES,
 ];
-/// The one whose value is a list of addresses.
+/// Attribute whose value is a list of addresses.
 const SOURCES: &str = "srcset";
 
-/// A value that refers to something.
+/// An attribute value that refers to a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference {
-    /// Where it stands, without quotes.
+    /// Byte range of the value, without quotes.
     pub(crate) value: Range<usize>,
-    /// Whether quotes are around it.
+    /// Whether the value is quoted.
     pub(crate) is_quoted: bool,
-    /// Whether it is a list, as `srcset` has it.
+    /// Whether the value is a list of addresses, as in `srcset`.
     pub(crate) is_list: bool,
 }
 
-/// All of them, in order.
+/// Returns all references, in text order.
 pub(crate) fn references(html: &str) -> Vec<Reference> {
     let mut scan = Scan { html, at: 0, found: Vec::new() };
     while scan.tag().is_some() {}
@@ -46,7 +46,7 @@ struct Scan<'h> {
 }
 
 impl<'h> Scan<'h> {
-    /// Goes past the next tag or comment; none if there is no other, or if it does not end.
+    /// Skips to the end of the next tag or comment. Returns `None` if there is none or if it has no end.
     fn tag(&mut self) -> Option<()> {
         self.at += self.rest().find('<')? + 1;
         if self.rest().starts_with("!--") {
@@ -57,20 +57,20 @@ impl<'h> Scan<'h> {
         }
         let name = self.while_is(|c| !c.is_ascii_whitespace() && c != '/' && c != '>');
         while self.attribute()? {}
-        // What stands in these is no markup.
+        // The content of these elements is not markup.
         if name.eq_ignore_ascii_case("script") || name.eq_ignore_ascii_case("style") {
             while !self.ends(name)? {}
         }
         Some(())
     }
 
-    /// Goes past the next attribute, or past the end of the tag, which is false.
+    /// Skips the next attribute and returns true, or skips the end of the tag and returns false.
     fn attribute(&mut self) -> Option<bool> {
         self.while_is(|c| c.is_ascii_whitespace() || c == '/');
         if self.rest().starts_with('>') {
             return Some(false);
         }
-        // An equals sign in front belongs to the name.
+        // An equals sign at the start is part of the name.
         let first = self.rest().chars().next()?;
         let start = self.at;
         self.at += first.len_utf8();
@@ -103,7 +103,7 @@ impl<'h> Scan<'h> {
         Some(true)
     }
 
-    /// Goes past the next `</`; whether the name follows it.
+    /// Skips the next `</`. Returns whether the name follows it.
     fn ends(&mut self, name: &str) -> Option<bool> {
         self.past("</")?;
         let found = self.rest().get(..name.len());
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_ends_the_search() {
+    fn unterminated_markup_stops_the_search() {
         for (html, expected) in [
             ("<a href=a><a href='x", &["a"][..]),
             ("<a href=x", &["x"]),
@@ -165,7 +165,7 @@ mod tests {
         ] {
             assert_eq!(found(html), expected, "{html}");
         }
-        // Each value begins where the one before ended: every other one, and the last has no end.
+        // Each value begins where the previous one ended, so every second one is found. The last one has no end.
         let many = "<a href='".repeat(100_001);
         assert_eq!(found(&many).len(), 50_000);
     }

@@ -1,5 +1,5 @@
-//! Items of an XML feed: `sx:sync`, payload and conflicts, one by one. A fault in one refuses that
-//! one (R-F8).
+//! Items of an XML feed: `sx:sync`, payload and conflicts, one by one. A fault in an item refuses only that item
+//! (R-F8).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ use crate::remarks::{Fault, Places, Remarks};
 use crate::sync::{Signers, Stamp, SyncReader, sync_of};
 use crate::xml::{Element, Namespace, XmlError, define_references};
 
-/// Where an item stands in the text, and its place among the feed's items if it was read.
+/// Byte range of an item in the text, and its index in the feed if it was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
     pub(crate) span: Range<usize>,
@@ -32,36 +32,36 @@ pub(crate) struct Items<'o> {
     pub(crate) remarks: Remarks,
     pub(crate) feed: Feed,
     pub(crate) slots: Vec<Slot>,
-    /// Whether the document says that its items are self-contained, see [`crate::payload`].
+    /// Whether the document states that its items are self-contained, see [`crate::payload`].
     pub(crate) self_contained: bool,
     refused: Vec<(Option<String>, usize, Fault)>,
     seen: HashSet<ItemId>,
     versions: usize,
     signers: Signers,
-    /// Where payloads are put together.
+    /// Buffer in which payloads are built.
     scratch: String,
 }
 
-/// What an item needs beside its element: for outlines, what is not part of it and its place.
+/// Additional data about an item: for outlines, the nested items and the claims of its position.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Extras {
-    /// Ascending spans of elements inside that are items of their own.
+    /// Spans of nested elements that are separate items, in ascending order.
     pub(crate) cuts: Vec<Range<usize>>,
     /// Attributes to add, see [`Extraction::claims`].
     pub(crate) claims: Vec<(&'static str, String)>,
 }
 
-/// One version of an item, and its list of conflicts.
+/// A version of an item, and its list of conflicts.
 struct Stamped<'t, 'a> {
     id: ItemId,
     version: Version<Payload>,
     nested: Option<Nested<'t, 'a>>,
 }
 
-/// A list of conflicts that is still to be read.
+/// A list of conflicts that is not read yet.
 struct Nested<'t, 'a> {
     list: Element<'t, 'a>,
-    /// What the items in it inherit.
+    /// The context that its items inherit.
     context: Context<'a>,
     self_contained: bool,
 }
@@ -83,8 +83,8 @@ impl<'o> Items<'o> {
         }
     }
 
-    /// Takes up one item element and gives its id if it takes part; an error is a bound that was
-    /// passed.
+    /// Reads one item element and returns its id if it takes part in sharing. Returns an error if a limit is
+    /// exceeded.
     pub(crate) fn take<'a>(
         &mut self,
         element: Element<'_, 'a>,
@@ -148,7 +148,7 @@ impl<'o> Items<'o> {
             return Ok(None);
         };
         let mut conflicts = Vec::new();
-        // Conflicts inside conflicts are against 2.6; they are taken as one flat set (reading 8).
+        // Conflicts nested in conflicts violate 2.6. They are read as one flat set (reading 8).
         let mut waiting: Vec<_> = nested.into_iter().collect();
         while let Some(Nested { list, context, self_contained }) = waiting.pop() {
             for child in list.children() {
@@ -186,9 +186,10 @@ impl<'o> Items<'o> {
         Ok(Some(Item { id, winner, conflicts }))
     }
 
-    /// Whether a child of `sx:conflicts` that has not the item's name is a version of it all the same:
-    /// in POX, with an `sx:sync` (R-P2). Elsewhere that is a fault; without, it is unknown markup
-    /// (R-F10).
+    /// Whether a child of `sx:conflicts` is a version of the item although its element name differs.
+    ///
+    /// This is allowed in POX if the child has an `sx:sync` (R-P2). In other formats such a child is a fault. A child
+    /// without an `sx:sync` is unknown markup (R-F10).
     fn may_differ_in_name(&self, child: Element<'_, '_>) -> Result<bool, Fault> {
         let participates = child.child(Namespace::FEEDSYNC, "sync").is_some();
         if participates && self.format != Format::Pox {
@@ -198,7 +199,7 @@ impl<'o> Items<'o> {
         Ok(participates)
     }
 
-    /// One version and its list of conflicts; `None` if the element has no `sx:sync`.
+    /// Reads one version and its list of conflicts. Returns `None` if the element has no `sx:sync`.
     fn version<'t, 'a>(
         &mut self,
         element: Element<'t, 'a>,
@@ -259,7 +260,7 @@ impl<'o> Items<'o> {
         Ok(Some(Stamped { id, version, nested }))
     }
 
-    /// The refusals, with lines and columns.
+    /// Returns the refused items, with lines and columns.
     pub(crate) fn take_refused(&mut self, places: &mut Places<'_>) -> Vec<Refused> {
         std::mem::take(&mut self.refused)
             .into_iter()
@@ -271,12 +272,12 @@ impl<'o> Items<'o> {
     }
 }
 
-/// Whether both are items of one kind.
+/// Whether both elements have the same name and namespace.
 fn same_kind(child: Element<'_, '_>, item: Element<'_, '_>) -> bool {
     child.local() == item.local() && child.namespace() == item.namespace()
 }
 
-/// The id that an item claims, for the report.
+/// Returns the id that an item claims, for the report.
 fn raw_id(item: Element<'_, '_>) -> Option<String> {
     let sync = item.child(Namespace::FEEDSYNC, "sync")?;
     sync.value("id").map(Cow::into_owned)

@@ -1,17 +1,17 @@
 //! FeedSync JSON: `{"sharing": {...}, "items": [{..., "sync": {...}}]}`.
 //!
-//! The published text has one example, an item as created (3.1), and no word about collections,
-//! conflicts or sharing; all else is by analogy (R-P3 to R-P10): an attribute is a member, a repeated
-//! child an array named after the child. Promises:
-//! - a payload is its object without `sync`, every other byte as it was (P6, R-P10);
-//! - numbers and booleans are read as such or as strings, and written as strings (P8, R-P5, R-P6);
-//! - unknown members stay where they are (R-P9);
-//! - a fault in one item refuses that item and names line and column; a fault of well-formedness
-//!   refuses the document.
+//! The published specification contains one example, a newly created item (3.1). It does not define collections,
+//! conflicts or sharing. These follow by analogy with XML (R-P3 to R-P10): an attribute becomes a member, and a
+//! repeated child becomes an array named after the child. Guarantees:
+//! - A payload is its object without `sync`; every other byte is preserved (P6, R-P10).
+//! - Numbers and booleans are read as such or as strings, and written as strings (P8, R-P5, R-P6).
+//! - Unknown members keep their position (R-P9).
+//! - A fault in an item refuses that item and gives line and column. A text that is not well-formed is refused as a
+//!   whole.
 //!
-//! A payload is cut out by one rule: `sync` goes with the comma and the white space before it, and,
-//! where it is the first member, with the comma after it. Written, it follows the last member. So
-//! what was written reads back as the same payload, byte for byte.
+//! The payload is cut out by one rule: `sync` is removed with the comma and the white space before it. If it is the
+//! first member, it is removed with the comma after it. On writing, `sync` follows the last member. Therefore a
+//! payload that is written reads back byte for byte.
 
 mod document;
 mod node;

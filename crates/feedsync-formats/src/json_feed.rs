@@ -1,9 +1,9 @@
-//! JSON Feed 1.1, which people's readers know: a projection and nothing else. It is never read, and never
-//! means what `.json` does, which is FeedSync's own JSON.
+//! JSON Feed 1.1, which newsreaders support. It is only a projection: it is never read, and it is not the format of
+//! `.json`, which is FeedSync JSON.
 //!
-//! Whatever the items are, what is written is a valid feed: members have the types that they must have,
-//! every item has an id and a text or HTML, every address is absolute. What an item is to those who keep
-//! in step stands in an extension, `_feedsync`; `docs/mapping.md` lists what is held and what is not.
+//! The output is a valid feed for any items: members have the required types, every item has an id and a text or
+//! HTML, and every address is absolute. The sync data of an item is in an extension, `_feedsync`. `docs/mapping.md`
+//! lists the fields that are written.
 
 use feedsync_core::{Item, ItemId, Payload, Version};
 
@@ -19,21 +19,20 @@ pub const JSON_FEED_TYPE: &str = "application/feed+json";
 
 const VERSION: &str = "https://jsonfeed.org/version/1.1";
 
-/// Writes a JSON Feed onto a `String` that the caller drains: the head once, any number of items, the end
-/// once.
+/// Writes a JSON Feed to a `String` that the caller drains: the head once, any number of items, the end once.
 #[derive(Debug, Default)]
 pub struct JsonFeedWriter {
     items: bool,
 }
 
 impl JsonFeedWriter {
-    /// A writer at the beginning of a feed.
+    /// Creates a writer for a new feed.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends everything before the first item. The feed's own link is that of its first page on every
-    /// page, since readers know the feed by it.
+    /// Appends everything before the first item. On every page the feed's own link is that of its first page, since
+    /// readers identify the feed by it.
     pub fn begin(&mut self, out: &mut String, head: &FeedHead<'_>) {
         out.push('{');
         push_text(out, "version", VERSION);
@@ -65,8 +64,8 @@ impl JsonFeedWriter {
         out.push('[');
     }
 
-    /// Appends the next item, its winner alone; behind its own links come these, which its server knows:
-    /// pages about it and its media.
+    /// Appends the next item, with its winner only. The given links, which the server knows, follow its own links:
+    /// pages about the item and its media.
     pub fn item(&mut self, out: &mut String, item: &Item<Payload>, links: &[Link]) {
         out.push_str(if self.items { ",\n{" } else { "\n{" });
         self.items = true;
@@ -119,7 +118,7 @@ fn push_item(out: &mut String, entry: &Entry) {
     push_attachments(out, entry);
 }
 
-/// Text or HTML, one of which each item must have: its summary where it has no content that is either.
+/// Appends text or HTML, one of which each item must have. If its content is neither, its summary is used.
 fn push_content(out: &mut String, entry: &Entry) {
     let markup = matches!(entry.content_type, ContentType::Html | ContentType::Xhtml);
     let summary = entry.summary.as_deref();
@@ -168,7 +167,7 @@ fn push_attachments(out: &mut String, entry: &Entry) {
     close(out, "],");
 }
 
-/// What those who keep in step call the version, as FeedSync's JSON writes it.
+/// Appends the identification of the version for synchronizing peers, as in FeedSync JSON.
 fn push_sync(out: &mut String, id: &ItemId, version: &Version<Payload>) {
     push_name(out, "_feedsync");
     out.push('{');
@@ -188,12 +187,12 @@ fn push_sync(out: &mut String, id: &ItemId, version: &Version<Payload>) {
     close(out, "},");
 }
 
-/// Whether it can be a language tag (RFC 5646).
+/// Whether the text has only characters of a language tag (RFC 5646).
 fn is_tag(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// A member whose value is an address, if there is one and it is absolute.
+/// Appends a member whose value is an address, if there is one and it is absolute.
 fn push_address(out: &mut String, name: &str, address: Option<&str>) {
     if let Some(address) = address.filter(|address| is_iri(address)) {
         push_text(out, name, address);

@@ -1,5 +1,5 @@
-//! The entries of an Atom feed by what labels them, and where that stands: the servers of newsreaders say so what was
-//! read.
+//! Entries of an Atom feed with their labels, and the positions of both. Newsreader servers use labels to mark
+//! entries as read.
 
 use std::ops::Range;
 
@@ -7,20 +7,20 @@ use crate::diagnostic::ReadError;
 use crate::options::{Mode, ReadOptions};
 use crate::xml::{Namespace, Tree, XmlError};
 
-/// An entry of a feed.
+/// An entry of a feed with its labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelledEntry {
-    /// Its id.
+    /// Id of the entry.
     pub id: String,
-    /// Where it stands in the document.
+    /// Byte range of the entry in the document.
     pub span: Range<usize>,
-    /// Where its id ends.
+    /// Byte offset of the end of its id.
     pub behind_id: usize,
-    /// Where its categories of the scheme that was asked for stand, and their labels.
+    /// Byte ranges of its categories of the requested scheme, with their labels.
     pub labels: Vec<(Range<usize>, String)>,
 }
 
-/// The entries of a feed that have an id, with their categories of this scheme, in their order.
+/// Returns the entries of a feed that have an id, in document order, with their categories of the given scheme.
 pub fn labelled_entries(document: &str, scheme: &str) -> Result<Vec<LabelledEntry>, ReadError> {
     let limits = ReadOptions::strict().limits;
     let (tree, _) = Tree::parse(document, Mode::Strict, &limits)
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_those_of_one_scheme_and_where_they_stand() {
+    fn labels_of_the_requested_scheme_are_returned_with_their_positions() {
         let document = "<feed xmlns='http://www.w3.org/2005/Atom'><entry><category term='a'/>\
              <category scheme='s' label='read'/><id> urn:1 </id></entry><entry><title/></entry></feed>";
         let entries = labelled_entries(document, "s").unwrap();

@@ -1,7 +1,8 @@
-//! FeedSync on the wire: Atom, RSS, OPML, POX and JSON, read strictly and written faithfully.
+//! Wire formats of FeedSync: Atom, RSS, OPML, POX and JSON, with strict reading and lossless
+//! writing.
 //!
-//! Bytes come in, a [`feedsync_core::Feed`] goes out, and back. What was not edited comes out as it came
-//! in; what cannot be read is refused with line and column.
+//! Bytes are read to a [`feedsync_core::Feed`], and a feed is written to bytes. Parts that were not
+//! edited are written unchanged. Input that cannot be read is refused with line and column.
 
 mod app;
 mod atom;

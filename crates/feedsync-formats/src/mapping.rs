@@ -1,10 +1,11 @@
-//! Projection of an item into another format, and back without loss (`docs/mapping.md`).
+//! Projection of an item into another format, and restoring it without loss (`docs/mapping.md`).
 //!
-//! Every version keeps the format and bytes it arrived in. Written into a feed of another format it
-//! becomes a projection: what all formats can say, the list of its blobs, and the native text under
-//! its dot in an extension that ends the item, `fs:native`. Who knows the extension restores the native version under the
-//! same dot. Who does not keeps it as foreign markup (2.1 rule 7); once such a peer edits the item,
-//! the dot in the extension is no longer the topmost update, and the extension is void.
+//! Every version is stored in the format and with the bytes in which it was received. In a feed of another format it
+//! is written as a projection. The projection contains the fields that all formats share, the list of its blobs, and
+//! the extension `fs:native` at the end of the item. The extension contains the native text and its dot. A peer that
+//! knows the extension restores the native version under the same dot. Other peers keep the extension as foreign
+//! markup (2.1 rule 7). After such a peer has edited the item, the dot in the extension is no longer the topmost
+//! update, and the extension is void.
 
 mod json;
 mod xml;
@@ -18,16 +19,16 @@ use crate::json as feedsync_json;
 use crate::options::Limits;
 use crate::payload::OWN;
 
-/// The payload as a feed of the given format carries it: itself if it is of that format, else its
-/// projection. The item's id becomes the name of an entry that has none.
+/// Returns the payload as it is written to a feed of the given format: unchanged if it has that format, otherwise its
+/// projection. An entry without an id gets one that is made from the item's id.
 pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
     let native = &version.payload;
     if native.format == to {
         return native.clone();
     }
     let entry = shown(id, version);
-    // Foreign markup of `sync` stays in its place where that has the same shape, else it travels
-    // with the text that it came with.
+    // Foreign markup of `sync` is written to `sync` again if both formats are XML or both are JSON. Otherwise it is
+    // stored in the extension, with the native text.
     let same_family = (native.format == Format::Json) == (to == Format::Json);
     let sync = native.sync_foreign.as_deref().filter(|_| !same_family);
     let carried = Native::of(version, sync);
@@ -48,7 +49,7 @@ pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
     payload
 }
 
-/// What a projection shows: an entry that has a name and, as far as it is known, a date.
+/// Returns the entry that a projection contains. It always has an id, and a date if one is known.
 pub(crate) fn shown(id: &ItemId, version: &Version<Payload>) -> Entry {
     let mut entry = absolute(&version.payload);
     entry.id.get_or_insert_with(|| item_urn(id));
@@ -58,8 +59,8 @@ pub(crate) fn shown(id: &ItemId, version: &Version<Payload>) -> Entry {
     entry
 }
 
-/// The payload of an item that takes no part in sharing, as a feed of the given format carries it. The
-/// native text stays behind: without a dot nothing would tell when it is void.
+/// Returns the payload of an item that takes no part in sharing, as it is written to a feed of the given format. The
+/// native text is left out, since without a dot a reader could not detect that it is void.
 pub(crate) fn project_plain(native: &Payload, to: Format) -> Payload {
     if native.format == to {
         return native.clone();
@@ -67,8 +68,8 @@ pub(crate) fn project_plain(native: &Payload, to: Format) -> Payload {
     compose_with(to, &absolute(native), &extension(&blobs(native), to))
 }
 
-/// The reading side: a native text whose dot is the version's topmost update takes the place of the
-/// projection; any other extension of that name is void and goes.
+/// Restores a projection that was read. A native text whose dot is the version's topmost update replaces the
+/// projection. Any other extension of that name is void and is removed.
 pub fn restore(mut version: Version<Payload>) -> Version<Payload> {
     let text = &version.payload.text;
     let found = match version.payload.format {
@@ -89,19 +90,19 @@ pub fn restore(mut version: Version<Payload>) -> Version<Payload> {
     version
 }
 
-/// What an extension says.
+/// The content of an extension.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Native {
     format: String,
     sequence: String,
     when: Option<String>,
     by: Option<String>,
-    /// Foreign markup of `sync`, where the projection cannot hold it there.
+    /// Foreign markup of `sync`, if the projection cannot hold it in its own `sync`.
     sync: Option<String>,
     text: String,
 }
 
-/// Extensions in a payload, and the payload without them.
+/// The extensions in a payload, and the payload without them.
 struct Found {
     natives: Vec<Native>,
     rest: String,
@@ -126,8 +127,7 @@ impl Native {
             && self.by.as_deref() == dot.by().map(|by| by.as_str())
     }
 
-    /// The native payload, if it is what an item of its format can be: a peer may have written
-    /// anything.
+    /// Returns the native payload if it is a valid item of its format. A peer may have written anything.
     fn payload(&self) -> Option<Payload> {
         let format: Format = self.format.parse().ok()?;
         let sound = match format {
@@ -149,13 +149,14 @@ impl Native {
     }
 }
 
-/// Bounds of a native text, which has to fit inside a document as the conflict of an item.
+/// Limits of a native text. It must fit into a document as a conflict of an item.
 fn limits() -> Limits {
     let limits = Limits::default();
     Limits { depth: limits.depth - 16, ..limits }
 }
 
-/// The name of an entry that has none: a URN that its item's id makes. What would end it is encoded.
+/// Returns an id for an entry that has none: a URN made from its item's id. Characters that would end the URN are
+/// encoded.
 pub fn item_urn(id: &ItemId) -> String {
     format!("urn:feedsync:item:{}", id.as_str().replace('#', "%23").replace('?', "%3F"))
 }

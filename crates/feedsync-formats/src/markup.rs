@@ -1,5 +1,5 @@
-//! As much of HTML as it takes to tell markup from text and to show one as the other. Nothing here
-//! makes HTML safe to display.
+//! The subset of HTML processing that distinguishes markup from text and converts between them. It does not make HTML
+//! safe to display.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use crate::html_elements::is_element;
 use crate::html_names::named;
 use crate::xml::Element;
 
-/// Whether a tag of HTML or a comment is in the text.
+/// Whether the text contains an HTML tag or a comment.
 pub(crate) fn has_tags(text: &str) -> bool {
     let last = text.rfind('>').unwrap_or(0);
     text[..last].match_indices('<').any(|(index, _)| begins_tag(&text[index..]))
 }
 
-/// Whether a tag or comment begins here, provided that a `>` follows somewhere. Names that HTML does not have begin
-/// none, but those with a hyphen or a colon, which other markup may have.
+/// Whether a tag or comment starts here, provided that a `>` follows somewhere. A name that HTML does not define
+/// starts no tag, except one with a hyphen or a colon, which other markup may contain.
 fn begins_tag(text: &str) -> bool {
     let name = text[1..].strip_prefix('/').unwrap_or(&text[1..]);
     if name.starts_with(['!', '?']) {
@@ -29,7 +29,7 @@ fn begins_tag(text: &str) -> bool {
     is_ended && (is_element(name) || is_other)
 }
 
-/// HTML as plain text: tags taken off, references undone, ends of blocks as line ends.
+/// Converts HTML to plain text: tags are removed, references decoded, and ends of blocks become line ends.
 pub fn plain(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let last = html.rfind('>').unwrap_or(0);
@@ -74,14 +74,14 @@ pub fn plain(html: &str) -> String {
     unescape(&text).trim().to_owned()
 }
 
-/// Undoes character references: numbers, and the names that HTML 4 has.
+/// Decodes character references: numeric ones, and the names of HTML 4.
 pub(crate) fn unescape(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;
     while let Some(ampersand) = rest.find('&') {
         text.push_str(&rest[..ampersand]);
         rest = &rest[ampersand..];
-        // No name that is known here is longer.
+        // No known name is longer.
         let end = rest.bytes().take(12).position(|byte| byte == b';');
         match end.and_then(|end| Some((end, referenced(&rest[1..end])?))) {
             Some((end, character)) => {
@@ -116,7 +116,7 @@ fn referenced(name: &str) -> Option<char> {
     })
 }
 
-/// Plain text as HTML.
+/// Converts plain text to HTML.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if text.contains(['&', '<', '>']) {
         Cow::Owned(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
@@ -125,7 +125,7 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The one `div` of XHTML content, or the element itself.
+/// Returns the `div` of XHTML content, or the element itself if there is none.
 pub(crate) fn div<'t, 'a>(element: Element<'t, 'a>) -> Element<'t, 'a> {
     element.children().find(|child| child.local() == "div").unwrap_or(element)
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markup_is_told_from_text() {
+    fn markup_is_distinguished_from_text() {
         for text in
             ["a < b", "1<2>1", "AT&T", "<", "", "a <- b", "List<String>", "a <T> b", "<your name>"]
         {

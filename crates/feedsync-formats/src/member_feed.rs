@@ -1,7 +1,7 @@
-//! An Atom feed as it looks to who edits its members without its server (BITSY 3.1.1): the links by which
-//! members are reached and edited, and the same document with members added, replaced and left out.
+//! An Atom feed for clients that edit its members without its server (BITSY 3.1.1): the links for reading and editing
+//! members, and the same document with members added, replaced and removed.
 //!
-//! Whatever is not touched comes out byte for byte, in the encoding that the document came in.
+//! All parts that are not edited are preserved byte for byte, in the document's own encoding.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::xml::{
     Element, Encoding, Namespace, Namespaces, Tree, XmlError, decode, escape_text, is_space,
 };
 
-/// A feed, or a document of one entry, that keeps its source.
+/// A feed, or a document with one entry, with its source.
 #[derive(Debug, Clone)]
 pub struct MemberFeed {
     text: String,
@@ -31,57 +31,57 @@ pub struct MemberFeed {
     place: Place,
 }
 
-/// One entry.
+/// An entry of the feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its `atom:id`.
+    /// `atom:id` of the entry.
     pub id: Option<String>,
-    /// Its links, in document order.
+    /// Links of the entry, in document order.
     pub links: Vec<MemberLink>,
-    /// Where its content is, if that is elsewhere.
+    /// Address of its content, if the content is external.
     pub content: Option<String>,
-    /// The text of its title, its summary and its content, without the space around.
+    /// The trimmed text of its title, its summary and its content.
     pub wording: [Option<String>; 3],
-    /// Its categories, people and rights, each in a line, in document order.
+    /// Its categories, people and rights, one per string, in document order.
     pub labels: Vec<String>,
     span: Range<usize>,
 }
 
-/// A link, as far as it leads somewhere.
+/// A link that has a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberLink {
-    /// Its relation as it stands; `alternate` where there is none.
+    /// Relation as written, or `alternate` if it is absent.
     pub rel: String,
-    /// Where it leads, resolved against what surrounds it.
+    /// Target address, resolved against the surrounding base.
     pub href: String,
 }
 
-/// What becomes of a feed's members.
+/// Edits of a feed's members.
 #[derive(Debug, Clone, Default)]
 pub struct MemberEdits<'e> {
-    /// Those that come before all others, in this order.
+    /// Members that are inserted before all others, in this order.
     pub new: Vec<&'e Payload>,
-    /// Those that are replaced, or left out, by their place in [`MemberFeed::members`].
+    /// Members that are replaced, or removed for `None`, by their index in [`MemberFeed::members`].
     pub changed: BTreeMap<usize, Option<&'e Payload>>,
-    /// When the feed was updated then (RFC 4287 4.2.15).
+    /// New date of the feed (RFC 4287 4.2.15).
     pub updated: Option<&'e str>,
 }
 
-/// Where members go.
+/// Positions and context for inserting members.
 #[derive(Debug, Clone)]
 struct Place {
-    /// Before the first entry, or else before the end tag.
+    /// Offset of new members: before the first entry, or else before the end tag.
     new: usize,
-    /// The name of a root without content, which gets an end tag with its first entry.
+    /// Name of a root without content. It gets an end tag with its first entry.
     empty: Option<String>,
     default: Default,
     lang: bool,
-    /// The content of its `atom:updated`; of one without content all of it, and its name.
+    /// Byte range of the content of its `atom:updated`. An empty element is replaced as a whole and has a name here.
     updated: Option<(Range<usize>, Option<String>)>,
 }
 
 impl MemberFeed {
-    /// Reads a feed, or one entry, that came from the address that the options name.
+    /// Reads a feed, or a single entry, from the address in the options.
     pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Self, ReadError> {
         let (text, encoding) = decode(bytes, options)?;
         check_is_xml(&text)?;
@@ -113,27 +113,27 @@ impl MemberFeed {
         Ok(Self { encoding, is_feed, links, collection, members, place, text: text.into_owned() })
     }
 
-    /// Whether it is a feed; else it is a document of one entry.
+    /// Whether the document is a feed. Otherwise it contains a single entry.
     pub fn is_feed(&self) -> bool {
         self.is_feed
     }
 
-    /// The links of the feed itself.
+    /// Returns the links of the feed itself.
     pub fn links(&self) -> &[MemberLink] {
         &self.links
     }
 
-    /// Where entries are posted to: the `href` of its `app:collection` (RFC 5023 8.3.5).
+    /// Returns the address to which new entries are posted: the `href` of its `app:collection` (RFC 5023 8.3.5).
     pub fn collection(&self) -> Option<&str> {
         self.collection.as_deref()
     }
 
-    /// Its entries, in document order.
+    /// Returns the entries, in document order.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// The document with these edits, in its own encoding.
+    /// Returns the document with these edits, in its own encoding.
     pub fn with(&self, edits: &MemberEdits<'_>) -> Vec<u8> {
         let mut parts: BTreeMap<(usize, usize), Cow<'_, str>> = BTreeMap::new();
         if let Some(((range, name), updated)) = self.place.updated.as_ref().zip(edits.updated) {
@@ -181,7 +181,7 @@ impl MemberFeed {
         self.encoding.encode(&out)
     }
 
-    /// Appends what is before the new entries, and those.
+    /// Appends the text before the new entries, and the new entries.
     fn push_new(&self, out: &mut String, from: &mut usize, new: Option<String>) {
         let Some(new) = new else { return };
         out.push_str(&self.text[*from..self.place.new.max(*from)]);
@@ -197,8 +197,8 @@ impl MemberFeed {
         }
     }
 
-    /// Appends an entry as it is to stand here: no namespace and no language of what surrounds it becomes its
-    /// own. Its references count from the feed's base, unless it has one itself.
+    /// Appends an entry so that it inherits neither namespace nor language from the feed. Its references are resolved
+    /// against the feed's base, unless it has its own.
     fn push(&self, out: &mut String, payload: &Payload) {
         let text = &*payload.text;
         let tag = PayloadTag::read(text);
@@ -245,7 +245,7 @@ fn member(entry: Element<'_, '_>, context: &Context<'_>) -> Member {
     }
 }
 
-/// The links right in an element, inside of which this holds.
+/// Returns the links that are children of an element, with the given context inside it.
 fn links(parent: Element<'_, '_>, inside: &Context<'_>) -> Vec<MemberLink> {
     let links = parent.children().filter(|child| child.is(Namespace::ATOM, "link"));
     let link = |link: Element<'_, '_>| {
@@ -257,7 +257,7 @@ fn links(parent: Element<'_, '_>, inside: &Context<'_>) -> Vec<MemberLink> {
     links.filter_map(link).collect()
 }
 
-/// The `href` of the `app:collection` in a feed's metadata.
+/// Returns the `href` of the `app:collection` in a feed's metadata.
 fn collection(
     feed: Element<'_, '_>,
     context: &Context<'_>,
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn new_members_come_first_and_what_surrounds_them_is_not_theirs() {
+    fn new_members_come_first_and_inherit_nothing_from_the_feed() {
         let new = entry(
             "<a:entry xmlns:a=\"http://www.w3.org/2005/Atom\"><a:title>n&amp;w</a:title>\
              <plain/></a:entry>",
@@ -381,7 +381,7 @@ mod tests {
             &titles[2..],
             feed.members().iter().map(|m| &FEED[m.span.clone()]).collect::<Vec<_>>()
         );
-        // Read again as items, they are what was given but for a language of their own, none.
+        // Reading them as items gives the original entries, except for an empty language.
         let plain = crate::read_plain(written.as_bytes(), &ReadOptions::tolerant()).unwrap();
         let text = &*plain.payloads[0].text;
         assert!(text.contains("xml:lang=\"\"") && text.contains("<plain/>"), "{text}");
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_that_does_not_say_when_it_was_updated_says_so_then() {
+    fn a_feed_without_a_date_gets_the_date_of_the_edit() {
         let feed = read("<a:feed xmlns:a=\"http://www.w3.org/2005/Atom\"><a:updated/></a:feed>");
         let written = with(&feed, &MemberEdits { updated: Some("now"), ..MemberEdits::default() });
         assert!(written.contains("<a:updated>now</a:updated></a:feed>"), "{written}");
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_atom_is_refused_with_its_place() {
+    fn documents_that_are_not_atom_are_refused_with_the_position() {
         for (document, place) in [
             ("<rss version=\"2.0\"/>", "1:1"),
             ("<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry></feed>", "1:"),

@@ -1,10 +1,11 @@
-//! Documents that are no XML, since somebody wrote text as it is: half of the subscription lists that are passed
-//! around, and some feeds.
+//! Repairs documents that are not well-formed because text was written without escapes. Many subscription lists and
+//! some feeds have this fault.
 //!
-//! `&` that begins no reference, `<` in a value, and quotes in a value that do not end it are escaped. A quote ends
-//! a value if the tag ends after it, and another begins, or if white space and another attribute follow. Nothing else is changed.
+//! The repair escapes `&` that starts no reference, `<` in a value, and quotes that do not end their value. A quote
+//! ends a value in two cases: the tag ends after it and another tag starts, or white space and another attribute
+//! follow. Nothing else is changed.
 
-/// The text with these signs escaped.
+/// Returns the text with these characters escaped.
 pub(crate) fn mended(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let mut rest = text;
@@ -27,7 +28,7 @@ pub(crate) fn mended(text: &str) -> String {
     out
 }
 
-/// Appends a tag, and gives what follows it.
+/// Appends a tag and returns the text after it.
 fn mend_tag<'a>(out: &mut String, tag: &'a str) -> &'a str {
     let mut rest = tag;
     while let Some(at) = rest.find(['>', '"', '\'']) {
@@ -42,7 +43,7 @@ fn mend_tag<'a>(out: &mut String, tag: &'a str) -> &'a str {
     ""
 }
 
-/// Appends a value from after its first quote up to its last, and gives what follows it.
+/// Appends a value from after its opening quote to its closing quote, and returns the text after it.
 fn mend_value<'a>(out: &mut String, value: &'a str, quote: char) -> &'a str {
     let mut rest = value;
     while let Some(at) = rest.find([quote, '<', '&']) {
@@ -68,11 +69,11 @@ fn mend_value<'a>(out: &mut String, value: &'a str, quote: char) -> &'a str {
     ""
 }
 
-/// Whether what follows a quote is what follows a value.
+/// Whether the text after a quote shows that the quote ends a value.
 fn ends_value(rest: &str) -> bool {
     let next = rest.trim_ascii_start();
     if let Some(after) = next.strip_prefix('>') {
-        // Markup in a value has tags too, but then text.
+        // Markup inside a value also contains tags, but these are followed by text.
         let after = after.trim_ascii_start();
         return after.is_empty() || after.starts_with('<');
     }
@@ -87,7 +88,7 @@ fn ends_value(rest: &str) -> bool {
     next.len() < rest.len() && name > 0 && value.is_some_and(|value| value.starts_with(['"', '\'']))
 }
 
-/// Appends `&`, as a reference if it begins none, and gives what follows it.
+/// Appends `&`, escaped if it starts no reference, and returns the text after it.
 fn push_ampersand<'a>(out: &mut String, text: &'a str) -> &'a str {
     let rest = &text[1..];
     let name =

@@ -1,7 +1,7 @@
-//! Outlines of a document that is changed move to where their items claim to stand (SSE 3.2, R-P11).
+//! Moves outlines of a changed document to the positions that their items claim (SSE 3.2, R-P11).
 //!
-//! A document keeps its nesting for all others: only outlines of items that were written anew move, with what is in
-//! them, and only if the item that they are in is another than the one that they claim.
+//! All other outlines keep their nesting. Only outlines of rewritten items move, together with their children, and
+//! only if their parent item differs from the claimed one.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::items::Slot;
 use crate::opml::{Claim, claim};
 use crate::options::ReadOptions;
 
-/// The document with these items moved; as it is where none moves.
+/// Returns the document with these items moved. Returns it unchanged if none has to move.
 pub(crate) fn moved(text: String, ids: &HashSet<&str>) -> String {
     let options = ReadOptions::tolerant();
     let Ok(parsed) = feed::parse(&text, Some(Format::Opml), &options) else { return text };
@@ -33,7 +33,7 @@ pub(crate) fn moved(text: String, ids: &HashSet<&str>) -> String {
             None => None,
             Some(id) => match places.get(&**id) {
                 Some(to) if !tree.is_within(*to, slot) && !tree.is_deleted(*to) => Some(*to),
-                // An unknown parent, a deleted one, or one of its own: it stays where it is.
+                // If the parent is unknown, deleted, or inside the outline itself, the outline keeps its position.
                 _ => continue,
             },
         };
@@ -54,16 +54,16 @@ fn is_white(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\n')
 }
 
-/// The outlines of a document, as they nest.
+/// The outlines of a document as a tree.
 struct Tree<'d> {
     slots: &'d [Slot],
     items: &'d [Item<Payload>],
     length: usize,
-    /// Of each outline the one that it is in.
+    /// Parent of each outline.
     parents: Vec<Option<usize>>,
-    /// The outlines in each, and at last those of the body, in their order.
+    /// Children of each outline, in order. The last element has the children of the body.
     children: Vec<Vec<usize>>,
-    /// Those that have left the place where they are written.
+    /// Outlines that have moved from their position in the text.
     gone: HashSet<usize>,
 }
 
@@ -96,7 +96,7 @@ impl<'d> Tree<'d> {
         self.item(slot).is_some_and(|item| item.winner.deleted)
     }
 
-    /// Whether an outline is another one, or in it.
+    /// Whether an outline is the other one or inside it.
     fn is_within(&self, slot: usize, other: usize) -> bool {
         let mut above = Some(slot);
         while let Some(at) = above {
@@ -108,7 +108,7 @@ impl<'d> Tree<'d> {
         false
     }
 
-    /// The nearest outline above that is an item.
+    /// Returns the nearest ancestor that is an item.
     fn item_above(&self, slot: usize) -> Option<usize> {
         let mut above = self.parents[slot];
         while let Some(at) = above.filter(|at| self.item(*at).is_none()) {
@@ -117,7 +117,7 @@ impl<'d> Tree<'d> {
         above
     }
 
-    /// Puts an outline into another one, or the body, before the item at a position.
+    /// Moves an outline into another one, or into the body, before the item at a position.
     fn put(&mut self, slot: usize, to: Option<usize>, position: Option<u64>) {
         let body = self.slots.len();
         self.children[self.parents[slot].unwrap_or(body)].retain(|child| *child != slot);
@@ -132,7 +132,7 @@ impl<'d> Tree<'d> {
         self.gone.insert(slot);
     }
 
-    /// Appends an outline, or the document, with what is in it now. `end` is where its end tag begins.
+    /// Appends an outline, or the document, with its current children. `end` is the offset of its end tag.
     fn write(&self, out: &mut String, text: &str, slot: Option<usize>, end: usize) {
         let span = slot.map_or(0..self.length, |slot| self.slots[slot].span.clone());
         let mut from = span.start;
@@ -142,7 +142,7 @@ impl<'d> Tree<'d> {
                 self.copy(out, (text, slot), from..self.slots[child].span.start);
                 from = self.slots[child].span.end;
             } else if from == span.start {
-                // Before the first of those that stayed, or the end tag.
+                // Copy up to the first child that did not move, or to the end tag.
                 let next = self.next_that_stayed(slot, child).unwrap_or(end);
                 self.copy(out, (text, slot), from..next);
                 from = next;
@@ -150,7 +150,7 @@ impl<'d> Tree<'d> {
             let inner = &self.slots[child].span;
             let end = inner.start + text[inner.clone()].rfind("</").unwrap_or(inner.len());
             if !is_here {
-                // White space before an outline is not of what it is in.
+                // White space before an outline belongs to its old parent and is not copied.
                 out.push('\n');
             }
             self.write(out, text, Some(child), end);
@@ -158,7 +158,7 @@ impl<'d> Tree<'d> {
         self.copy(out, (text, slot), from..span.end);
     }
 
-    /// Where the next outline begins that stayed in its place, after one that came.
+    /// Returns the offset of the next outline that did not move, after one that was moved here.
     fn next_that_stayed(&self, slot: Option<usize>, child: usize) -> Option<usize> {
         let children = &self.children[slot.unwrap_or(self.slots.len())];
         let mut after = children.iter().skip_while(|other| **other != child);
@@ -166,7 +166,7 @@ impl<'d> Tree<'d> {
         Some(self.slots[*stayed].span.start)
     }
 
-    /// Appends a part of an outline, or of the document, without the outlines in it that have left.
+    /// Appends a part of an outline, or of the document, without the outlines that moved out of it.
     fn copy(&self, out: &mut String, (text, of): (&str, Option<usize>), part: Range<usize>) {
         let mut from = part.start;
         let others = self.gone.iter().filter(|slot| of != Some(**slot));
@@ -174,7 +174,7 @@ impl<'d> Tree<'d> {
         left.retain(|span| part.contains(&span.start) && span.end <= part.end);
         left.sort_by_key(|span| span.start);
         for span in left {
-            // One within another has gone with it.
+            // An outline nested in one that moved was removed with it.
             if span.start >= from {
                 out.push_str(text[from..span.start].trim_end_matches(is_white));
                 from = span.end;

@@ -1,20 +1,20 @@
-//! The names by which hubs and clients know feeds in HTTP: media types, and a relation of ours.
+//! Names that hubs and clients use for feeds in HTTP: media types, and a link relation of FeedSync.
 
 use feedsync_core::Format;
 
-/// The relation of a link to a collection's FeedSync feed on a hub, which takes `POST` there.
+/// Relation of a link to a collection's FeedSync feed on a hub. The feed accepts `POST`.
 pub const CHANGES_RELATION: &str = "urn:feedsync:1:changes";
 
-/// The media types of all formats, as `Accept` and its like list them; none is preferred.
+/// Media types of all formats for headers such as `Accept`, without preference.
 pub const MEDIA_TYPES: &str =
     "application/atom+xml, application/rss+xml, text/x-opml, application/json, application/xml";
 
-/// The media type in which a format is sent.
+/// Media type in which a format is sent.
 pub const fn media_type(format: Format) -> &'static str {
     media_types(format)[0]
 }
 
-/// All media types by which a format is asked for and known, the one in which it is sent first.
+/// All media types that are accepted for a format. The first is the one in which it is sent.
 pub const fn media_types(format: Format) -> &'static [&'static str] {
     match format {
         Format::Atom => &["application/atom+xml"],

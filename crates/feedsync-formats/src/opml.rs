@@ -1,10 +1,12 @@
-//! OPML with FeedSync on outlines at any depth under `body`, which is ours, not the texts' (R-P11).
+//! OPML with FeedSync on outlines at any depth under `body`. The specifications do not define this;
+//! it is R-P11.
 //!
-//! An item is an outline without the outlines in it; its place is part of its payload, as the
-//! attributes `fs:parent` (the id of the nearest enclosing item, absent at the root) and
-//! `fs:position` (from 0) of the outline. Outlines of others that lack them get what is observed;
-//! in a document that says `fs:self-contained="true"` absent means that no place is claimed.
-//! How outlines nest when they are written is told in [`crate::outlines`].
+//! An item is an outline without its child outlines. Its position is part of its payload: the
+//! outline has the attributes `fs:parent` (the id of the nearest enclosing item, absent at the
+//! root) and `fs:position` (from 0). Outlines of other software lack them and get the observed
+//! position. In a document with `fs:self-contained="true"`, an absent attribute means that the
+//! outline claims no position. [`crate::outlines`] describes how outlines nest when they are
+//! written.
 
 use std::collections::HashMap;
 
@@ -51,7 +53,7 @@ pub(crate) fn read_body<'a>(
     })
 }
 
-/// How many items each parent holds so far.
+/// Number of items that were read so far in each parent.
 type Observed = HashMap<Option<ItemId>, usize>;
 
 fn read_outlines<'a>(
@@ -92,12 +94,12 @@ fn outlines<'t, 'a>(parent: Element<'t, 'a>) -> impl Iterator<Item = Element<'t,
     parent.children().filter(|child| child.is(Namespace::NONE, "outline"))
 }
 
-/// Where an outline says it stands.
+/// Position that an outline claims.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Claim {
-    /// The item it is in; `None` at the root.
+    /// Id of the parent item, `None` at the root.
     pub(crate) parent: Option<String>,
-    /// Its place among its siblings; the last, if it claims none.
+    /// Index among its siblings. An outline without one comes last.
     pub(crate) position: Option<u64>,
 }
 
@@ -136,13 +138,13 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
 /// An outline that was appended up to its end tag.
 #[derive(Debug)]
 pub(crate) struct Open {
-    /// The place inside it.
+    /// Context inside the outline.
     pub(crate) place: Surroundings,
-    /// What ends it.
+    /// Text that ends the outline.
     pub(crate) end: String,
 }
 
-/// Appends an outline and leaves it open for others.
+/// Appends an outline without its end tag, so that others can be nested in it.
 pub(crate) fn open(out: &mut String, item: &Item<Payload>, place: &Surroundings) -> Open {
     out.push('\n');
     let mut inside = (out.len(), place.clone());

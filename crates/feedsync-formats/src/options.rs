@@ -1,27 +1,27 @@
-//! How a document is read: how strictly, and within which bounds.
+//! Options for reading a document: strictness and limits.
 
-/// What is done about faults.
+/// Treatment of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// For protocol bodies and `validate`: DTDs are refused, every fault is reported as one.
+    /// For protocol bodies and `validate`: DTDs are refused, and every fault is reported as one.
     Strict,
-    /// For feeds of the web: DTDs are ignored, undefined references are read as HTML's characters or as
-    /// text, RSS may lack what it should have. Nothing is repaired silently and no `sx` value is guessed.
+    /// For feeds of the web: DTDs are ignored, undefined references are read as HTML characters or as text, and RSS
+    /// may lack required elements. Nothing is repaired silently, and no `sx` value is guessed.
     Tolerant,
 }
 
-/// Bounds of what a document may cost.
+/// Limits of the resources that a document may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// Bytes of the document.
+    /// Maximum size of the document, in bytes.
     pub bytes: usize,
-    /// Depth of elements, arrays and objects.
+    /// Maximum depth of elements, arrays and objects.
     pub depth: usize,
-    /// Attributes of one element, or namespace declarations in scope.
+    /// Maximum number of attributes of an element, and of namespace declarations in scope.
     pub attributes: usize,
-    /// Items in the document, conflicts included.
+    /// Maximum number of items in the document, conflicts included.
     pub items: usize,
-    /// `sx:history` entries of one version.
+    /// Maximum number of `sx:history` entries of one version.
     pub history: usize,
 }
 
@@ -32,26 +32,26 @@ impl Default for Limits {
     }
 }
 
-/// How to read a document.
+/// Options for reading a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadOptions<'a> {
-    /// How strictly.
+    /// Treatment of faults.
     pub mode: Mode,
-    /// Within which bounds.
+    /// Limits of the document.
     pub limits: Limits,
-    /// Where the document came from, an absolute IRI: the base of relative references of a plain
-    /// feed that is imported. Absent for feeds between endpoints, since equal dots must mean equal
-    /// payloads wherever they are read.
+    /// Absolute IRI from which the document was retrieved. It is the base of relative references in a plain feed that
+    /// is imported. It is absent for feeds between endpoints, since equal dots must mean equal payloads wherever they
+    /// are read.
     pub base: Option<&'a str>,
 }
 
 impl ReadOptions<'_> {
-    /// Strict, with the default bounds.
+    /// Returns strict options with the default limits.
     pub fn strict() -> Self {
         Self { mode: Mode::Strict, limits: Limits::default(), base: None }
     }
 
-    /// Tolerant, with the default bounds.
+    /// Returns tolerant options with the default limits.
     pub fn tolerant() -> Self {
         Self { mode: Mode::Tolerant, limits: Limits::default(), base: None }
     }

@@ -1,6 +1,6 @@
-//! Moving an outline: its payload claims another parent, as the last of the outlines there.
+//! Moves an outline: its payload then claims another parent, as the last of its children.
 //!
-//! Where an outline stands is part of its payload, so a move is an update like any other (SSE 3.2, R-P11, R-S10).
+//! The position of an outline is part of its payload, so a move is an update like any other (SSE 3.2, R-P11, R-S10).
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +13,10 @@ use crate::payload::{OWN, push_attribute, push_declaration};
 use crate::revise::Edits;
 use crate::xml::{Namespace, Tree};
 
-/// Why an outline cannot be moved.
+/// Reason why an outline cannot be moved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MoveError {
-    /// The item is no outline.
+    /// The item is not an outline.
     #[error("{id} is an item in {format}, and only outlines of opml can be moved")]
     NoOutline {
         /// The item.
@@ -57,13 +57,13 @@ pub enum MoveError {
         "outlines nest at most {DEEPEST} deep, and {0} would be deeper there, or one inside it"
     )]
     TooDeep(ItemId),
-    /// The payload gives the prefix of the claim another meaning, or is no XML.
+    /// The payload uses the prefix of the claim for another namespace, or is not XML.
     #[error("{0} cannot say where it stands: it uses the prefix fs for something else")]
     Prefix(ItemId),
 }
 
-/// The payload of an outline that claims to be the last child of another item, or the last at the top for `None`.
-/// `places` are those of all items, the outline's among them.
+/// Returns the payload of an outline that claims to be the last child of another item, or the last at the top for
+/// `None`. `places` has the positions of all items, including the outline.
 pub fn move_outline(
     places: &[OutlinePlace],
     outline: &Item<Payload>,
@@ -84,7 +84,8 @@ pub fn move_outline(
     with_place(payload, under, position).ok_or_else(|| MoveError::Prefix(id.clone()))
 }
 
-/// The payload of a new outline as the last at the top. Unchanged if it claims a place, or is no outline.
+/// Returns the payload of a new outline as the last at the top. The payload is unchanged if it claims a position or
+/// is not an outline.
 pub fn placed_last(places: &[OutlinePlace], id: &ItemId, payload: Payload) -> Payload {
     let claimed = claim(&payload);
     if payload.format != Format::Opml || claimed.parent.is_some() || claimed.position.is_some() {
@@ -118,7 +119,7 @@ fn check_parent(places: &Places<'_>, id: &ItemId, parent: &ItemId) -> Result<(),
     Ok(())
 }
 
-/// The items that an outline claims to be in, directly or not. Claims may go in a circle.
+/// Returns the claimed ancestors of an outline. Claims may form a cycle.
 fn ancestors<'p>(places: &Places<'p>, id: &ItemId) -> HashSet<&'p ItemId> {
     let mut above = HashSet::new();
     let mut at = places.get(id).and_then(|place| place.parent());
@@ -128,7 +129,7 @@ fn ancestors<'p>(places: &Places<'p>, id: &ItemId) -> HashSet<&'p ItemId> {
     above
 }
 
-/// How deep the outlines nest that claim to be in one.
+/// Number of levels of outlines that claim to be inside the given one.
 fn height(places: &Places<'_>, id: &ItemId) -> usize {
     let mut children: HashMap<&ItemId, Vec<&ItemId>> = HashMap::new();
     for place in places.values() {
@@ -148,7 +149,7 @@ fn height(places: &Places<'_>, id: &ItemId) -> usize {
     }
 }
 
-/// The position after all that show in a parent, or at the top.
+/// Returns the position after all outlines that are shown in a parent, or at the top.
 fn next_position(places: &Places<'_>, id: &ItemId, under: Option<&ItemId>) -> u64 {
     let shown_in = |place: &OutlinePlace| {
         let parent = place.parent().and_then(|parent| places.get(parent));
@@ -163,7 +164,7 @@ fn next_position(places: &Places<'_>, id: &ItemId, under: Option<&ItemId>) -> u6
     after.max(siblings().count() as u64)
 }
 
-/// The payload with another claim in place of its own. `None` if its prefix `fs` is not ours.
+/// Returns the payload with another claim. Returns `None` if its prefix `fs` has another namespace.
 fn with_place(payload: &Payload, parent: Option<&ItemId>, position: u64) -> Option<Payload> {
     let text = &*payload.text;
     let (tree, _) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;

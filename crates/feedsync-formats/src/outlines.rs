@@ -1,9 +1,9 @@
-//! How outlines nest when they are written, which is ours, not the texts' (R-P11).
+//! Nesting of outlines when they are written. The specifications do not define it; it is R-P11.
 //!
-//! Children nest in their parents, siblings by position and id. A child whose parent is deleted or
-//! unknown shows at the root, and of each cycle the lowest id does: computed here, never stored. What
-//! decides it of an item is small, so that outlines of any number of bytes are written from short
-//! reads in that order: [`nest`] the places of all, then append each with
+//! Children are nested in their parents, and siblings are ordered by position and id. A child whose parent is deleted
+//! or unknown is shown at the root. In each cycle the outline with the lowest id is moved to the root. The result is
+//! computed and never stored. The data that determines it is small, so any number of outlines can be written with
+//! short reads in that order: [`nest`] the positions of all outlines, then append each with
 //! [`FeedWriter::outline`](crate::FeedWriter::outline).
 
 use std::collections::HashMap;
@@ -12,34 +12,34 @@ use feedsync_core::{Item, ItemId, Payload};
 
 use crate::opml::claim;
 
-/// Outlines are nested at most this deep when written; deeper ones show at the root.
+/// Maximum depth of nesting when outlines are written. Deeper ones are shown at the root.
 pub(crate) const DEEPEST: usize = 100;
 
-/// Order of an outline that claims no position: after all that are counted from 0, and before those that were moved
-/// behind it.
+/// Order of an outline without a position: after all positions that are counted from 0, and before outlines that were
+/// moved after it.
 pub(crate) const UNCLAIMED: u64 = 1 << 32;
 
-/// What of an item decides where its outline shows.
+/// Properties of an item that determine the position of its outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlinePlace {
     id: ItemId,
     parent: Option<ItemId>,
-    /// Absent if it claims none: see [`UNCLAIMED`].
+    /// Claimed position. For its absence see [`UNCLAIMED`].
     position: Option<u64>,
     deleted: bool,
 }
 
 impl OutlinePlace {
-    /// The place that an item's winner claims.
+    /// Returns the position that an item's winner claims.
     pub fn of(item: &Item<Payload>) -> Self {
         let claim = claim(&item.winner.payload);
-        // What is no identifier is nobody's.
+        // A parent that is not a valid identifier is ignored.
         let parent = claim.parent.and_then(|parent| ItemId::new(&parent).ok());
         let deleted = item.winner.deleted;
         Self { id: item.id.clone(), parent, position: claim.position, deleted }
     }
 
-    /// Whose place it is.
+    /// Id of the item.
     pub fn id(&self) -> &ItemId {
         &self.id
     }
@@ -58,16 +58,16 @@ impl OutlinePlace {
     }
 }
 
-/// An outline where it shows.
+/// An outline at its computed position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nested {
-    /// Which of the places it has.
+    /// Index of its `OutlinePlace`.
     pub index: usize,
-    /// How many outlines it is in.
+    /// Number of outlines around it.
     pub depth: usize,
 }
 
-/// All outlines in the order of the document.
+/// Returns all outlines in document order.
 pub fn nest(places: &[OutlinePlace]) -> Vec<Nested> {
     let index: HashMap<&ItemId, usize> =
         places.iter().enumerate().map(|(index, place)| (&place.id, index)).collect();
@@ -81,7 +81,7 @@ pub fn nest(places: &[OutlinePlace]) -> Vec<Nested> {
     drop(index);
     break_cycles(&mut parents, places);
     let mut order: Vec<usize> = (0..places.len()).collect();
-    // Backwards, for a stack.
+    // In reverse order, since they are pushed to a stack.
     order.sort_unstable_by_key(|&index| {
         std::cmp::Reverse((places[index].order(), &places[index].id))
     });
@@ -102,15 +102,15 @@ pub fn nest(places: &[OutlinePlace]) -> Vec<Nested> {
     nested
 }
 
-/// How many ancestors there are, counted no further than matters.
+/// Number of ancestors, counted up to one more than the maximum.
 fn depth(index: usize, parents: &[Option<usize>]) -> usize {
     let ancestors = std::iter::successors(parents[index], |&parent| parents[parent]);
     ancestors.take(DEEPEST + 1).count()
 }
 
-/// Lifts the lowest id of each cycle to the root.
+/// Moves the lowest id of each cycle to the root.
 fn break_cycles(parents: &mut [Option<usize>], places: &[OutlinePlace]) {
-    // 0: not seen, otherwise the walk that saw it first.
+    // 0 if not visited, otherwise the walk that visited it first.
     let mut seen = vec![0usize; parents.len()];
     for start in 0..parents.len() {
         let walk = start + 1;

@@ -1,19 +1,19 @@
-//! The canonical text of an item's own element, and that text put back into a document.
+//! The canonical text of an item's own element, and writing that text to a document.
 //!
-//! A payload is the element as it stands, byte for byte, but for this:
-//! - `sx:sync` (and the child outlines of an outline) are cut out, each with the white space
-//!   directly before it; an element that is left without content ends in `/>`;
-//! - what it inherits and does not declare itself follows its name, in this order: the default
-//!   namespace, the prefixes it uses in ascending order, `xml:base`, `xml:lang`, `xml:space`;
-//! - a relative `xml:base` of its own is made absolute, and `xmlns=""` right after the name goes, being
-//!   what holds without it.
+//! A payload is the element as written, byte for byte, with these changes:
+//! - `sx:sync` (and the child outlines of an outline) are cut out, each with the white space directly before it. An
+//!   element that is left without content ends in `/>`.
+//! - Inherited properties that the element does not declare itself follow its name, in this order: the default
+//!   namespace, the prefixes it uses in ascending order, `xml:base`, `xml:lang`, `xml:space`.
+//! - A relative `xml:base` of its own is made absolute. `xmlns=""` directly after the name is removed, since it has
+//!   no effect on an element without context.
 //!
-//! A prefix counts as used if `prefix:` occurs anywhere in the text, so that qualified names in
-//! values survive. In a document or `sx:sync` that says `fs:self-contained="true"`, as ours do, every
-//! item was canonical before: there, only prefixes of elements and attributes are looked at, and no
-//! `xml:` attribute is inherited. The prefixes of FeedSync and of ours are always taken that way.
+//! A prefix counts as used if `prefix:` occurs anywhere in the text, so that qualified names in values survive. A
+//! document or `sx:sync` with `fs:self-contained="true"`, as FeedSync writes them, contains only items that were
+//! canonical before. There, only prefixes of elements and attributes count, and no `xml:` attribute is inherited. The
+//! prefixes of FeedSync and of its extensions are always treated that way.
 //!
-//! So what [`write`] writes is read back as the very same text.
+//! Therefore a text that [`write`] writes is read back unchanged.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,19 +21,19 @@ use std::ops::Range;
 use crate::context::Context;
 use crate::xml::{Element, Namespace, escape_attribute, is_space};
 
-/// The namespace of FeedSync (1.1).
+/// Namespace of FeedSync (1.1).
 pub(crate) const FEEDSYNC: &str = "http://feedsync.org/2007/feedsync";
-/// The namespace of our own extensions.
+/// Namespace of FeedSync's own extensions.
 pub(crate) const OWN: &str = "urn:feedsync:1";
 
-/// What is done when a canonical text is made.
+/// Options for extracting a canonical text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Extraction<'c> {
-    /// Ascending spans that are left out.
+    /// Spans to cut out, in ascending order.
     pub(crate) cuts: &'c [Range<usize>],
     /// Whether the element inherits nothing but namespaces, see the rule above.
     pub(crate) self_contained: bool,
-    /// Attributes with the prefix `fs` that are added; the context declares the prefix.
+    /// Attributes with the prefix `fs` to add. The context declares the prefix.
     pub(crate) claims: &'c [(&'static str, String)],
 }
 
@@ -93,8 +93,8 @@ pub(crate) fn extract(
     out.push_str(&body);
 }
 
-/// What follows the name: attributes and content without the cuts; a relative base is made absolute
-/// in the given context.
+/// Returns the text after the name: attributes and content without the cuts. A relative base is made absolute in the
+/// given context.
 fn body<'a>(
     element: Element<'_, 'a>,
     context: Option<&Context<'_>>,
@@ -156,7 +156,7 @@ pub(crate) fn mentions(body: &str, prefix: &str) -> bool {
         .any(|index| bytes.get(index + prefix.len()) == Some(&b':'))
 }
 
-/// Whether an element or attribute outside the cuts has a prefix that is not declared inside.
+/// Whether an element or attribute outside the cuts has a prefix that is not declared inside the element.
 pub(crate) fn uses(element: Element<'_, '_>, prefix: &str, cuts: &[Range<usize>]) -> bool {
     let text = element.document();
     let attributes = element.attributes();
@@ -191,19 +191,19 @@ pub(crate) fn push_attribute(out: &mut String, name: &str, value: &str) {
     out.push('"');
 }
 
-/// The default namespace at a place that is written to.
+/// The default namespace at a position in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Default {
     /// There is none.
     None,
-    /// This one, as ` xmlns="..."` in canonical form.
+    /// The namespace of this declaration, ` xmlns="..."` in canonical form.
     Declared(String),
-    /// One that is spelt in another way.
+    /// A namespace whose declaration is spelt in another way.
     Other,
 }
 
 impl Default {
-    /// The default namespace of an IRI.
+    /// Returns the default namespace for an IRI.
     pub(crate) fn of(iri: Option<&str>) -> Self {
         iri.map_or(Self::None, |iri| {
             let mut declaration = String::new();
@@ -213,19 +213,19 @@ impl Default {
     }
 }
 
-/// The start tag of a payload, as far as writing needs to know it.
+/// The properties of a payload's start tag that are needed for writing.
 #[derive(Debug, Clone)]
 pub(crate) struct PayloadTag<'t> {
-    /// After the name.
+    /// Offset after the name.
     name_end: usize,
-    /// After `>`.
+    /// Offset after `>`.
     end: usize,
     empty: bool,
     attributes: Vec<(&'t str, &'t str)>,
 }
 
 impl<'t> PayloadTag<'t> {
-    /// Reads the tag of a canonical text; a text that is none is taken as far as it goes.
+    /// Reads the tag of a canonical text. Of any other text, the part that can be parsed is used.
     pub(crate) fn read(text: &'t str) -> Self {
         let bytes = text.as_bytes();
         let stop = |byte: u8| is_space(byte) || matches!(byte, b'>' | b'/' | b'=');
@@ -255,17 +255,17 @@ impl<'t> PayloadTag<'t> {
         tag
     }
 
-    /// The attributes that elements inside inherit.
+    /// Returns the attributes that child elements inherit.
     pub(crate) fn handed_down(&self) -> impl Iterator<Item = &(&'t str, &'t str)> {
         self.attributes.iter().filter(|(name, _)| name.starts_with("xml") && *name != "xmlns:fs")
     }
 
-    /// What stands between the name and the end of the tag.
+    /// Returns the text between the name and the end of the tag.
     pub(crate) fn attributes_text(&self, text: &'t str) -> &'t str {
         text[self.name_end..self.end].trim_end_matches('>').trim_end_matches('/')
     }
 
-    /// What stands between the tags.
+    /// Returns the text between the tags.
     pub(crate) fn content(&self, text: &'t str) -> &'t str {
         if self.empty {
             ""
@@ -274,13 +274,13 @@ impl<'t> PayloadTag<'t> {
         }
     }
 
-    /// The raw value of an attribute, by its name as it stands.
+    /// Returns the raw value of the attribute with the given qualified name.
     pub(crate) fn raw(&self, name: &str) -> Option<&'t str> {
         self.attributes.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
     }
 }
 
-/// A canonical text with more content at its end, standing alone.
+/// Returns a canonical text with more content at its end, outside any document.
 pub(crate) fn with_end(text: &str, end: &str) -> String {
     if end.is_empty() {
         return text.to_owned();
@@ -290,8 +290,8 @@ pub(crate) fn with_end(text: &str, end: &str) -> String {
     out
 }
 
-/// Appends a canonical text with more content at its end, for a place with that default namespace.
-/// `fill` is told the default namespace inside the element.
+/// Appends a canonical text with more content at its end, at a position with the given default namespace. `fill`
+/// receives the default namespace inside the element.
 pub(crate) fn write(
     out: &mut String,
     text: &str,

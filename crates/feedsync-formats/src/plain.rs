@@ -1,5 +1,6 @@
-//! Items that take no part in sharing, as payloads: for those who enrol them explicitly. Reading a
-//! feed only counts them (2.4), since an item must not get an id on its own.
+//! Items that take no part in sharing, as payloads, for callers that add them to sharing
+//! explicitly. Reading a feed only counts them (2.4), since an item must not get an id
+//! automatically.
 
 use std::collections::HashSet;
 
@@ -16,14 +17,14 @@ use crate::read::{check_is_xml, looks_like_json};
 use crate::reading::Reading;
 use crate::xml::{Element, Namespace, Tree, XmlError, decode, define_references};
 
-/// The items of a document that have no `sx:sync`, of FeedSync or of SSE.
+/// The items of a document that have no `sx:sync`, neither of FeedSync nor of SSE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plain {
-    /// The format it is in.
+    /// Format of the document.
     pub format: Format,
-    /// The document's own title.
+    /// Title of the document.
     pub title: Option<String>,
-    /// Details of the feed beside its title.
+    /// Details of the feed in addition to its title.
     pub details: FeedDetails,
     /// The items in document order, each self-contained.
     pub payloads: Vec<Payload>,
@@ -59,8 +60,8 @@ pub fn read_plain(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Plain, Read
     Ok(Plain { format, title, details, payloads: items.payloads })
 }
 
-/// Reads one item: an Atom entry, an RSS item, an outline, a JSON object or another XML element that
-/// stands alone, or the only item of a feed. What it says of sharing is left out.
+/// Reads one item: an Atom entry, an RSS item, an outline, a JSON object or another XML element as
+/// the root, or the only item of a feed. Its sync data is left out.
 pub fn read_item(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Payload, ReadError> {
     if let Some(payload) = bare_item(bytes, options)? {
         return Ok(payload);
@@ -97,7 +98,7 @@ fn bare_item(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Option<Payload>,
         (Namespace::ATOM, "entry") => Format::Atom,
         (Namespace::NONE, "item") => Format::Rss,
         (Namespace::NONE, "outline") => Format::Opml,
-        // A feed, or a collection of plain XML, which has items of its own.
+        // The document is a feed, or a collection of plain XML, which contains items.
         (Namespace::ATOM | Namespace::ATOM03, "feed") | (Namespace::RDF, "RDF") => return Ok(None),
         (_, "rss" | "opml") => return Ok(None),
         _ if root.children().any(|child| child.child(Namespace::FEEDSYNC, "sync").is_some()) => {
@@ -116,13 +117,13 @@ fn tree<'a>(text: &'a str, options: &ReadOptions<'_>) -> Result<Tree<'a>, ReadEr
 /// Items of an XML document, as payloads.
 pub(crate) struct Items {
     pub(crate) format: Format,
-    /// Where the elements of the items begin.
+    /// Offsets of the start tags of the items.
     pub(crate) starts: HashSet<usize>,
     pub(crate) payloads: Vec<Payload>,
 }
 
 impl Items {
-    /// Takes up the items in an element; its depth is bounded by the options.
+    /// Adds the items in an element. The depth of the recursion is limited by the options.
     pub(crate) fn visit<'a>(&mut self, element: Element<'_, 'a>, context: &Context<'a>) {
         let in_sse = |child: Element<'_, '_>| child.local() == "sync" && child.namespace().is_sse();
         if self.starts.contains(&element.span().start) && !element.children().any(in_sse) {
@@ -135,7 +136,8 @@ impl Items {
     }
 }
 
-/// The canonical text of an item without `sx:sync` and, of an outline, without those in it.
+/// Returns the canonical text of an item without `sx:sync` and, for an outline, without its child
+/// outlines.
 pub(crate) fn payload<'a>(
     format: Format,
     element: Element<'_, 'a>,

@@ -1,5 +1,5 @@
-//! Plain old XML: the root, of any name, is the collection; a child of it that has an `sx:sync` is an
-//! item, of any name (R-P1, R-P2).
+//! Plain old XML. The root, of any name, is the collection. A child of it that has an `sx:sync` is an item, of any
+//! name (R-P1, R-P2).
 
 use feedsync_core::Format;
 
@@ -15,7 +15,7 @@ pub(crate) fn role(place: Place<'_>) -> Role {
     if place.path.is_empty() { Role::Items } else { Role::Candidate }
 }
 
-/// The title that our own collections carry as an attribute of the root.
+/// Returns the title, which FeedSync collections have as an attribute of the root.
 pub(crate) fn title(text: &str, attributes: &[Attribute]) -> Option<String> {
     attributes
         .iter()
@@ -25,7 +25,7 @@ pub(crate) fn title(text: &str, attributes: &[Attribute]) -> Option<String> {
         .map(|attribute| attribute.value(text).into_owned())
 }
 
-/// Reports an `sx:sync` that stands deeper than in an item.
+/// Reports an `sx:sync` at a deeper level than in an item.
 pub(crate) fn warn_of_deep_sync(element: Element<'_, '_>, remarks: &mut Remarks) {
     let mut inside = std::iter::once(element).chain(element.descendants());
     if let Some(deep) = inside.find(|child| child.is(Namespace::FEEDSYNC, "sync")) {

@@ -1,40 +1,40 @@
-//! The configuration of a proxy that is emulated (BITSY 2.3, appendix D): XML 1.0, well-formed, valid by no
+//! The configuration of an emulated proxy (BITSY 2.3, appendix D): well-formed XML 1.0, without validation against a
 //! DTD.
 //!
-//! The document names its namespace in two ways, the schema with `www.` and every instance without; both are
-//! read (R-B25).
+//! The specification uses two namespaces: the schema's contains `www.`, and that of all examples does not. Both are
+//! accepted (R-B25).
 
 use crate::diagnostic::{Position, ReadError};
 use crate::options::{Mode, ReadOptions};
 use crate::read::check_is_xml;
 use crate::xml::{Element, Namespace, Namespaces, Tree, XmlError, decode};
 
-/// The media type of these documents.
+/// Media type of these documents.
 pub const PROXY_TYPE: &str = "application/x-bitsy-proxy-config+xml";
 
 const NAMESPACES: [&str; 2] = ["http://purl.org/BITSY", "http://www.purl.org/BITSY"];
 
-/// What is to be done with requests of one prefix.
+/// Configuration for requests with one URL prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyNamespace {
-    /// What the URLs of these requests begin with, as it stands.
+    /// Prefix of the requests' URLs, as written.
     pub url_prefix: String,
-    /// How the proxy behaves that is emulated.
+    /// Styles of the emulated proxy.
     pub styles: Vec<ProxyStyle>,
-    /// Where it stands, for faults that are found later.
+    /// Position in the document, for faults that are found later.
     pub position: Position,
 }
 
 /// One style of a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyStyle {
-    /// `{namespace}local`, as `supportedProxies` lists it.
+    /// Name as `{namespace}local`, as `supportedProxies` lists it.
     pub name: String,
-    /// Its element as it stands, with what it needs to know.
+    /// Its element as written, with the declarations that it needs.
     pub element: String,
 }
 
-/// Reads a configuration: its namespaces in document order, which means nothing.
+/// Reads a configuration. The namespaces are in document order, which has no meaning.
 pub fn read_proxy_configuration(
     bytes: &[u8],
     options: &ReadOptions<'_>,
@@ -123,13 +123,13 @@ mod tests {
             .map_err(|error| error.to_string())
     }
 
-    /// The example of the text.
+    /// The example of the specification.
     const XD: &str = "<proxy xmlns=\"http://purl.org/BITSY\">\n  \
         <namespace urlPrefix=\"http://www.google.com/calendar/private/full\" >\n    \
         <xd xmlns=\"http://purl.org/BITSY/xdp\" />\n  </namespace>\n</proxy>";
 
     #[test]
-    fn the_example_of_the_text_names_one_prefix_and_one_style() {
+    fn the_example_of_the_specification_has_one_prefix_and_one_style() {
         for document in
             [XD.to_owned(), XD.replace("\"http://purl.org/BITSY\"", "'http://www.purl.org/BITSY'")]
         {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_configuration_is_refused_with_its_place() {
+    fn invalid_configurations_are_refused_with_the_position() {
         let bitsy = "xmlns=\"http://purl.org/BITSY\"";
         for (document, fault) in [
             ("<proxy/>".to_owned(), "1:1"),

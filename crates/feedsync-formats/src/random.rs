@@ -1,10 +1,10 @@
-//! Seeded choices for tests.
+//! Seeded random choices for tests.
 
-/// Splitmix64: the seed of a failing round reproduces it.
+/// Splitmix64 generator. The seed of a failing round reproduces it.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// A number below the bound.
+    /// Returns a number below the bound.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -13,7 +13,7 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % bound.max(1) as u64) as usize
     }
 
-    /// One of these.
+    /// Returns one of the choices.
     pub(crate) fn of<'c, T>(&mut self, choices: &'c [T]) -> &'c T {
         &choices[self.below(choices.len())]
     }

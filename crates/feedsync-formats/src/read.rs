@@ -1,4 +1,4 @@
-//! Any of the formats, told apart by content.
+//! Reads any of the formats and detects the format by content.
 
 use feedsync_core::Format;
 
@@ -9,7 +9,7 @@ use crate::options::ReadOptions;
 use crate::reading::Reading;
 use crate::xml::{Reader, Token, decode};
 
-/// Reads a feed; for `None` the format is found out first.
+/// Reads a feed. For `None` the format is detected.
 pub fn read(
     bytes: &[u8],
     format: Option<Format>,
@@ -23,8 +23,8 @@ pub fn read(
     Ok(feed::parse(&text, format, options)?.reading)
 }
 
-/// The format that the first element or character tells; a plain XML collection only if it names
-/// FeedSync.
+/// Detects the format from the first element or character. A plain XML collection is only detected
+/// if it contains the FeedSync namespace.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     if looks_like_json(bytes) {
         return Some(Format::Json);
@@ -42,13 +42,13 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     }
 }
 
-/// Whether the bytes begin as a JSON object or array does.
+/// Whether the bytes start like a JSON object or array.
 pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     matches!(bytes.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'['))
 }
 
-/// Refuses what does not even begin as XML.
+/// Returns an error if the text does not start like XML.
 pub(crate) fn check_is_xml(text: &str) -> Result<(), ReadError> {
     match text.trim_start().chars().next() {
         Some('<') => Ok(()),

@@ -1,4 +1,4 @@
-//! What reading a document gives.
+//! The result of reading a document.
 
 use feedsync_core::{Feed, Format};
 
@@ -8,27 +8,27 @@ use crate::diagnostic::Diagnostic;
 /// A document that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// The format it is in.
+    /// Format of the document.
     pub format: Format,
-    /// What takes part in sharing.
+    /// The feed with the items that take part in sharing.
     pub feed: Feed,
-    /// The document's own title.
+    /// Title of the document.
     pub title: Option<String>,
-    /// Details of the feed beside its title.
+    /// Details of the feed in addition to its title.
     pub details: FeedDetails,
-    /// Remarks, in document order; reasons for refusals are in [`Reading::refused`].
+    /// Remarks, in document order. Reasons for refusals are in [`Reading::refused`].
     pub diagnostics: Vec<Diagnostic>,
     /// Items that could not be read; the others are in the feed.
     pub refused: Vec<Refused>,
 }
 
-/// An item that was refused: a fault in one item costs that item, not the feed.
+/// An item that was refused. A fault in an item refuses only that item, not the feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Its id as the document has it, if it has one.
+    /// Id of the item as written in the document, if it has one.
     pub id: Option<String>,
-    /// Its place among the document's items, from 0; plain items count.
+    /// Index among the document's items, from 0. Plain items are counted.
     pub index: usize,
-    /// Why.
+    /// Reason for the refusal.
     pub reason: Diagnostic,
 }

@@ -1,9 +1,8 @@
-//! References in what an item says, made absolute where it is shown without its base (XML Base; JSON Feed
-//! and RSS know none).
+//! Makes references in an item absolute, for uses without its base (XML Base; JSON Feed and RSS have no base).
 //!
-//! Without an absolute base a reference stays as it is, and so does all of the markup around it. A base
-//! counts only up to a length, and what one item may gain is bounded: past that, references stay too, so
-//! that a long base over many short references costs no more than its reader can bear.
+//! Without an absolute base, a reference and the markup around it stay unchanged. A base is used only up to a maximum
+//! length, and the number of bytes that an item may grow is limited. Beyond the limit, references stay unchanged,
+//! too. This bounds the cost of a long base with many short references.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -15,28 +14,28 @@ use crate::html_references::references;
 use crate::markup;
 use crate::xml::{Element, Namespace, escape_attribute};
 
-/// Bytes that one item may gain.
+/// Maximum number of bytes by which an item may grow.
 pub(crate) const GAIN: usize = 1 << 20;
 
-/// What references count from at one place of an item.
+/// Base of the references at one position in an item.
 #[derive(Debug, Clone)]
 pub(crate) struct Base<'s> {
-    /// An absolute one, if there is one.
+    /// The absolute base, if there is one.
     base: Option<IriString>,
-    /// Bytes that the item may still gain; none if references are to stay as they are.
+    /// Number of bytes by which the item may still grow. `None` if references stay unchanged.
     spare: Option<&'s Cell<usize>>,
 }
 
 impl<'s> Base<'s> {
-    /// References stay as they are.
+    /// A base with which references stay unchanged.
     pub(crate) const KEPT: Self = Self { base: None, spare: None };
 
-    /// Outside an item that is self-contained, which may gain so much.
+    /// The base outside a self-contained item, which may grow by the given number of bytes.
     pub(crate) fn outside(spare: &'s Cell<usize>) -> Self {
         Self { base: None, spare: Some(spare) }
     }
 
-    /// An address; any other text is no base.
+    /// The base at an address. Any text other than a web address is no base.
     pub(crate) fn at(address: Option<&str>, spare: &'s Cell<usize>) -> Self {
         let is_web = |address: &&str| {
             let scheme = address.split(':').next().unwrap_or_default();
@@ -47,17 +46,17 @@ impl<'s> Base<'s> {
         Self { base, spare: Some(spare) }
     }
 
-    /// Whether there is an address that references count from.
+    /// Whether there is an address that references are resolved against.
     pub(crate) fn has_address(&self) -> bool {
         self.base.is_some()
     }
 
-    /// Itself, or another where it has no address.
+    /// Returns itself, or another base if it has no address.
     pub(crate) fn or(self, other: impl FnOnce() -> Self) -> Self {
         if self.has_address() { self } else { other() }
     }
 
-    /// What holds inside an element.
+    /// Returns the base inside an element.
     pub(crate) fn inside(&self, element: Element<'_, '_>) -> Cow<'_, Self> {
         match element.attribute(Namespace::XML, "base").filter(|_| self.spare.is_some()) {
             Some(attribute) => {
@@ -71,7 +70,7 @@ impl<'s> Base<'s> {
         }
     }
 
-    /// A reference, absolute if it can be.
+    /// Makes a reference absolute if possible.
     pub(crate) fn resolve(&self, reference: String) -> String {
         let (Some(_), Some(spare)) = (&self.base, self.spare.filter(|spare| spare.get() > 0))
         else {
@@ -94,7 +93,7 @@ impl<'s> Base<'s> {
         resolved(self.base.as_deref(), reference)
     }
 
-    /// HTML, or XHTML, with the references of its attributes absolute.
+    /// Makes the references in attributes of HTML or XHTML absolute.
     pub(crate) fn resolve_markup(&self, html: String) -> String {
         if self.base.is_none() {
             return html;
@@ -122,7 +121,7 @@ impl<'s> Base<'s> {
         out
     }
 
-    /// `srcset`: references with a description behind each, commas between.
+    /// Resolves a `srcset`: references that are separated by commas, each followed by a descriptor.
     fn resolve_list(&self, list: &str) -> String {
         const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
         let mut out = String::with_capacity(list.len());
@@ -146,7 +145,7 @@ impl<'s> Base<'s> {
     }
 }
 
-/// What cannot stand in a reference, percent-encoded as browsers do.
+/// Percent-encodes characters that a reference cannot contain, as browsers do.
 fn encoded(reference: &str) -> Cow<'_, str> {
     let stands = |byte: u8| {
         byte >= 0x80 || byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)

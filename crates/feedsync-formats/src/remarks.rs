@@ -1,4 +1,5 @@
-//! Faults and warnings while a document is read, by byte offset until the end.
+//! Faults and warnings that are found while a document is read. Their byte offsets are converted to positions at the
+//! end.
 
 use std::ops::Range;
 
@@ -38,17 +39,17 @@ impl Remarks {
         Self { mode, remarks: Vec::new() }
     }
 
-    /// How many there are.
+    /// Number of remarks.
     pub(crate) fn len(&self) -> usize {
         self.remarks.len()
     }
 
-    /// Worth knowing.
+    /// Adds a warning.
     pub(crate) fn warn(&mut self, fault: Fault) {
         self.remarks.push(Remark { severity: Severity::Warning, item: None, fault });
     }
 
-    /// Against the text, though it refuses nothing: in tolerant mode a warning.
+    /// Adds a violation of the specification that refuses nothing. In tolerant mode it is a warning.
     pub(crate) fn remark(&mut self, fault: Fault) {
         let severity = match self.mode {
             Mode::Strict => Severity::Fault,
@@ -57,8 +58,8 @@ impl Remarks {
         self.remarks.push(Remark { severity, item: None, fault });
     }
 
-    /// Tolerant reading takes references that XML does not define for a character of HTML or for text:
-    /// one warning for an element, without the spans that are cut out of it.
+    /// Warns of references that XML does not define, which tolerant reading takes as an HTML character or as text.
+    /// There is one warning for an element. Spans that are cut out of it are not searched.
     pub(crate) fn warn_of_undefined(&mut self, element: Element<'_, '_>, cuts: &[Range<usize>]) {
         let text = element.document();
         let Range { start, end } = element.span();
@@ -82,14 +83,14 @@ impl Remarks {
         self.warn(Fault::new(first.start, "XML 1.0 4.1", message));
     }
 
-    /// Names the item that all remarks from the given one on are about.
+    /// Sets the item of all remarks from the given index on.
     pub(crate) fn about(&mut self, first: usize, item: Option<&str>) {
         for remark in &mut self.remarks[first..] {
             remark.item = item.map(str::to_owned);
         }
     }
 
-    /// In document order, with lines and columns.
+    /// Returns the remarks in document order, with lines and columns.
     pub(crate) fn into_diagnostics(mut self, places: &mut Places<'_>) -> Vec<Diagnostic> {
         self.remarks.sort_by_key(|remark| remark.fault.offset);
         self.remarks
@@ -99,7 +100,7 @@ impl Remarks {
     }
 }
 
-/// Lines and columns of offsets that mostly ascend: each is counted from the one before.
+/// Converts offsets to lines and columns. Offsets should mostly ascend, since each is counted from the previous one.
 pub(crate) struct Places<'a> {
     text: &'a str,
     offset: usize,
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_do_not_depend_on_the_order_in_which_they_are_asked_for() {
+    fn positions_do_not_depend_on_the_order_of_requests() {
         let expected = expected();
         for (first, _) in &expected {
             for (second, position) in &expected {

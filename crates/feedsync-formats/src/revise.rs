@@ -1,5 +1,5 @@
-//! An edit of an item's payload: title, content and date change in their places, every other byte
-//! stays: foreign markup, order, comments, spacing.
+//! Edits the title, content and date of an item's payload in place. Every other byte is preserved,
+//! including foreign markup, order, comments and white space.
 
 mod json;
 mod xml;
@@ -10,26 +10,27 @@ use feedsync_core::{Format, Payload, Timestamp};
 
 use crate::entry::ContentType;
 
-/// What is to change; what is absent stays as it is.
+/// Changes of an item. Absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Revision {
     /// The new title, plain text.
     pub title: Option<String>,
     /// The new content.
     pub content: Option<String>,
-    /// What the new content is written in.
+    /// Type of the new content.
     pub content_type: ContentType,
-    /// The new date of change. Atom has one always; elsewhere it is set where the item has one.
+    /// The new date of change. It is always written in Atom, and in other formats only if the item
+    /// has one.
     pub updated: Option<Timestamp>,
 }
 
-/// Why a payload cannot be revised.
+/// Reason why a payload cannot be revised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReviseError {
     /// The payload is not an item of its format.
     #[error("the item cannot be edited: {0}")]
     Payload(String),
-    /// A character that XML 1.0 cannot hold.
+    /// A text contains a character that XML 1.0 cannot hold.
     #[error("the {field} holds U+{:04X}, which no XML document may hold", u32::from(*.character))]
     Character {
         /// `title` or `content`.
@@ -37,17 +38,17 @@ pub enum ReviseError {
         /// The character.
         character: char,
     },
-    /// Content of a type that the format has no place for.
+    /// The content has a type that the format cannot hold.
     #[error("{format} cannot hold content of the type {content_type:?}")]
     ContentType {
-        /// The payload's format.
+        /// Format of the payload.
         format: Format,
-        /// The type.
+        /// Type of the content.
         content_type: String,
     },
 }
 
-/// The payload with the revision made.
+/// Returns the revised payload.
 pub fn revise(payload: &Payload, revision: &Revision) -> Result<Payload, ReviseError> {
     let text = match payload.format {
         Format::Json => json::revise(&payload.text, revision)?,
@@ -69,7 +70,7 @@ impl Edits {
         self.replace(at..at, text);
     }
 
-    /// The text with all replacements made; those at one place in the order they were asked for.
+    /// Applies all replacements. Those at the same offset keep the order in which they were added.
     pub(crate) fn apply(mut self, text: &str) -> String {
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
         let mut out = String::with_capacity(text.len());

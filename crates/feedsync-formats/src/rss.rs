@@ -1,5 +1,5 @@
-//! RSS 2.0: `rss` holds `channel` holds `item`; leniently also 0.9x and RSS 1.0, whose items stand
-//! beside the channel.
+//! RSS 2.0: `rss` contains `channel`, which contains `item`. Tolerant reading also accepts 0.9x and
+//! RSS 1.0, whose items are next to the channel.
 
 use feedsync_core::Format;
 
@@ -25,7 +25,7 @@ pub(crate) fn role(place: Place<'_>) -> Role {
     }
 }
 
-/// Appends everything before the first item: a valid channel has title, link and description.
+/// Appends everything before the first item. A valid channel has a title, a link and a description.
 pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     let links = head.self_link.is_some() || head.next.is_some() || !head.links.is_empty();
     out.push_str("<rss version=\"2.0\"");
@@ -60,7 +60,8 @@ mod tests {
     use super::*;
     use crate::head::HeadLink;
 
-    /// The head of a channel, and whether the head of an Atom feed has the same links.
+    /// Returns the head of a channel, after checking that the head of an Atom feed has the same
+    /// links.
     fn begun(
         self_link: Option<&str>,
         next: Option<&str>,

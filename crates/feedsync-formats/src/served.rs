@@ -1,8 +1,8 @@
-//! An Atom entry as a server shows it, with the parts that it owns: when it took the entry, where that
-//! is edited, where people see it, and where its media are (RFC 5023 9.6, 10.2, 11.1, 11.2).
+//! An Atom entry as a server publishes it, with the parts that the server owns: its date of change, the address for
+//! editing, a page for people, and its media (RFC 5023 9.6, 10.2, 11.1, 11.2).
 //!
-//! They are written here and nowhere else, at the end of the entry, and
-//! [`without_served`](crate::without_served) takes out what was written: bytes between stay.
+//! These parts are written only here, at the end of the entry, and [`without_served`](crate::without_served) removes
+//! them again. All other bytes are preserved.
 
 use feedsync_core::{Format, Payload};
 
@@ -12,34 +12,34 @@ use crate::payload::{OWN, push_attribute, with_end};
 use crate::server_parts::{APP, SERVED};
 use crate::xml::{Element, Namespace, Tree};
 
-/// What a server says of an entry.
+/// A server's data about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerParts<'a> {
-    /// `app:edited`: when the entry or its media last changed here, RFC 3339 with a fraction.
+    /// `app:edited`: date of the last change of the entry or its media on this server, RFC 3339 with a fraction.
     pub edited: Option<&'a str>,
-    /// Where the entry is read, replaced and deleted.
+    /// Address at which the entry is read, replaced and deleted.
     pub edit: Option<&'a str>,
-    /// A page about it for people.
+    /// Address of a page about the entry for people.
     pub alternate: Option<&'a str>,
-    /// Where its media are, if it is there for media.
+    /// Addresses of its media, if it is a media link entry.
     pub media: Option<MediaParts<'a>>,
 }
 
-/// What a media link entry says of its media.
+/// A media link entry's data about its media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediaParts<'a> {
-    /// Where they are replaced and deleted.
+    /// Address at which the media are replaced and deleted.
     pub edit_media: &'a str,
-    /// Where they are read.
+    /// Address at which the media are read.
     pub src: &'a str,
-    /// Their media type.
+    /// Media type of the media.
     pub media_type: &'a str,
 }
 
-/// The type of the page that `alternate` leads to, if the entry has no other of that type.
+/// Type of the page that `alternate` links to, if the entry has no other `alternate` link of that type.
 const PAGE: &str = "text/html";
 
-/// The entry with these parts. A payload that is no Atom entry comes back as it is:
+/// Returns the entry with these parts. A payload that is not an Atom entry is returned unchanged:
 /// [project](crate::project) it first.
 pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload {
     if payload.format != Format::Atom {
@@ -71,9 +71,9 @@ pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload 
     Payload { text: with_end(text, &end).into(), ..payload.clone() }
 }
 
-/// The entry with links to the media that it is there for: `content` as RFC 4287 4.1.2 demands of an entry without
-/// an `alternate` link, and an `enclosure`, which other formats have too. Both are marked, so that whoever takes
-/// in the entry takes them out again ([`without_server_parts`](crate::without_server_parts)).
+/// Returns the entry with links to its media: `content`, as RFC 4287 4.1.2 requires of an entry without an
+/// `alternate` link, and an `enclosure`, which other formats also have. Both are marked. A program that stores the
+/// entry therefore can remove them ([`without_server_parts`](crate::without_server_parts)).
 pub fn with_media_links(payload: &Payload, blob: &Blob, address: &str) -> Payload {
     let length = blob.length.to_string();
     let mut end = String::new();
@@ -92,7 +92,7 @@ pub fn with_media_links(payload: &Payload, blob: &Blob, address: &str) -> Payloa
     Payload { text: with_end(&payload.text, &end).into(), ..payload.clone() }
 }
 
-/// The name of a child in the namespace of the entry, with the prefix that the entry has.
+/// Returns the qualified name of a child in the namespace of the entry, with the entry's prefix.
 fn qualified(text: &str, local: &str) -> String {
     let name = text[1.min(text.len())..].split([' ', '\t', '\r', '\n', '/', '>']).next();
     match name.and_then(|name| name.split_once(':')) {
@@ -101,8 +101,8 @@ fn qualified(text: &str, local: &str) -> String {
     }
 }
 
-/// The type under which one more `alternate` link does not double one of the entry's (RFC 4287
-/// 4.1.2); empty for none, `None` if there is no such.
+/// Returns a type for one more `alternate` link that does not repeat one of the entry's (RFC 4287 4.1.2). An empty
+/// string means a link without a type, and `None` that no type is available.
 fn free_alternate(text: &str) -> Option<&'static str> {
     if memchr::memmem::find(text.as_bytes(), b"link").is_none() {
         return Some(PAGE);
@@ -125,7 +125,7 @@ pub(crate) fn is_alternate(child: Element<'_, '_>) -> bool {
         && child.value("rel").is_none_or(|rel| matches!(rel.trim(), "" | "alternate"))
 }
 
-/// The media that an entry is there for: the one blob that it names, if it has no content of its own.
+/// Returns the media of a media link entry: the only blob that it names, if it has no content of its own.
 pub fn media(payload: &Payload) -> Option<Blob> {
     let mut named = if payload.format == Format::Atom { blobs(payload) } else { Vec::new() };
     if named.len() != 1 {
@@ -135,7 +135,7 @@ pub fn media(payload: &Payload) -> Option<Blob> {
     tree.root().child(Namespace::ATOM, "content").is_none().then(|| named.swap_remove(0))
 }
 
-/// What whoever created an entry would like to see in its address (RFC 5023 9.7): the text of a child
+/// Returns the name that the creator of an entry requested for its address (RFC 5023 9.7): the text of a child
 /// `fs:slug`.
 pub fn slug(payload: &Payload) -> Option<String> {
     let mentions = memchr::memmem::find(payload.text.as_bytes(), b":slug").is_some();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_is_written_once_and_taken_out_to_the_byte() {
+    fn server_parts_are_written_once_and_removed_without_a_trace() {
         for inside in [
             "<title>a</title>\n ",
             "\n  <link href=\"x\"/>\n",
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alternate_of_ours_doubles_none_of_the_authors() {
+    fn the_alternate_link_of_a_server_repeats_none_of_the_authors() {
         let alternates = |inside: &str| {
             let served = with_server_parts(&entry(inside), &PARTS).text;
             served.split("rel=\"alternate\"").nth(1).map(|end| end.starts_with(" type="))
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_media_are_taken_out_to_the_byte() {
+    fn links_to_media_are_removed_without_a_trace() {
         let blob = Blob::new("a \"b\".png", "image/png", 3, [0; 32]).unwrap();
         for entry in [
             entry("<title>a</title>\n "),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs_are_told_by_entries_alone() {
+    fn only_atom_entries_have_a_slug() {
         let child = |text: &str| format!("<fs:slug xmlns:fs=\"{OWN}\">{text}</fs:slug>");
         assert_eq!(slug(&entry(&child(" a b "))).as_deref(), Some("a b"));
         assert_eq!(slug(&entry(&child(" "))), None);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_media_link_entry_tells_where_its_media_are() {
+    fn a_media_link_entry_contains_the_addresses_of_its_media() {
         let blob = format!(
             "<fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"a.png\" type=\"image/png\" length=\"3\" \
              sha-256=\"{}\"/>",

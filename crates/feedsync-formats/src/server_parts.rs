@@ -1,16 +1,16 @@
-//! What a server owns in an Atom entry, which is no part of a payload.
+//! The parts of an Atom entry that a server owns and that are not part of a payload.
 //!
-//! An entry that came from an AtomPub server may tell when that server took it and where it can be
-//! edited there (RFC 5023, 10.2, 11.1 and 11.2). Two servers tell different things of one version, so
-//! these parts go before an item is stored: equal dots mean equal payloads everywhere, and nobody is sent
-//! to another server. They are:
+//! An entry from an AtomPub server may contain the time at which that server stored it, and an address for editing it
+//! (RFC 5023, 10.2, 11.1 and 11.2). Two servers have different values for one version. These parts are therefore
+//! removed before an item is stored. Equal dots then mean equal payloads everywhere, and no client is sent
+//! to another server. The parts are:
 //! - `app:edited`;
 //! - `atom:link` with the relation `edit` or `edit-media`, as a name or as its IRI;
-//! - `atom:content` and `atom:link` that a hub marked with `fs:served`: they tell where it serves the media of
-//!   the entry ([`with_media_links`](crate::with_media_links)).
+//! - `atom:content` and `atom:link` that a hub marked with `fs:served`: they contain the address at which it serves
+//!   the media of the entry ([`with_media_links`](crate::with_media_links)).
 //!
-//! `content/@src` of a blob and a server's own `alternate` cannot be told from those of an author by
-//! looking at the entry; who writes them, takes them out ([`without_served`]).
+//! `content/@src` of a blob and a server's own `alternate` look like those of an author. The server that writes them
+//! also removes them ([`without_served`]).
 
 use std::ops::Range;
 
@@ -22,14 +22,14 @@ use crate::payload::{Extraction, extract};
 use crate::served::is_alternate;
 use crate::xml::{Element, Namespace, Namespaces, Tree};
 
-/// The namespace of the Atom Publishing Protocol.
+/// Namespace of the Atom Publishing Protocol.
 pub(crate) const APP: &str = "http://www.w3.org/2007/app";
-/// Local name of the attribute that marks what a hub says of an entry's media.
+/// Local name of the attribute that marks a hub's data about an entry's media.
 pub(crate) const SERVED: &str = "served";
 const RELATIONS: &str = "http://www.iana.org/assignments/relation/";
 
-/// The payload without the parts that a server owns, if it holds any. They go with the white space
-/// directly before them, and with the declarations on the entry of prefixes that occur only in them; every
+/// Returns the payload without the parts that a server owns. Returns `None` if it contains none. The white space
+/// directly before them is removed, and so are the entry's declarations of prefixes that only these parts use. Every
 /// other byte stays.
 pub fn without_server_parts(payload: &Payload) -> Option<Payload> {
     let text = &*payload.text;
@@ -38,9 +38,9 @@ pub fn without_server_parts(payload: &Payload) -> Option<Payload> {
     without_children(payload, is_server_part)
 }
 
-/// The entry as its author has it: without what a server owns, also what looks like an author's: page
-/// links that are the server's own, and, if it is there `for_media`, where these are and what they
-/// are. Nor does it keep the native text of a projection, which an edit makes void.
+/// Returns the entry as its author wrote it, without all parts of the server. This includes parts that look like an
+/// author's: page links of the server and, with `for_media`, the blob and the address of its media. The native text
+/// of a projection is also removed, since an edit makes it void.
 pub fn without_served(
     payload: &Payload,
     is_own_page: impl Fn(&str) -> bool,
@@ -56,7 +56,7 @@ pub fn without_served(
     without_children(payload, is_served).unwrap_or_else(|| payload.clone())
 }
 
-/// The payload without some children, if it has such.
+/// Returns the payload without some of its children. Returns `None` if it has no such children.
 pub(crate) fn without_children(
     payload: &Payload,
     leaves: impl Fn(Element<'_, '_>, &Namespaces<'_>) -> bool,
@@ -99,8 +99,8 @@ fn is_marked(child: Element<'_, '_>) -> bool {
     child.attribute(Namespace::OWN, SERVED).is_some()
 }
 
-/// The declarations on the entry of prefixes that occur in its parts and not in the rest: reading put
-/// them there for the parts.
+/// Returns the entry's declarations of prefixes that occur in these parts and not in the rest. Reading added them for
+/// the parts.
 fn orphans(entry: Element<'_, '_>, parts: &[Range<usize>], rest: &str) -> Vec<Range<usize>> {
     let text = entry.document();
     let is_orphan = |prefix: &str| {
@@ -119,7 +119,7 @@ fn orphans(entry: Element<'_, '_>, parts: &[Range<usize>], rest: &str) -> Vec<Ra
         .collect()
 }
 
-/// The entry without these parts of it, in canonical form.
+/// Returns the entry without these parts, in canonical form.
 fn without(entry: Element<'_, '_>, cuts: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(entry.span().len());
     let extraction = Extraction { cuts, self_contained: true, ..Extraction::default() };
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_owns_goes_and_every_other_byte_stays() {
+    fn server_parts_are_removed_and_every_other_byte_stays() {
         let kept = "\r\n <title  type='text'>edit &amp; &#66;</title ><!-- app:none edit -->\n\
                     <link rel='alternate' href='/edit'/><link href='x'/>\n\
                     <edited>mine</edited><content><![CDATA[<link rel='edit'/>]]></content>";
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declaration_that_only_they_need_goes_with_them() {
+    fn declarations_that_only_server_parts_use_are_removed() {
         let edited = "<app:edited>2026-01-02T03:04:05Z</app:edited>";
         let text =
             format!("{ENTRY}{APP_PREFIX} xmlns:g=\"urn:g\" g:etag='1'><id>x</id> {edited}</entry>");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_it_stays() {
+    fn parts_that_only_resemble_server_parts_stay() {
         for inside in [
             "",
             "<title>edit</title>",
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(cleaned("<entry edit"), None);
     }
 
-    /// Reads the one entry of a feed whose root declares `app`.
+    /// Reads the only entry of a feed whose root declares `app`.
     fn read_entry(entry: &str) -> String {
         let feed = format!(
             "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:app='{APP}' \
@@ -214,10 +214,10 @@ mod tests {
         reading.feed.items[0].winner.payload.text.to_string()
     }
 
-    /// A property over random entries: with and without what a server owns, an entry that is read out of
-    /// one feed comes to the same bytes, and these are canonical.
+    /// Property over random entries: an entry that is read from a feed with and without server parts gives the same
+    /// bytes, and these are canonical.
     #[test]
-    fn entries_that_are_read_with_and_without_what_a_server_owns_come_to_the_same_bytes() {
+    fn entries_with_and_without_server_parts_are_read_to_the_same_bytes() {
         let kept = [
             "<title>app edit</title>",
             "<link rel='self' href='/'/>",

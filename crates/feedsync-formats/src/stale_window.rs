@@ -2,7 +2,8 @@
 //!
 //! `until` names the last change of a feed, and each further change raises it (FeedSync 4.2.3, SSE 2.1). The values
 //! are opaque, so only the publisher knows the next one. An edited document therefore loses `since` and `until`, and
-//! subscribers assume nothing. SSE keeps `since`: it stays true, and a feed without it would claim to be complete.
+//! subscribers can draw no conclusions from it. SSE keeps `since`: it stays true, and a feed without it would claim
+//! to be complete.
 
 use crate::json::{Node, without};
 use crate::options::ReadOptions;
@@ -42,7 +43,7 @@ struct Sharing {
 
 /// Finds the `sx:sharing` of a feed: a child of the root, of `channel` or of `head`.
 fn sharing(text: &str) -> Option<Sharing> {
-    // The document was read before, in whichever mode.
+    // The document was read before, in either mode.
     let options = ReadOptions::tolerant();
     let mut reader = Reader::new(text, options.mode, &options.limits).ok()?;
     let mut attributes = Vec::new();
@@ -107,7 +108,7 @@ mod tests {
             let kept = kept.replace(" expires", " since='2' expires");
             assert_eq!(edited, feed(sse, start, &kept, end));
         }
-        // No sx:sharing, and one that belongs to an item.
+        // A document without sx:sharing, and one whose sx:sharing belongs to an item.
         for (start, sharing) in [("<rss><channel>", ""), ("<rss><channel><item>", sharing)] {
             let end = start.split('<').rev().filter(|it| !it.is_empty());
             let end: String = end.map(|name| format!("</{name}")).collect();

@@ -1,8 +1,8 @@
-//! An entry as a client submits it to be created or to replace another (RFC 5023 9.2, 9.3).
+//! An entry that a client submits to create an entry or to replace one (RFC 5023 9.2, 9.3).
 //!
-//! Reading is strict: one Atom entry, well-formed, with no element twice that RFC 4287 4.1.2 allows once.
-//! Missing elements are accepted (AP28): [`complete`] fills them in. A history in the entry is a [`Claim`] of the client.
-//! It never becomes part of the item's history (AP45).
+//! Reading is strict: one well-formed Atom entry, without repeated elements that RFC 4287 4.1.2 allows only once.
+//! Missing elements are accepted (AP28), and [`complete`] fills them in. A history in the entry is a [`Claim`] of the
+//! client. It never becomes part of the item's history (AP45).
 
 use feedsync_core::{By, Format, Payload, Sequence, Timestamp, Update};
 
@@ -17,41 +17,41 @@ use crate::read::check_is_xml;
 use crate::revise::Edits;
 use crate::xml::{Element, Namespace, Tree, XmlError, decode, escape_text};
 
-/// What a client sent.
+/// A document that a client submitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Submission {
     /// An entry.
     Entry {
         /// The entry, self-contained, without `sx:sync`.
         payload: Payload,
-        /// Which version of which item it says it is.
+        /// The item and version that the entry claims to be.
         claim: Option<Claim>,
     },
-    /// A feed, which is merged and creates no member.
+    /// A feed. It is merged and creates no member.
     Feed,
 }
 
-/// What the `sx:sync` of a submitted entry says.
+/// The content of the `sx:sync` of a submitted entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The item's id as it stands.
+    /// Id of the item as written.
     pub id: String,
-    /// The topmost update; `None` if it cannot be one.
+    /// Topmost update of the history. `None` if it is invalid.
     pub dot: Option<Update>,
 }
 
-/// Why a client's entry is refused.
+/// Reason why a client's entry is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubmissionError {
-    /// It cannot be read.
+    /// The entry cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It can be read and is no entry that can be stored.
+    /// The document can be read but is not an entry that can be stored.
     #[error("{message}")]
     Invalid {
-        /// Where.
+        /// Position of the problem.
         position: Position,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
     },
 }
@@ -106,7 +106,7 @@ fn claim(sync: Element<'_, '_>) -> Claim {
     Claim { id: sync.value("id").unwrap_or_default().into_owned(), dot }
 }
 
-/// The texts of an entry that a server looks at to the letter.
+/// Texts of an entry that a server compares exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Terms {
     /// `atom:id`.
@@ -115,11 +115,11 @@ pub struct Terms {
     pub updated: Option<String>,
     /// `atom:published`.
     pub published: Option<String>,
-    /// Whether it says who wrote it.
+    /// Whether the entry has an author.
     pub has_author: bool,
 }
 
-/// What an Atom entry says in these; blank texts are absent.
+/// Returns these texts of an Atom entry. Blank texts are absent.
 pub fn terms(payload: &Payload) -> Terms {
     let parsed = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default());
     let Ok((tree, _)) = parsed else { return Terms::default() };
@@ -135,36 +135,36 @@ pub fn terms(payload: &Payload) -> Terms {
     }
 }
 
-/// What becomes of one element of an entry.
+/// Rule for completing one element of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill<'a> {
-    /// It has this text whatever it had.
+    /// The element gets this text, replacing any other.
     Always(&'a str),
-    /// It has this text if it had none.
+    /// The element gets this text if it has none.
     Missing(&'a str),
 }
 
-/// What an entry has once it is complete (RFC 4287 4.1.2).
+/// Elements that a server completes in an entry (RFC 4287 4.1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion<'a> {
     /// `atom:id`.
     pub id: Fill<'a>,
     /// `atom:updated`.
     pub updated: Fill<'a>,
-    /// `atom:title`, if it has none.
+    /// `atom:title`, if the entry has none.
     pub title: &'a str,
-    /// `atom:published`, if it is to have one.
+    /// `atom:published`, if the server sets it.
     pub published: Option<Fill<'a>>,
-    /// The name of who wrote it, if nobody is named.
+    /// Name of the author, if the entry has none.
     pub author: &'a str,
-    /// `fs:slug`, the name that its creator asked for, if it has none.
+    /// `fs:slug`, the name that the client requested, if the entry has none.
     pub slug: Option<&'a str>,
-    /// `atom:summary`, if it has none and needs one.
+    /// `atom:summary`, if the entry has none and requires one.
     pub summary: Option<&'a str>,
 }
 
-/// The entry with what a server fills in; every other byte stays. A payload that is no Atom entry
-/// comes back as it is.
+/// Returns the entry with the elements that the server completes. Every other byte stays. A payload that is not an
+/// Atom entry is returned unchanged.
 pub fn complete(payload: &Payload, completion: &Completion<'_>) -> Payload {
     let text = &*payload.text;
     let Ok((tree, _)) = Tree::parse(text, Mode::Tolerant, &Limits::default()) else {

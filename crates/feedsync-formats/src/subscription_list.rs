@@ -1,8 +1,8 @@
 //! Subscription lists: OPML 1.0, 1.1 and 2.0 as newsreaders write and read it.
 //!
-//! Reading is tolerant: whatever an outline says is taken, attributes are found in whatever case they were
-//! written, and a list without `body` is one all the same. Comments (`isComment`) are left out with all in them.
-//! A list that is not well-formed for want of escaping is mended.
+//! Reading is tolerant: the case of attribute names is ignored, and a list without `body` is accepted. Comments
+//! (`isComment`) are left out with all outlines in them. A list that is not well-formed because of missing escapes is
+//! repaired.
 
 use std::borrow::Cow;
 
@@ -12,29 +12,30 @@ use crate::mend::mended;
 use crate::options::{Limits, ReadOptions};
 use crate::xml::{Element, Tree, XmlError, decode, escape_text};
 
-/// The bounds of a list: 16 MiB, 100,000 outlines.
+/// Limits of a list: 16 MiB, 100,000 outlines.
 const LIMITS: Limits =
     Limits { bytes: 16 << 20, depth: 256, attributes: 256, items: 100_000, history: 0 };
 
-/// An outline of a list: a feed if it has an address, else a folder of those that follow it deeper.
+/// An outline of a list. With an address it is a feed. Otherwise it is a folder of the deeper outlines that follow
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListedOutline {
-    /// How many outlines it is in.
+    /// Number of outlines around it.
     pub depth: usize,
-    /// What it says to people: `text`, else `title`.
+    /// Text shown to people: `text`, or else `title`.
     pub text: Option<String>,
-    /// The address of the feed: `xmlUrl`.
+    /// Address of the feed: `xmlUrl`.
     pub feed: Option<String>,
-    /// The page that belongs to the feed: `htmlUrl`.
+    /// Address of the web page of the feed: `htmlUrl`.
     pub page: Option<String>,
 }
 
-/// Reads the outlines of a list, in the order of the document.
+/// Reads the outlines of a list, in document order.
 pub fn read_subscription_list(bytes: &[u8]) -> Result<Vec<ListedOutline>, ReadError> {
     let options = ReadOptions { limits: LIMITS, ..ReadOptions::tolerant() };
     let (text, _) = decode(bytes, &options)?;
     match outlines(&text, &options) {
-        // What is wrong is told of the list as it came.
+        // The error refers to the original list.
         Err(error @ ReadError::Document { .. }) => {
             outlines(&mended(&text), &options).map_err(|_| error)
         }
@@ -73,14 +74,14 @@ fn outlines(text: &str, options: &ReadOptions<'_>) -> Result<Vec<ListedOutline>,
     Ok(list)
 }
 
-/// Writes a list as OPML 2.0. An outline is in the last one before it that is less deep.
+/// Writes a list as OPML 2.0. The parent of an outline is the last less deep outline before it.
 pub fn write_subscription_list(title: &str, list: &[ListedOutline]) -> String {
     let mut out = String::from(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<opml version=\"2.0\">\n<head><title>",
     );
     escape_text(&mut out, title);
     out.push_str("</title></head>\n<body>\n");
-    // The depths of the outlines that are open.
+    // Depths of the open outlines.
     let mut open: Vec<usize> = Vec::new();
     for (index, outline) in list.iter().enumerate() {
         while open.pop_if(|depth| *depth >= outline.depth).is_some() {
@@ -106,7 +107,7 @@ pub fn write_subscription_list(title: &str, list: &[ListedOutline]) -> String {
     out
 }
 
-/// Puts the outlines in an element on a stack, the first on top.
+/// Pushes the child outlines of an element to a stack, so that the first is on top.
 fn push_inside<'t, 'a>(
     waiting: &mut Vec<(usize, Element<'t, 'a>)>,
     element: Element<'t, 'a>,
@@ -122,7 +123,7 @@ fn is_named(element: Element<'_, '_>, name: &str) -> bool {
     element.local().eq_ignore_ascii_case(name)
 }
 
-/// The value of an attribute, its name in whatever case, unless it is blank.
+/// Returns the value of an attribute unless it is blank. The case of the name is ignored.
 fn value(element: Element<'_, '_>, name: &str) -> Option<String> {
     let text = element.document();
     let exact = element.value(name);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_lists_look_like_they_are_read() {
+    fn lists_of_all_common_forms_are_read() {
         let nested = "<?xml version='1.0' encoding='ISO-8859-1'?><!DOCTYPE opml><OPML version='1.0'><head/><body>\
              <Outline TITLE='News &eacute;'><!-- a --><outline text='A' XMLURL='http://a/' type='RSS'/></Outline>\
              <outline text='note' isComment='TRUE'><outline text='B' xmlUrl='http://b/'/></outline>\
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_written_list_reads_back_the_same() {
         let list = [
             outline(0, "a < \"b\" & c", None),
             outline(1, "d", None),
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused() {
+    fn documents_that_are_not_lists_are_refused() {
         for (text, reason) in [
             ("<rss/>", "<rss>"),
             ("<opml><body></opml>", "1:"),

@@ -1,15 +1,15 @@
-//! What is left of a deleted item's data when it is dropped (3.2, the second MAY).
+//! The payload of a deleted item whose data is dropped (3.2, the second MAY).
 
 use feedsync_core::Payload;
 
 use crate::compose::compose;
 use crate::entry::{Entry, entry};
 
-/// A payload of the same format that says no more than the format needs to be valid: the item's own
-/// name, its dates and who wrote it; the title is empty (R-F16).
+/// Returns a payload of the same format with only the data that make it valid: the item's own id,
+/// its dates and its author. The title is empty (R-F16).
 ///
-/// It becomes the payload of the update that deletes the item: a payload is never changed under an
-/// update that exists already.
+/// The result becomes the payload of the update that deletes the item. A payload is never changed
+/// under an existing update.
 pub fn truncate(payload: &Payload) -> Payload {
     let Entry { id, author, published, updated, .. } = entry(payload);
     let left = Entry { id, author, published, updated, ..Entry::default() };
@@ -22,9 +22,9 @@ mod tests {
 
     use super::*;
 
-    /// F91, R-F16: what stays is valid and no longer tells what the item said.
+    /// F91, R-F16: the truncated payload is valid and contains none of the item's texts.
     #[test]
-    fn what_is_left_names_the_item_and_says_nothing_of_it() {
+    fn a_truncated_payload_keeps_the_id_and_drops_all_texts() {
         for format in Format::ALL {
             let full = Entry {
                 id: Some("urn:uuid:60a76c80-d399-11d9-b93c-0003939e0af6".into()),

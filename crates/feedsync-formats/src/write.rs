@@ -1,4 +1,4 @@
-//! Writing a feed piece by piece.
+//! Writes a feed piece by piece.
 
 use feedsync_core::{Format, Item, Payload};
 
@@ -10,7 +10,7 @@ use crate::payload::{self, Default, FEEDSYNC, OWN, PayloadTag, push_attribute, p
 use crate::sync::{Surroundings, push_item};
 use crate::{atom, json, opml, pox, rss};
 
-/// An item as one Atom entry document, with its `sx:sync`.
+/// Returns an item as an Atom entry document, with its `sx:sync`.
 pub fn entry_document(item: &Item<Payload>) -> String {
     let place = Surroundings {
         format: Format::Atom,
@@ -24,26 +24,28 @@ pub fn entry_document(item: &Item<Payload>) -> String {
     out
 }
 
-/// Writes a feed onto a `String` that the caller drains: the head once, any number of items, the end
-/// once, so that a feed of any size streams in flat memory. Outlines nest: as items they are held until
-/// the end; who has too many for that [nests](crate::nest) their places and appends them one by one.
+/// Writes a feed to a `String` that the caller drains: the head once, any number of items, the end once. A feed of
+/// any size is therefore written in constant memory.
 ///
-/// What it writes reads back as the same feed, byte for byte in every payload.
+/// OPML nests its outlines, so outlines that are passed as items are held in memory until the end. A caller with too
+/// many outlines [nests](crate::nest) their positions first and then appends them one by one.
+///
+/// The output reads back as the same feed, byte for byte in every payload.
 #[derive(Debug)]
 pub struct FeedWriter {
     format: Format,
     json: json::Writer,
-    /// Outlines that wait for the end.
+    /// Outlines that are held until the end.
     held: Vec<Item<Payload>>,
-    /// Outlines that are not ended yet, the innermost last.
+    /// Outlines without their end tags yet, the innermost last.
     open: Vec<opml::Open>,
     place: Surroundings,
-    /// What the head of an Atom feed says of the collection behind it.
+    /// The collection element in the head of an Atom feed.
     collection: String,
 }
 
 impl FeedWriter {
-    /// A writer at the beginning of a feed.
+    /// Creates a writer for a new feed.
     pub fn new(format: Format) -> Self {
         let default = (format == Format::Atom).then_some(atom::ATOM);
         Self {
@@ -61,8 +63,8 @@ impl FeedWriter {
         }
     }
 
-    /// The same writer, which has the head of an Atom feed name the collection that takes what
-    /// clients create (RFC 5023 8.3.5).
+    /// Returns the writer with a collection that the head of an Atom feed names. Clients create entries in that
+    /// collection (RFC 5023 8.3.5).
     #[must_use]
     pub fn of_collection(self, collection: &AppCollection) -> Self {
         Self { collection: app::in_feed(collection), ..self }
@@ -101,7 +103,7 @@ impl FeedWriter {
         }
     }
 
-    /// Appends an item that takes no part in sharing, and still takes none. Such outlines come before
+    /// Appends an item that takes no part in sharing, and that also takes none in the output. Such outlines precede
     /// those that take part.
     pub fn plain(&mut self, out: &mut String, item: &Payload) {
         let payload = project_plain(item, self.format);
@@ -115,8 +117,8 @@ impl FeedWriter {
         }
     }
 
-    /// Appends the next of nested outlines, inside so many of those that were appended before and are
-    /// around it; in a format without outlines, the next item.
+    /// Appends the next of the nested outlines, at the given depth inside the outlines that were appended before. In
+    /// a format without outlines, appends the next item.
     pub fn outline(&mut self, out: &mut String, item: &Item<Payload>, depth: usize) {
         if self.format != Format::Opml {
             return self.item(out, item);
@@ -146,7 +148,7 @@ impl FeedWriter {
         }
     }
 
-    /// Ends outlines until no more than so many are open.
+    /// Appends end tags until at most the given number of outlines are open.
     fn close(&mut self, out: &mut String, depth: usize) {
         while self.open.len() > depth
             && let Some(open) = self.open.pop()

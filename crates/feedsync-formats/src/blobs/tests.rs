@@ -1,4 +1,4 @@
-//! The list is read where it stands, and no format that it passes through loses it.
+//! Reading lists of blobs, and preserving them across formats.
 
 use feedsync_core::{
     By, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
@@ -27,7 +27,7 @@ fn id() -> ItemId {
     ItemId::new("i").unwrap()
 }
 
-/// An item of each format with an extension.
+/// Returns an item of the given format that contains an extension.
 fn holding(format: Format, extension: &str) -> Payload {
     let text = match format {
         Format::Atom => format!(
@@ -83,7 +83,7 @@ fn a_payload_names_its_blobs_in_any_spelling() {
 }
 
 #[test]
-fn what_is_malformed_names_nothing_and_hides_nothing() {
+fn malformed_blobs_are_skipped_and_valid_ones_are_still_read() {
     let short = &DIGEST[1..];
     let upper = DIGEST.to_uppercase();
     let good = ("n", "t/t", "7", DIGEST);
@@ -141,8 +141,8 @@ fn what_is_malformed_names_nothing_and_hides_nothing() {
     assert_eq!(blobs(&Payload::new(Format::Pox, "<urn:feedsync:1 blob")), []);
 }
 
-/// A property over random lists: whatever chain of formats a version passes through, at each stop
-/// the payload names the same blobs, and so it does once a peer there has edited it.
+/// Property over random lists: a version is converted through any chain of formats. After each
+/// conversion the payload names the same blobs, also after a peer has edited it.
 #[test]
 fn a_list_of_blobs_survives_every_format_and_edits_there() {
     for seed in 0..500 {
@@ -191,7 +191,7 @@ fn a_feed_of_another_format_names_the_blobs_of_its_items() {
             writer.begin(&mut out, &head);
             writer.item(&mut out, &item);
             writer.end(&mut out);
-            // A peer that does not know the native text sees the projection.
+            // A peer that does not know the extension with the native text sees the projection.
             let foreign = out.replace("native", "native-");
             for (text, exact) in [(out, true), (foreign, from == to)] {
                 let reading = read(text.as_bytes(), Some(to), &ReadOptions::strict()).unwrap();

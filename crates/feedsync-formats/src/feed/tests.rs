@@ -1,6 +1,6 @@
 use super::*;
 
-/// The role of an element `local` in a path.
+/// Returns the role of an element `local` at a path.
 fn role(
     format: Format,
     root: Namespace,

@@ -14,7 +14,7 @@ use crate::options::ReadOptions;
 use crate::reading::{Reading, Refused};
 use crate::stale_window::without_json_window;
 
-/// A document that keeps its source: what is not replaced comes out as it came in.
+/// A document with its source: all parts that are not replaced are written unchanged.
 pub struct Document {
     bytes: Vec<u8>,
     byte_order_mark: usize,
@@ -22,38 +22,39 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a document and keeps its bytes.
+    /// Reads a document and stores its bytes.
     pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Self, ReadError> {
         let text = text_of(bytes, options)?;
         let parsed = parse(text, options)?;
         Ok(Self { bytes: bytes.to_vec(), byte_order_mark: bytes.len() - text.len(), parsed })
     }
 
-    /// The whole reading.
+    /// Returns the complete result of reading.
     pub fn reading(&self) -> &Reading {
         &self.parsed.reading
     }
 
-    /// What takes part in sharing.
+    /// Returns the feed with the items that take part in sharing.
     pub fn feed(&self) -> &Feed {
         &self.parsed.reading.feed
     }
 
-    /// Remarks, in document order.
+    /// Returns the remarks, in document order.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.parsed.reading.diagnostics
     }
 
-    /// Items that could not be read; they keep their place and bytes.
+    /// Returns the items that could not be read. They keep their position and bytes.
     pub fn refused(&self) -> &[Refused] {
         &self.parsed.reading.refused
     }
 
-    /// The document with these items: one that is equal to what was read keeps its bytes, one that
-    /// differs is written in the place of its id, a new one at the end. Items that are not named
-    /// stay, refused and plain ones too; of an id that occurs more often than it is named the
-    /// surplus goes, since its versions are in the item that is named. Payloads of other
-    /// formats are projected.
+    /// Returns the document with these items.
+    ///
+    /// An item that is equal to the one that was read keeps its bytes. One that differs replaces
+    /// the item with its id. A new item is appended. Items that are not named stay, also refused
+    /// and plain ones. If an id occurs more often in the document than in `items`, the surplus is
+    /// removed, since its versions are in the named item. Payloads of other formats are projected.
     pub fn to_bytes_with(&self, items: &[Item<Payload>]) -> Vec<u8> {
         let text = std::str::from_utf8(&self.bytes[self.byte_order_mark..]).unwrap_or_default();
         let mut named: HashMap<&str, Vec<&Item<Payload>>> = HashMap::new();
@@ -62,7 +63,7 @@ impl Document {
         }
         let Parsed { reading, array, slots } = &self.parsed;
         let mut out = self.bytes[..self.byte_order_mark].to_vec();
-        // In tolerant mode a single item may stand where the array belongs.
+        // In tolerant mode a single item may be in the place of the array.
         let is_array = text[array.clone()].starts_with('[');
         let start = array.start + usize::from(is_array);
         let mut list = List::new(text, start);
@@ -102,7 +103,7 @@ impl Document {
     }
 }
 
-/// Writes the item where the old one stood: if the payload is the same, only `sync` is replaced.
+/// Writes the item in place of the old one. If the payload is the same, only `sync` is replaced.
 fn replace(out: &mut String, old: Node<'_>, item: &Item<Payload>) {
     match old.member(SYNC) {
         Some(sync)
@@ -117,10 +118,10 @@ fn replace(out: &mut String, old: Node<'_>, item: &Item<Payload>) {
     }
 }
 
-/// The inside of an array that is written anew with the blanks and commas it had.
+/// The content of an array that is rewritten with its original blanks and commas.
 struct List<'a> {
     text: &'a str,
-    /// Where the source has been read to.
+    /// Offset up to which the source was read.
     end: usize,
     out: String,
     first_lead: Option<&'a str>,
@@ -142,7 +143,7 @@ impl<'a> List<'a> {
         self.count += 1;
     }
 
-    /// Passes an element over; gives what stands before it.
+    /// Skips an element and returns the text before it.
     fn skip(&mut self, span: Range<usize>) -> &'a str {
         let lead = &self.text[self.end..span.start];
         self.end = span.end;

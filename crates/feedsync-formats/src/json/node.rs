@@ -1,7 +1,6 @@
-//! Walking a JSON text by spans, without building a tree.
+//! Walks a JSON text by spans, without building a tree.
 //!
-//! Made for texts that [`super::check`] has passed; on any other text the walk ends early and
-//! never fails.
+//! The text should have passed [`super::check`]. On any other text the walk ends early and never fails.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,14 +9,14 @@ use memchr::memchr2;
 
 use super::string;
 
-/// What a value is.
+/// Type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Members in braces.
+    /// An object.
     Object,
-    /// Elements in brackets.
+    /// An array.
     Array,
-    /// Text in quotes.
+    /// A string.
     String,
     /// A number.
     Number,
@@ -27,7 +26,7 @@ pub enum Kind {
     Null,
 }
 
-/// A value in its text.
+/// A value with its position in the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'a> {
     text: &'a str,
@@ -38,40 +37,41 @@ pub struct Node<'a> {
 /// A member of an object.
 #[derive(Debug, Clone)]
 pub struct Member<'a> {
-    /// Its name, escapes undone.
+    /// Name of the member, without escapes.
     pub name: Cow<'a, str>,
-    /// Where the name begins.
+    /// Byte offset of the name.
     pub start: usize,
-    /// Its value.
+    /// Value of the member.
     pub value: Node<'a>,
 }
 
 impl<'a> Member<'a> {
-    /// Its name as it stands in the text, in its quotes.
+    /// Returns the name as written in the text, with its quotes.
     pub fn quoted(&self) -> &'a str {
         &self.value.text[self.start..skip_string(self.value.text, self.start)]
     }
 
-    /// The member as it stands in the text, from its name to the end of its value.
+    /// Returns the text of the member, from its name to the end of its value.
     pub fn raw(&self) -> &'a str {
         &self.value.text[self.start..self.value.end]
     }
 }
 
 impl<'a> Node<'a> {
-    /// The value that the text is.
+    /// Returns the value that the text consists of.
     pub fn root(text: &'a str) -> Self {
         let start = skip_blank(text, 0);
         Self { text, start, end: skip_value(text, start) }
     }
 
-    /// The same of a text that has passed [`super::check`]: where its value ends is known without looking for it.
+    /// Like [`Node::root`], for a text that has passed [`super::check`]. The end of the value is then known without
+    /// scanning.
     pub fn of_checked(text: &'a str) -> Self {
         let blank = [' ', '\t', '\n', '\r'];
         Self { text, start: skip_blank(text, 0), end: text.trim_end_matches(blank).len() }
     }
 
-    /// What it is.
+    /// Returns the type of the value.
     pub fn kind(self) -> Kind {
         match self.text.as_bytes().get(self.start) {
             Some(b'{') => Kind::Object,
@@ -83,31 +83,31 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Byte offset of its first character.
+    /// Returns the byte offset of the first character.
     pub fn start(self) -> usize {
         self.start
     }
 
-    /// Byte offset after its last character.
+    /// Returns the byte offset after the last character.
     pub fn end(self) -> usize {
         self.end
     }
 
-    /// Where it stands in its text, in bytes.
+    /// Returns the byte range in the text.
     pub fn span(self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// The value as it stands in the text.
+    /// Returns the value as written in the text.
     pub fn raw(self) -> &'a str {
         &self.text[self.start..self.end]
     }
 
-    /// Whether objects and arrays nest deeper than so many levels.
+    /// Whether objects and arrays are nested deeper than the given number of levels.
     pub fn is_deeper_than(self, levels: usize) -> bool {
         let mut depth = 0usize;
         let mut at = self.start;
-        // A level takes two bytes, so most values need no look.
+        // A level takes at least two bytes, so most values need no scan.
         while at < self.end && self.end - self.start > 2 * levels {
             match self.text.as_bytes()[at] {
                 b'"' => {
@@ -126,12 +126,12 @@ impl<'a> Node<'a> {
         false
     }
 
-    /// The text of a string.
+    /// Returns the decoded text of a string. Returns `None` for other types.
     pub fn string(self) -> Option<Cow<'a, str>> {
         (self.kind() == Kind::String).then(|| string::decode(self.raw()))
     }
 
-    /// The members of an object, in order; none of anything else.
+    /// Returns the members of an object in order. Other types have none.
     pub fn members(self) -> impl Iterator<Item = Member<'a>> {
         let mut at = if self.kind() == Kind::Object { self.start + 1 } else { self.end };
         std::iter::from_fn(move || {
@@ -151,12 +151,12 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The member of that name.
+    /// Returns the member with the given name.
     pub fn member(self, name: &str) -> Option<Member<'a>> {
         self.members().find(|member| member.name == name)
     }
 
-    /// The elements of an array, in order; none of anything else.
+    /// Returns the elements of an array in order. Other types have none.
     pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
         let mut at = if self.kind() == Kind::Array { self.start + 1 } else { self.end };
         std::iter::from_fn(move || {
@@ -166,7 +166,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The offset of the next part, behind blanks and a comma, or of the end of the container.
+    /// Returns the offset of the next part, after blanks and a comma, or of the end of the container.
     fn next_part(self, at: usize) -> usize {
         let start = skip_blank(self.text, at);
         match self.text.as_bytes().get(start) {
@@ -188,7 +188,7 @@ fn skip_blank(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// The end of the string that begins here.
+/// Returns the end of the string that starts here.
 fn skip_string(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = start + 1;
@@ -202,7 +202,7 @@ fn skip_string(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// The end of the value that begins here.
+/// Returns the end of the value that starts here.
 fn skip_value(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let mut depth = 0usize;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_told() {
+    fn nesting_depth_is_compared_with_a_limit() {
         for (text, depth) in [("1", 0), ("[]", 1), ("{\"[[\":[1,{}]}", 3), ("[[],[[]]]", 3)] {
             let levels = (0..9).find(|levels| !Node::root(text).is_deeper_than(*levels));
             assert_eq!(levels, Some(depth), "{text}");

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::node::{Kind, Node};
 
-/// The name that payloads cannot use.
+/// Member name that is reserved in payloads.
 pub(super) const SYNC: &str = "sync";
 
-/// The object without one of its members, which may be absent; see the rule in [`super`].
+/// Returns the object without one of its members, which may be absent. See the rule in [`super`].
 pub(crate) fn without(object: Node<'_>, name: &str) -> String {
     let mut text = object.raw().to_owned();
     if let Some(cut) = cut(object, name) {
@@ -37,9 +37,8 @@ fn cut(object: Node<'_>, name: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Appends the payload with one more member, the last, whose value `write` appends; a member of that
-/// name that it should not have had goes. A text that is no object gains nothing and is written as it
-/// is.
+/// Appends the payload with one more member at its end, whose value `write` appends. An existing member of that name
+/// is removed. A text that is not an object is written unchanged.
 pub(crate) fn push_with(
     out: &mut String,
     payload: &str,
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_is_cut_out_again() {
+    fn a_member_that_is_added_is_cut_out_again() {
         for payload in
             ["{}", "{ }", "{\"a\":1}", "{\n  \"a\": 1,\n  \"b\": {}\n}", "{\n\n\"a\":1 }"]
         {

@@ -17,17 +17,17 @@ use crate::options::{Mode, ReadOptions};
 use crate::reading::{Reading, Refused};
 use crate::remarks::{Fault, Places, Remarks};
 
-/// Reads a document: UTF-8, a byte order mark is skipped.
+/// Reads a document in UTF-8. A byte order mark is skipped.
 pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Reading, ReadError> {
     parse(text_of(bytes, options)?, options).map(|parsed| parsed.reading)
 }
 
-/// A reading and where its items stand in the text.
+/// The result of reading, with the positions of the items in the text.
 pub(super) struct Parsed {
     pub(super) reading: Reading,
-    /// The array of items, brackets included.
+    /// Byte range of the array of items, including the brackets.
     pub(super) array: Range<usize>,
-    /// Every element of the array, and the item read from it: its place among the feed's items.
+    /// Byte range of each element of the array, and the index of the item that was read from it.
     pub(super) slots: Vec<(Range<usize>, Option<usize>)>,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
     Ok(Parsed { reading, array, slots: reader.slots })
 }
 
-/// Refused items: the id that each claims, its place among the items, and why.
+/// Refused items: the claimed id, the index in the array, and the reason.
 type RefusedItems = Vec<(Option<String>, usize, Fault)>;
 
 pub(super) struct Reader<'a> {
@@ -82,7 +82,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The reading, still without what is said of it, and where its items stand.
+    /// Reads the document, except its diagnostics, and the positions of its items.
     fn document(
         &mut self,
         flaws: &[(usize, Flaw)],
@@ -159,11 +159,11 @@ impl<'a> Reader<'a> {
         Ok(refused)
     }
 
-    /// One element of `items`; `None` if it does not take part (R-P8).
+    /// Reads one element of `items`. Returns `None` if it does not take part in sharing (R-P8).
     fn item(&mut self, element: Node<'a>) -> Result<Option<Item<Payload>>, Fault> {
         let Some((id, winner, nested)) = self.version(element)? else { return Ok(None) };
         let mut conflicts = Vec::new();
-        // Conflicts inside conflicts are against 2.6; they are taken as one flat set (R-F10).
+        // Conflicts nested in conflicts violate 2.6. They are read as one flat set (R-F10).
         let mut waiting: Vec<Node<'a>> = nested;
         waiting.reverse();
         while let Some(element) = waiting.pop() {
@@ -196,7 +196,8 @@ impl<'a> Reader<'a> {
         Ok(Some(Item { id, winner, conflicts }))
     }
 
-    /// An item or a conflict: its id, the version, and the elements of its `conflicts`.
+    /// Reads an item or a conflict. Returns its id, its version, and the elements of its
+    /// `conflicts`.
     #[allow(clippy::type_complexity)]
     fn version(
         &mut self,
@@ -289,8 +290,8 @@ impl<'a> Reader<'a> {
         Ok(if foreign.is_empty() { update } else { update.with_foreign(foreign.join(",")) })
     }
 
-    /// The elements of an array; a single object in its place is a fault, or a warning in tolerant
-    /// mode; `null` is none (R-P7).
+    /// Returns the elements of an array. A single object instead of an array is a fault, or a
+    /// warning in tolerant mode. `null` gives an empty list (R-P7).
     pub(super) fn list(
         &mut self,
         member: &Member<'a>,
@@ -315,8 +316,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Levels around a conflict: the document, its items, an item, `sync`, `conflicts`. An item that
-/// fits as a winner must fit there, or the document it is written to could not be read.
+/// Number of levels around a conflict: the document, its items, an item, `sync`, `conflicts`. An
+/// item that is accepted as a winner must also fit as a conflict. Otherwise the document that is
+/// written could not be read.
 const ROOM: usize = 5;
 
 #[derive(Default)]
@@ -335,7 +337,7 @@ fn missing(offset: usize, name: &str) -> Fault {
     Fault::new(offset, clause, format!("{name:?} is missing"))
 }
 
-/// The id that an item claims, for the report.
+/// Returns the id that an item claims, for the report.
 fn raw_id(item: Node<'_>) -> Option<String> {
     let id = item.member(SYNC)?.value.member("id")?.value;
     id.string().map(std::borrow::Cow::into_owned)

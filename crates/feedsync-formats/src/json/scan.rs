@@ -1,8 +1,8 @@
-//! Well-formedness of a JSON text (RFC 8259), in one pass, in bounded depth.
+//! Checks that a JSON text is well-formed (RFC 8259), in one pass with bounded depth.
 //!
-//! What breaks the grammar is an error with its place. What the grammar allows and no two parsers
-//! agree on, duplicate member names and lone surrogates (R-P9), is reported as a flaw, so that it
-//! costs only the item it stands in.
+//! A text that breaks the grammar gives an error with its position. Duplicate member names and lone
+//! surrogates (R-P9) are allowed by the grammar, but parsers disagree on them. These are reported
+//! as flaws, so that only the item that contains them is refused.
 
 #[cfg(test)]
 mod tests;
@@ -13,26 +13,26 @@ use memchr::memchr2;
 
 use super::string;
 
-/// A text that is not JSON, or nested too deep.
+/// The text is not JSON, or is nested too deeply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
     /// Byte offset of the fault.
     pub offset: usize,
-    /// What is wrong, in words.
+    /// Description of the problem.
     pub message: String,
 }
 
-/// What the grammar allows and we do not.
+/// A problem that the grammar allows and FeedSync does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flaw {
-    /// A member name that its object already has.
+    /// A member name that occurs twice in its object.
     DuplicateName,
-    /// `\uD800` to `\uDFFF` without its other half.
+    /// `\uD800` to `\uDFFF` without the other half of the pair.
     LoneSurrogate,
 }
 
 impl Flaw {
-    /// What is wrong, in words.
+    /// Returns a description of the problem.
     pub fn message(self) -> &'static str {
         match self {
             Self::DuplicateName => "this object already has a member of that name",
@@ -41,7 +41,7 @@ impl Flaw {
     }
 }
 
-/// Checks a whole text and lists its flaws in the order of their byte offsets.
+/// Checks a whole text and returns its flaws, ordered by byte offset.
 pub fn check(text: &str, depth: usize) -> Result<Vec<(usize, Flaw)>, Malformed> {
     let mut scanner = Scanner::of(text, depth);
     scanner.document()?;
@@ -49,7 +49,7 @@ pub fn check(text: &str, depth: usize) -> Result<Vec<(usize, Flaw)>, Malformed> 
     Ok(scanner.flaws)
 }
 
-/// Checks a whole text for those who let its flaws pass: names are not compared.
+/// Checks a whole text and ignores its flaws. Names are not compared.
 pub fn check_grammar(text: &str, depth: usize) -> Result<(), Malformed> {
     Scanner { compares_names: false, ..Scanner::of(text, depth) }.document()
 }
@@ -57,7 +57,7 @@ pub fn check_grammar(text: &str, depth: usize) -> Result<(), Malformed> {
 /// An array or object that is still open.
 enum Open {
     Array,
-    /// Where its names begin in [`Scanner::names`].
+    /// An object, with the index of its first name in [`Scanner::names`].
     Object(usize),
 }
 
@@ -80,7 +80,7 @@ impl<'a> Scanner<'a> {
     fn document(&mut self) -> Result<(), Malformed> {
         loop {
             self.blank();
-            // A value begins here; a container without content ends at once.
+            // A value starts here. An empty container ends immediately.
             let complete = match self.peek() {
                 Some(b'[') => {
                     self.enter(Open::Array)?;
@@ -113,7 +113,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// After a value: closes what ends here, up to the comma before the next value.
+    /// Closes the containers that end after a value, and reads the comma before the next value.
     fn next_in_container(&mut self) -> Result<(), Malformed> {
         loop {
             self.blank();
@@ -156,7 +156,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Closes the innermost container; an object's names are compared once it is complete.
+    /// Closes the innermost container. The names of an object are compared once it is complete.
     fn leave(&mut self) {
         if let Some(Open::Object(first)) = self.open.pop() {
             let names = &mut self.names[first..];
@@ -170,7 +170,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A member's name and its colon.
+    /// Reads a member's name and its colon.
     fn name(&mut self) -> Result<(), Malformed> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a member name in double quotes"));
@@ -235,7 +235,8 @@ impl<'a> Scanner<'a> {
         loop {
             let rest = &self.text.as_bytes()[self.at..];
             let plain = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-            // The least of them all is found faster than the first that is too small.
+            // Finding the minimum of all bytes is faster than finding the first one that is too
+            // small.
             if rest[..plain].iter().fold(u8::MAX, |least, byte| least.min(*byte)) < 0x20 {
                 self.at += rest.iter().position(|byte| *byte < 0x20).unwrap_or(plain);
                 return Err(self.unexpected("an escaped control character"));

@@ -1,7 +1,7 @@
-//! `sharing`: what the publisher says of the document (2.2, 2.3, R-P3).
+//! `sharing`: the publisher's statements about the document (2.2, 2.3, R-P3).
 //!
-//! A fault in it never refuses the document: the part at fault counts as absent and is reported
-//! (R-F33, R-F42). It is never republished, unknown members included (F29).
+//! A fault in it never refuses the document: the faulty part counts as absent and is reported
+//! (R-F33, R-F42). `sharing` is never republished, including its unknown members (F29).
 
 use feedsync_core::{Related, RelatedKind, Sharing, Window};
 use iri_string::types::UriAbsoluteStr;
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         Ok(Some(Related { link: link.into(), title: title.map(Into::into), kind }))
     }
 
-    /// Reports what is taken for absent.
+    /// Reports the fault of a part that counts as absent.
     fn absent<T>(&mut self, fault: Fault) -> Option<T> {
         self.remarks.remark(fault);
         None

@@ -1,16 +1,15 @@
-//! JSON strings: their text, and their spelling.
+//! Decodes and encodes JSON strings.
 
 use std::borrow::Cow;
 
-/// The text of a string that stands in its quotes. Where it is not as RFC 8259 has it, U+FFFD stands
-/// for what cannot be read.
+/// Decodes a quoted string. U+FFFD replaces each part that is not valid according to RFC 8259.
 pub(crate) fn decode(quoted: &str) -> Cow<'_, str> {
     let inner = quoted.strip_prefix('"').unwrap_or(quoted);
     let inner = inner.strip_suffix('"').unwrap_or(inner);
     if inner.contains('\\') { Cow::Owned(unescape(inner)) } else { Cow::Borrowed(inner) }
 }
 
-/// The text that escapes stand for.
+/// Decodes the escapes in a text.
 pub(crate) fn unescape(escaped: &str) -> String {
     let mut text = String::with_capacity(escaped.len());
     let mut rest = escaped;
@@ -36,8 +35,9 @@ pub(crate) fn unescape(escaped: &str) -> String {
     text
 }
 
-/// Reads `\uXXXX`, or a pair of them, at the start: the character, absent for a lone surrogate, and
-/// the length in bytes. `None` if it is no such escape.
+/// Decodes `\uXXXX`, or a surrogate pair of them, at the start. Returns the character, which is
+/// absent for a lone surrogate, and the length in bytes. Returns `None` if the text does not start
+/// with such an escape.
 pub(super) fn unicode_escape(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     let unit = |at: usize| -> Option<u32> {
         let escape = bytes.get(at..at + 6)?;
@@ -61,12 +61,12 @@ pub(super) fn unicode_escape(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     }
 }
 
-/// Appends the text as a string in quotes, escaping what must be escaped.
+/// Appends the text as a quoted string with the necessary escapes.
 pub fn push(out: &mut String, text: &str) {
     out.reserve(text.len() + 2);
     out.push('"');
     let mut rest = text;
-    // What stands between is copied as it is, which is nearly all there is.
+    // The text between escapes, which is nearly all of it, is copied.
     while let Some(at) = rest.bytes().position(may_begin_escaped) {
         out.push_str(&rest[..at]);
         let mut characters = rest[at..].chars();
@@ -79,9 +79,9 @@ pub fn push(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a byte is, or begins in UTF-8, what must perhaps be escaped.
+/// Whether a byte is, or starts in UTF-8, a character that may have to be escaped.
 fn may_begin_escaped(byte: u8) -> bool {
-    // U+2028 and U+2029 begin with the first of the last two, U+FFFE and U+FFFF with the other.
+    // U+2028 and U+2029 start with 0xe2, and U+FFFE and U+FFFF with 0xef.
     matches!(byte, b'"' | b'\\' | 0..=0x1f | 0x7f | 0xe2 | 0xef)
 }
 
@@ -92,7 +92,8 @@ fn push_character(out: &mut String, character: char) {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
-        // U+2028 and U+2029 are line ends to older JavaScript; the controls are required.
+        // Older JavaScript treats U+2028 and U+2029 as line ends. JSON requires the escapes of
+        // control characters.
         '\0'..='\u{1f}' | '\u{7f}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}' => {
             push_escape(out, character);
         }
@@ -100,7 +101,8 @@ fn push_character(out: &mut String, character: char) {
     }
 }
 
-/// Appends `\uXXXX` for a character of the Basic Multilingual Plane, a pair of them otherwise.
+/// Appends `\uXXXX` for a character of the Basic Multilingual Plane, and a surrogate pair
+/// otherwise.
 pub(crate) fn push_escape(out: &mut String, character: char) {
     for unit in character.encode_utf16(&mut [0; 2]) {
         out.push_str(&format!("\\u{unit:04x}"));
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_is_escaped_among_others() {
+    fn characters_that_need_escapes_are_escaped_within_other_text() {
         let written = |text: &str| {
             let mut out = String::new();
             push(&mut out, text);
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_marked() {
+    fn invalid_escapes_decode_to_the_replacement_character() {
         assert_eq!(decode("\"a\\ud800b\""), "a\u{fffd}b");
         assert_eq!(decode("\"a\\"), "a\u{fffd}");
         assert_eq!(decode("\"\\u12"), "\u{fffd}u12");

@@ -1,4 +1,4 @@
-//! The clauses of FeedSync for JSON, and what holds for any input.
+//! Clauses of FeedSync for JSON, and properties that hold for any input.
 
 use feedsync_core::{Format, Item, Payload, RelatedKind, Timestamp};
 
@@ -41,7 +41,7 @@ fn with_sync(sync: &str) -> String {
     collection(&format!("{{\"title\":\"t\",\"sync\":{sync}}}"))
 }
 
-/// An item with one member of `sync` as given, the others as they should be.
+/// Returns an item with the given member of `sync` and valid other members.
 fn with_member(name: &str, value: &str) -> String {
     let mut sync = String::new();
     for (member, usual) in [

@@ -1,4 +1,4 @@
-//! The values of `sync` and `sharing`: read as such or as strings (R-P5, R-P6, R-P7).
+//! Values of `sync` and `sharing`, which are read as such or as strings (R-P5, R-P6, R-P7).
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::options::Mode;
 use crate::remarks::Fault;
 
 impl<'a> Reader<'a> {
-    /// A string that is not empty (2.1 rule 2); `None` for `null`.
+    /// Reads a string that is not empty (2.1 rule 2). Returns `None` for `null`.
     pub(super) fn string(&mut self, member: &Member<'a>) -> Result<Option<Cow<'a, str>>, Fault> {
         if member.value.kind() == Kind::Null {
             self.warn_null(member);
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
         Ok(Some(identifier))
     }
 
-    /// A counter: a string of digits or a JSON integer.
+    /// Reads a counter: a string of digits or a JSON integer.
     pub(super) fn counter<T>(&mut self, member: &Member<'a>) -> Result<Option<T>, Fault>
     where
         T: FromStr<Err = CounterError>,
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         parsed.map(Some).map_err(|error| bad(member, "FeedSync 2.4", error))
     }
 
-    /// `true` or `false`, as such or as a string.
+    /// Reads `true` or `false`, as a boolean or as a string.
     pub(super) fn boolean(&mut self, member: &Member<'a>) -> Result<Option<bool>, Fault> {
         let text = match member.value.kind() {
             Kind::Boolean => Some(Cow::Borrowed(member.value.raw())),
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A fault of a member, at its value.
+/// Creates a fault of a member, positioned at its value.
 pub(super) fn bad(member: &Member<'_>, clause: &'static str, what: impl ToString) -> Fault {
     let message = format!("{:?}: {}", member.name, what.to_string());
     Fault::new(member.value.start(), clause, message)

@@ -8,20 +8,20 @@ use crate::details::push_json;
 use crate::head::FeedHead;
 use crate::mapping;
 
-/// Writes a document piece by piece onto a `String` that the caller drains: the head once, any number
-/// of items, the end once.
+/// Writes a document piece by piece to a `String` that the caller drains: the head once, any number of items, the end
+/// once.
 #[derive(Debug, Default)]
 pub struct Writer {
     items: bool,
 }
 
 impl Writer {
-    /// A writer at the beginning of a document.
+    /// Creates a writer for a new document.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Everything before the first item.
+    /// Appends everything before the first item.
     pub fn begin(&mut self, out: &mut String, head: &FeedHead<'_>) {
         out.push('{');
         push_text(out, "id", head.id);
@@ -51,13 +51,13 @@ impl Writer {
         out.push_str("\"items\":[");
     }
 
-    /// The next item.
+    /// Appends the next item.
     pub fn item(&mut self, out: &mut String, item: &Item<Payload>) {
         self.separate(out);
         push_item(out, item);
     }
 
-    /// The next item, one that takes no part in sharing.
+    /// Appends the next item, which takes no part in sharing.
     pub(crate) fn plain(&mut self, out: &mut String, item: &Payload) {
         self.separate(out);
         out.push_str(&item.text);
@@ -68,7 +68,7 @@ impl Writer {
         self.items = true;
     }
 
-    /// Everything after the last item.
+    /// Appends everything after the last item.
     pub fn end(&mut self, out: &mut String) {
         out.push_str("\n]}\n");
     }
@@ -80,8 +80,8 @@ pub(super) fn push_item(out: &mut String, item: &Item<Payload>) {
     push_version(out, &item.id, &item.winner, &item.conflicts);
 }
 
-/// Appends the value of `sync`: numbers and booleans as strings (P8, R-P6), false and absent members
-/// left out, foreign members last.
+/// Appends the value of `sync`. Numbers and booleans are written as strings (P8, R-P6). False and absent members are
+/// omitted, and foreign members come last.
 pub(super) fn push_sync(out: &mut String, item: &Item<Payload>) {
     let foreign = item.winner.payload.sync_foreign.as_deref();
     push_parts(out, &item.id, &item.winner, &item.conflicts, foreign);
@@ -141,7 +141,7 @@ fn push_parts(
     close(out, "}");
 }
 
-/// Members that came in JSON go out as they came; markup of XML has no place here.
+/// Appends foreign members of JSON unchanged. Foreign markup of XML cannot be written here.
 fn push_foreign(out: &mut String, foreign: Option<&str>) {
     if let Some(members) = foreign.filter(|foreign| foreign.starts_with('"')) {
         out.push_str(members);
@@ -189,7 +189,7 @@ pub(crate) fn push_text(out: &mut String, name: &str, text: &str) {
     out.push(',');
 }
 
-/// Ends a list of members or elements, each of which was followed by a comma.
+/// Ends a list of members or elements that are each followed by a comma.
 pub(crate) fn close(out: &mut String, end: &str) {
     if out.ends_with(',') {
         out.pop();

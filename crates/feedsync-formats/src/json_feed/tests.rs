@@ -1,4 +1,4 @@
-//! What each part of an item becomes. That any item gives a valid feed is tested in `feedsync_test`.
+//! Conversion of each part of an item. `feedsync_test` tests that any item gives a valid feed.
 
 use feedsync_core::{
     By, Format, History, Related, RelatedKind, Sequence, Sharing, Update, Updates, Window,
@@ -20,7 +20,7 @@ fn item(format: Format, text: &str) -> Item<Payload> {
     Item { id: ItemId::new("item_1").unwrap(), winner, conflicts: Vec::new() }
 }
 
-/// The members of an item, without the last, which is the same for all.
+/// Returns the members of an item without the last one, which is always the same.
 fn members(format: Format, text: &str) -> String {
     let mut out = String::new();
     JsonFeedWriter::new().item(&mut out, &item(format, text), &[]);
@@ -30,7 +30,7 @@ fn members(format: Format, text: &str) -> String {
 }
 
 #[test]
-fn a_feed_is_written_with_what_readers_know_it_by() {
+fn a_feed_contains_the_metadata_that_identifies_it() {
     let sharing = Sharing {
         window: Some(Window { since: "1".into(), until: "3".into() }),
         related: vec![Related {
@@ -101,7 +101,7 @@ fn an_entry_of_atom_becomes_an_item_with_everything_absolute() {
 }
 
 #[test]
-fn what_an_item_lacks_is_left_out_but_for_a_text() {
+fn absent_parts_of_an_item_are_omitted_except_the_text() {
     let date = "\"date_modified\":\"2026-01-02T03:04:05Z\"";
     for (format, payload, expected) in [
         (Format::Json, "{}", "\"id\":\"urn:feedsync:item:item_1\",\"content_text\":\"\","),
@@ -124,7 +124,7 @@ fn what_an_item_lacks_is_left_out_but_for_a_text() {
 }
 
 #[test]
-fn a_deleted_item_says_so_and_links_of_the_server_come_behind_its_own() {
+fn deleted_items_are_marked_and_links_of_the_server_follow_their_own() {
     let mut item = item(Format::Json, "{\"url\":\"http://h/own\"}");
     item.winner.deleted = true;
     let mut out = String::new();

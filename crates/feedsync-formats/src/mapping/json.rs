@@ -1,11 +1,11 @@
-//! The extension in JSON: a member `fs:native`, its parts as strings.
+//! The extension in JSON: a member `fs:native` whose parts are strings.
 
 use super::{Found, Native, feedsync_json, limits};
 use feedsync_json::{Kind, Node, check, push_string, without};
 
 const NAME: &str = "fs:native";
 
-/// The member, name and value.
+/// Returns the member as name and value.
 pub(super) fn member(native: &Native) -> String {
     let mut out = String::new();
     push_string(&mut out, NAME);
@@ -49,7 +49,7 @@ pub(super) fn find(text: &str) -> Option<Found> {
     Some(Found { natives: native.into_iter().collect(), rest: without(object, NAME) })
 }
 
-/// Whether the text is the payload of a JSON item as reading would give it.
+/// Whether the text is a valid payload of a JSON item, as reading would produce it.
 pub(super) fn is_item(text: &str) -> bool {
     check(text, limits().depth).is_ok_and(|flaws| flaws.is_empty()) && {
         let object = Node::root(text);

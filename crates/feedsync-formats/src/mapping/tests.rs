@@ -1,4 +1,4 @@
-//! No byte is lost on the way through another format, and an edit there is seen.
+//! Projections lose no byte, and edits of a projection take effect.
 
 use feedsync_core::{By, Format, History, ItemId, Payload, Sequence, Update, Updates, Version};
 
@@ -30,7 +30,7 @@ fn id() -> ItemId {
     ItemId::new("item?1").unwrap()
 }
 
-/// Payloads that are hard to carry, in every format.
+/// Payloads of every format that are difficult to project.
 const NATIVES: [(Format, &str); 13] = [
     (Format::Json, "{}"),
     (Format::Json, "{ \"title\" : \"a\\u0000\\ud83d\\ude00]]>\", \"x\":[1.50,{\"y\":null}] }"),
@@ -123,7 +123,7 @@ fn after_an_edit_by_a_peer_that_knows_one_format_the_extension_is_void_and_the_e
                 content: Some("edited content".into()),
                 ..Revision::default()
             };
-            // The peer keeps what it does not know and signs a new update.
+            // The peer keeps the markup that it does not know and adds a new update.
             let edited =
                 Version { payload: revise(&projected, &revision).unwrap(), ..version(to, "", 8) };
             assert!(edited.payload.text.contains("native"), "{}", edited.payload.text);
@@ -135,7 +135,7 @@ fn after_an_edit_by_a_peer_that_knows_one_format_the_extension_is_void_and_the_e
             let view = entry(&read.payload);
             assert_eq!(view.title.as_deref(), Some("edited <title> & more"));
             assert_eq!(view.content.as_deref(), Some("edited content"));
-            // What is left is an ordinary payload: it goes through other formats like any other.
+            // The result is an ordinary payload, which is projected like any other.
             let onward = Version { payload: project(&id(), &read, format), ..read.clone() };
             assert_eq!(restore(onward), read);
         }
@@ -261,7 +261,7 @@ fn a_native_text_that_is_too_deep_to_be_a_conflict_is_void() {
 }
 
 #[test]
-fn no_mutation_of_a_projection_panics_and_what_is_left_is_final() {
+fn mutated_projections_never_panic_and_restoring_twice_changes_nothing() {
     const PIECES: [&str; 14] =
         ["<", ">", "/>", "\"", "'", "&", "&#0;", "{", "}", ",", "\\", "<fs:native", "</item>", "é"];
     let (mut native, mut void) = (0, 0);

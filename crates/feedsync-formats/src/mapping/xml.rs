@@ -1,8 +1,8 @@
-//! The extension in XML: the last child of the item, an element `native` of our own namespace,
-//! its parts as attributes, the native text as its text.
+//! The extension in XML: the last child of the item, an element `native` in FeedSync's own
+//! namespace. Its parts are attributes, and the native text is its text.
 //!
-//! A text that holds what XML cannot (a JSON text may hold U+FFFE) is written with the escapes of
-//! JSON strings and says so: `escaped="json"`.
+//! A JSON text may contain characters that XML cannot hold, such as U+FFFE. Such a text is written
+//! with the escapes of JSON strings and is marked with `escaped="json"`.
 
 use feedsync_core::Format;
 
@@ -35,7 +35,7 @@ pub(super) fn element(native: &Native) -> String {
     out
 }
 
-/// Backslashes doubled, what XML cannot hold as `\uXXXX`.
+/// Doubles backslashes and writes characters that XML cannot hold as `\uXXXX`.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -49,7 +49,7 @@ fn escaped(text: &str) -> String {
 }
 
 pub(super) fn find(text: &str) -> Option<Found> {
-    // Outlines name the namespace for their place, so the name is looked for as well.
+    // The claims of outlines use the same namespace, so the element name is searched as well.
     if !text.contains(OWN) || !text.contains("native") {
         return None;
     }
@@ -95,8 +95,8 @@ fn native(element: Element<'_, '_>) -> Native {
     native
 }
 
-/// Whether the text is the payload of an item of that format as reading would give it: one element
-/// of the right name that needs nothing from around it.
+/// Whether the text is a valid payload of an item of the given format, as reading would produce it:
+/// one element with the right name that depends on no context.
 pub(super) fn is_item(format: Format, text: &str) -> bool {
     let Ok((tree, _)) = Tree::parse(text, Mode::Strict, &limits()) else { return false };
     let item = tree.root();
@@ -118,7 +118,7 @@ pub(super) fn is_item(format: Format, text: &str) -> bool {
         && (format != Format::Opml || item.child(Namespace::NONE, "outline").is_none())
 }
 
-/// Whether the text is foreign markup of an `sx:sync`, as reading gives it: one element.
+/// Whether the text is foreign markup of an `sx:sync`, as reading produces it: one element.
 pub(super) fn is_foreign(markup: &str) -> bool {
     stands_alone(markup)
 }

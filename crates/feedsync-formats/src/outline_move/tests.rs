@@ -1,4 +1,5 @@
-//! A move is what a tree would do, refused by name where a tree could not, and read back as it was written.
+//! Moves behave as in a tree: impossible moves are refused with their reason, and moves read back as they were
+//! written.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +51,7 @@ fn stamp(number: usize) -> Stamp {
     Stamp::new(when, By::new(&format!("x{number}")).unwrap())
 }
 
-/// A document of outlines at the top, by somebody who knows nothing of claims, or by our writer.
+/// Returns a document with outlines at the top, as written by other software or by FeedSync.
 fn document(count: usize, is_ours: bool) -> String {
     let ours = match is_ours {
         true => " xmlns:fs=\"urn:feedsync:1\" fs:self-contained=\"true\"",
@@ -76,7 +77,7 @@ fn items(text: &str) -> Vec<Item<Payload>> {
     reading.feed.items
 }
 
-/// The outlines of each parent in the order of the document; those at the top under `None`.
+/// Returns the outlines of each parent in document order. The key of the outlines at the top is `None`.
 fn nesting(text: &str) -> BTreeMap<Option<ItemId>, Vec<ItemId>> {
     let (mut open, mut children) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
     for part in text.split('<') {
@@ -92,7 +93,7 @@ fn nesting(text: &str) -> BTreeMap<Option<ItemId>, Vec<ItemId>> {
     children
 }
 
-/// The same in a feed that is written anew.
+/// Like `nesting`, for a feed that is written from the items.
 fn nesting_anew(text: &str) -> BTreeMap<Option<ItemId>, Vec<ItemId>> {
     let places: Vec<_> = items(text).iter().map(OutlinePlace::of).collect();
     let (mut open, mut children) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
@@ -105,7 +106,7 @@ fn nesting_anew(text: &str) -> BTreeMap<Option<ItemId>, Vec<ItemId>> {
     children
 }
 
-/// A tree, as a model.
+/// A tree as a model.
 #[derive(Debug, Default)]
 struct Model {
     children: BTreeMap<Option<ItemId>, Vec<ItemId>>,
@@ -124,7 +125,7 @@ impl Model {
         false
     }
 
-    /// Moves an outline, or gives the reason why it cannot be.
+    /// Moves an outline, or returns the reason why it cannot be moved.
     fn move_to(&mut self, id: &ItemId, under: Option<&ItemId>) -> Result<(), MoveError> {
         let id = id.clone();
         match (under, &self.parents[&id]) {
@@ -177,7 +178,7 @@ fn moves_of_a_document_are_those_of_a_tree_and_read_back_as_they_were_written() 
 }
 
 #[test]
-fn moves_that_cannot_be_are_refused_by_name() {
+fn impossible_moves_are_refused_with_their_reason() {
     let stamp = stamp(0);
     let item = |number: usize, format: Format, text: &str| {
         let payload = Payload::new(format, text);

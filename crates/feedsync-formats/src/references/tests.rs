@@ -1,4 +1,4 @@
-//! References of every kind against a base, and what is none.
+//! Resolving references of every type, and texts that are no references.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn references_in_markup_become_absolute_and_nothing_else_changes() {
 }
 
 #[test]
-fn what_can_be_no_reference_stays() {
+fn texts_that_are_no_references_stay_unchanged() {
     let spare = Cell::new(GAIN);
     let relative = base("http://h/a/", &spare);
     for (text, expected) in [
@@ -53,7 +53,7 @@ fn what_can_be_no_reference_stays() {
 }
 
 #[test]
-fn an_item_gains_no_more_than_it_may_and_the_rest_stays() {
+fn an_item_grows_up_to_the_limit_and_further_references_stay_unchanged() {
     let spare = Cell::new(20);
     let base = base("http://h/a/", &spare);
     let html = "<a href=\"b\"><a href=\"c\"><a href=\"http://x/\">".to_owned();
@@ -62,7 +62,7 @@ fn an_item_gains_no_more_than_it_may_and_the_rest_stays() {
     assert_eq!(base.resolve("d".to_owned()), "d");
 }
 
-/// An entry of Atom of many references, with a base of so many bytes.
+/// Returns an Atom entry with these references and a base of the given length.
 fn entry(base: usize, references: &str) -> feedsync_core::Payload {
     let base = format!("http://h/{}/", "b".repeat(base - "http://h//".len()));
     let text = format!(
@@ -76,11 +76,11 @@ fn entry(base: usize, references: &str) -> feedsync_core::Payload {
 fn a_hostile_entry_is_shown_at_the_cost_of_its_own_length() {
     let many = "&lt;a href='x'>".repeat(100_000);
     let own = "<a href='x'>".repeat(100_000);
-    // As long as a base may be: what may be gained is gained, and no more.
+    // With the longest valid base, the entry grows by the maximum and no further.
     let shown = crate::entry::absolute(&entry(LONGEST, &many)).content.unwrap();
     let gained = shown.len() - own.len();
     assert!((GAIN - LONGEST..=GAIN).contains(&gained), "{gained}");
-    // Longer, it is none.
+    // A longer base is ignored.
     let shown = crate::entry::absolute(&entry(LONGEST + 1, &many)).content.unwrap();
     assert_eq!(shown, own);
     let shown = crate::entry::absolute(&entry(4 << 20, &many)).content.unwrap();

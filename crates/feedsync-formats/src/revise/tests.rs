@@ -1,4 +1,4 @@
-//! An edit changes what it names and nothing else.
+//! A revision changes the named fields and nothing else.
 
 use feedsync_core::{Format, Payload};
 
@@ -135,7 +135,7 @@ fn text_of_plain_xml_replaces_content_of_another_type() {
 }
 
 #[test]
-fn what_cannot_be_revised_is_refused() {
+fn revisions_of_invalid_payloads_and_with_invalid_characters_are_refused() {
     for format in Format::ALL {
         let payload = crate::compose(format, &crate::Entry::default());
         let bell = revise(&payload, &change(Some("a\u{7}"), None));

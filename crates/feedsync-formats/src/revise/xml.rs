@@ -1,4 +1,4 @@
-//! Revising an element: Atom, RSS, OPML or POX.
+//! Revises an element of Atom, RSS, OPML or POX.
 
 use feedsync_core::{Format, Payload};
 
@@ -32,7 +32,7 @@ pub(super) fn revise(payload: &Payload, revision: &Revision) -> Result<String, R
 struct ItemEditor<'t, 'a> {
     item: Element<'t, 'a>,
     edits: Edits,
-    /// New elements, which go after the last one.
+    /// New elements, which are appended after the last one.
     added: String,
 }
 
@@ -101,7 +101,8 @@ impl<'t, 'a> ItemEditor<'t, 'a> {
         Ok(())
     }
 
-    /// Titles stand in `text`, and in `title` where that says the same; dates of change nowhere.
+    /// Revises an outline. Its title is in `text`, and also in `title` if that has the same value.
+    /// OPML has no date of change.
     fn outline(&mut self, revision: &Revision) -> Result<(), ReviseError> {
         if let Some(text) = &revision.title {
             let (shown, title) = (self.item.value("text"), self.item.value("title"));
@@ -135,7 +136,7 @@ impl<'t, 'a> ItemEditor<'t, 'a> {
         }
         if let Some(text) = &revision.content {
             match named_element(self.item, &CONTENTS) {
-                // A `type` that is none of Atom's says something else, which stays.
+                // A `type` that Atom does not define has another meaning, so it stays.
                 Some(content)
                     if revision.content_type == ContentType::Text
                         && content_type(content) == ContentType::Text =>
@@ -158,15 +159,15 @@ impl<'t, 'a> ItemEditor<'t, 'a> {
         }
     }
 
-    /// Replaces what is inside an element.
+    /// Replaces the content of an element with text.
     fn set_text(&mut self, element: Element<'t, 'a>, text: &str) {
         let mut inside = String::new();
         escape_text(&mut inside, text);
         self.set_inside(element, inside, &[]);
     }
 
-    /// Replaces what is inside an element of RFC 4287 3.1 or 4.1.3, and its type if that changes;
-    /// content that was elsewhere is here now.
+    /// Replaces the content of an element of RFC 4287 3.1 or 4.1.3, and its type if that changes.
+    /// Content at another address becomes inline.
     fn set_typed(&mut self, element: Element<'t, 'a>, text: &str, kind: &ContentType) {
         let mut whole = String::new();
         content_element(&mut whole, "x", text, kind);
@@ -190,7 +191,7 @@ impl<'t, 'a> ItemEditor<'t, 'a> {
         self.set_inside(element, inside, &tag);
     }
 
-    /// Replaces what is inside an element and makes these changes to its start tag.
+    /// Replaces the content of an element and makes these changes to its start tag.
     fn set_inside(
         &mut self,
         element: Element<'t, 'a>,
@@ -202,7 +203,7 @@ impl<'t, 'a> ItemEditor<'t, 'a> {
         }
         let start_tag = element.start_tag_span();
         if start_tag.end == element.span().end {
-            // `<name/>` has no inside yet.
+            // `<name/>` has no content span yet.
             let slash = start_tag.end - "/>".len();
             self.edits.replace(slash..start_tag.end, format!(">{inside}</{}>", element.name()));
         } else {
@@ -215,7 +216,7 @@ impl<'t, 'a> ItemEditor<'t, 'a> {
             Some(attribute) => {
                 let mut escaped = String::new();
                 escape_attribute(&mut escaped, value);
-                // The quotes that are there stay, whichever they are.
+                // The attribute keeps its quotes, single or double.
                 self.edits.replace(attribute.value_span(), escaped.replace('\'', "&apos;"));
             }
             None => {
@@ -235,7 +236,7 @@ impl<'t, 'a> ItemEditor<'t, 'a> {
         self.add_element(&element);
     }
 
-    /// A new element comes after the last, with the white space that stands before the first.
+    /// Adds an element after the last one, with the white space that precedes the first one.
     fn add_element(&mut self, element: &str) {
         let content = self.item.content_span();
         let first = self.item.children().next().map_or(content.start, |child| child.span().start);

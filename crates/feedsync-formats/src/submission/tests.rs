@@ -28,7 +28,7 @@ const COMPLETION: Completion<'_> = Completion {
 };
 
 #[test]
-fn what_is_missing_is_filled_in_and_every_other_byte_stays() {
+fn missing_elements_are_completed_and_every_other_byte_stays() {
     let full = "<id>urn:x:1</id>\n <title type='text'>a</title><!-- c --><updated>2026-01-01T00:00:00Z\
                 </updated><published>2025-01-01T00:00:00Z</published><author><name>C</name></author>";
     let whole = entry(full);
@@ -54,7 +54,7 @@ fn what_is_missing_is_filled_in_and_every_other_byte_stays() {
 }
 
 #[test]
-fn what_is_no_entry_is_refused_at_its_place() {
+fn documents_that_are_not_entries_are_refused_with_the_position() {
     for (text, says) in [
         (format!("<entry {ATOM}><id>a</id><id>b</id></entry>"), "one atom:id"),
         (format!("<entry {ATOM}><title/>\n<title/></entry>"), "one atom:title"),
@@ -79,7 +79,7 @@ fn what_is_no_entry_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_draft_is_one_that_says_yes() {
+fn only_the_value_yes_marks_a_draft() {
     let draft = |said: &str| {
         is_draft(&entry(&format!(
             "<app:control {APP}><app:draft>{said}</app:draft><x/></app:control>"
@@ -91,15 +91,14 @@ fn a_draft_is_one_that_says_yes() {
 }
 
 #[test]
-fn what_an_entry_says_of_its_history_is_a_claim_and_no_part_of_it() {
+fn the_history_of_a_submitted_entry_is_a_claim_and_not_part_of_its_payload() {
     let stamp = feedsync_core::Stamp::new(
         Timestamp::parse("2026-01-01T00:00:00Z").unwrap(),
         By::new("ann.1").unwrap(),
     );
     let id = feedsync_core::ItemId::new("a").unwrap();
     let payload = entry("<title>t</title>");
-    let item =
-        feedsync_core::Item::create(id, Default::default(), &stamp, payload.clone()).unwrap();
+    let item = feedsync_core::Item::create(id, Default::default(), &stamp, payload.clone()).unwrap();
     let Ok(Submission::Entry { payload: read, claim }) = read(&entry_document(&item)) else {
         panic!("an entry document is an entry");
     };

@@ -1,16 +1,18 @@
 //! Foreign markup on `sx:sync` and `sx:history` (2.1 rule 7), as one self-contained text.
 //!
-//! The text is an element `sync` or `history`: the declarations that it needs (default namespace,
-//! then prefixes in ascending order), the foreign attributes and children as they stood. It is never
-//! written as such; its attributes and children go back to where they were.
+//! The text is an element `sync` or `history` with the original foreign attributes and children. It has the
+//! declarations that it needs: the default namespace, then prefixes in ascending order. This element itself is never
+//! written. Its attributes and children are written to the original element.
 
 use crate::context::Context;
 use crate::payload::{FEEDSYNC, OWN, PayloadTag, mentions, push_declaration, uses};
 use crate::xml::{Attribute, Element, Namespace, Node, NodeKind, define_references};
 
-/// The foreign markup on an element; `None` if there is none. The predicates say what is FeedSync's;
-/// `context` is the one inside the element. A prefix that occurs in values only counts as used, as in
-/// [`crate::payload`]: where items are self-contained only if the element itself declares it.
+/// Returns the foreign markup on an element, or `None` if there is none.
+///
+/// The predicates define FeedSync's own parts. `context` is the context inside the element. A prefix that occurs only
+/// in values counts as used, as in [`crate::payload`]. In self-contained items this is so only if the element itself
+/// declares it.
 pub(super) fn collect(
     element: Element<'_, '_>,
     context: &Context<'_>,
@@ -79,14 +81,14 @@ pub(super) fn collect(
     Some(define_references(&out).into_owned())
 }
 
-/// The two parts of such a text: what goes into the start tag, what goes between the tags.
+/// The two parts of such a text: the attributes of the start tag, and the content between the tags.
 pub(super) struct Parts<'t> {
     pub(super) attributes: &'t str,
     pub(super) children: &'t str,
     pub(super) tag: PayloadTag<'t>,
 }
 
-/// Takes a text apart again; `None` for one that came in another family of formats.
+/// Splits a text into its parts. Returns `None` for a text from another family of formats.
 pub(super) fn parts(text: &str) -> Option<Parts<'_>> {
     if !text.starts_with('<') {
         return None;

@@ -1,9 +1,8 @@
-//! `sx:sync`, `sx:history`, `sx:conflicts`, `sx:sharing` and `sx:related` (FeedSync 2.2 to 2.6), read
-//! and written by namespace and local name, never by prefix (1.1).
+//! `sx:sync`, `sx:history`, `sx:conflicts`, `sx:sharing` and `sx:related` (FeedSync 2.2 to 2.6), read and written by
+//! namespace and local name, never by prefix (1.1).
 //!
-//! Attributes of FeedSync have no namespace (R-F1); whatever else stands on these elements is foreign
-//! markup (2.1 rule 7) and travels with the version or the update it stands on, except in
-//! `sx:sharing`, which is never republished.
+//! Attributes of FeedSync have no namespace (R-F1). All other markup on these elements is foreign markup (2.1 rule 7)
+//! and is stored with its version or update. An exception is `sx:sharing`, which is never republished.
 
 mod foreign;
 mod read;

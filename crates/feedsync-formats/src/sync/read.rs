@@ -1,4 +1,4 @@
-//! Reading `sx:sync` and `sx:history`.
+//! Reads `sx:sync` and `sx:history`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::options::ReadOptions;
 use crate::remarks::{Fault, Remarks};
 use crate::xml::{Attribute, Element, Namespace};
 
-/// What an `sx:sync` says, its conflicts not yet read.
+/// The data of an `sx:sync`, with its conflicts still unread.
 pub(crate) struct Stamp<'t, 'a> {
     pub(crate) id: ItemId,
     pub(crate) updates: Updates,
@@ -25,12 +25,12 @@ pub(crate) struct Stamp<'t, 'a> {
     pub(crate) self_contained: bool,
 }
 
-/// The `sx:sync` of an item; two are a fault (R-F11).
+/// Returns the `sx:sync` of an item. Two of them are a fault (R-F11).
 pub(crate) fn sync_of<'t, 'a>(item: Element<'t, 'a>) -> Result<Option<Element<'t, 'a>>, Fault> {
     only_child(item, "sync", "FeedSync 2.4")
 }
 
-/// The only child of that name in FeedSync's namespace.
+/// Returns the only child with that name in FeedSync's namespace. A second one is a fault.
 pub(super) fn only_child<'t, 'a>(
     parent: Element<'t, 'a>,
     local: &str,
@@ -47,7 +47,7 @@ pub(super) fn only_child<'t, 'a>(
     }
 }
 
-/// What reading an `sx:sync` needs beside it.
+/// Environment for reading an `sx:sync`.
 pub(crate) struct SyncReader<'o, 'r> {
     pub(crate) options: &'o ReadOptions<'o>,
     pub(crate) remarks: &'r mut Remarks,
@@ -55,8 +55,8 @@ pub(crate) struct SyncReader<'o, 'r> {
 }
 
 impl SyncReader<'_, '_> {
-    /// Reads an `sx:sync` (2.4). `context` is what it inherits; `self_contained` says whether what is around
-    /// it says that its items inherit nothing.
+    /// Reads an `sx:sync` (2.4). `context` is its inherited context. `self_contained` is whether the surrounding
+    /// document states that its items inherit nothing.
     pub(crate) fn read<'t, 'a>(
         &mut self,
         sync: Element<'t, 'a>,
@@ -134,7 +134,7 @@ impl SyncReader<'_, '_> {
     }
 }
 
-/// Whether our own mark stands among the attributes.
+/// Whether the attributes contain the mark of a self-contained element.
 pub(crate) fn is_self_contained(text: &str, attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.namespace() == Namespace::OWN

@@ -1,6 +1,6 @@
-//! Reading `sx:sharing` and `sx:related` (2.2, 2.3).
+//! Reads `sx:sharing` and `sx:related` (2.2, 2.3).
 //!
-//! A fault in them never refuses the document: the part at fault counts as absent and is reported
+//! A fault in them never refuses the document: the faulty part counts as absent and is reported
 //! (R-F33, R-F42).
 
 use feedsync_core::{Related, RelatedKind, Sharing, Window};
@@ -35,7 +35,7 @@ pub(crate) fn read_sharing(element: Element<'_, '_>, mode: Mode, remarks: &mut R
     Sharing { window: present(window, remarks), expires: present(expires, remarks), related }
 }
 
-/// Reports what then counts as absent.
+/// Returns the part, or reports its fault and returns `None`.
 fn present<T>(part: Result<Option<T>, Fault>, remarks: &mut Remarks) -> Option<T> {
     part.unwrap_or_else(|fault| {
         remarks.remark(fault);

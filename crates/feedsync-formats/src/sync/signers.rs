@@ -1,20 +1,21 @@
-//! The endpoints that signed lately.
+//! A cache of the endpoints that signed recent updates.
 
 use feedsync_core::{By, IdentifierError};
 
-/// Few endpoints sign most updates of a feed: their identifiers are checked once and share one text.
+/// Cache of endpoint identifiers. Few endpoints sign most updates of a feed, so each identifier is
+/// checked once and its text is shared.
 #[derive(Debug, Default)]
 pub(crate) struct Signers {
     known: Vec<By>,
-    /// The one that makes room next.
+    /// Index of the entry that is replaced next.
     oldest: usize,
 }
 
 impl Signers {
-    /// So many are remembered: looking through them costs less than one check.
+    /// Maximum number of cached identifiers. Searching them costs less than one check.
     const MOST: usize = 4;
 
-    /// The endpoint of that identifier.
+    /// Returns the endpoint with that identifier.
     pub(super) fn by(&mut self, text: &str) -> Result<By, IdentifierError> {
         if let Some(by) = self.known.iter().find(|by| by.as_str() == text) {
             return Ok(by.clone());
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn the_oldest_identifier_is_replaced() {
         let mut signers = Signers::default();
         for text in ["a", "b", "c", "d", "a", "e", "f", "g", "h", "i"] {
             signers.by(text).unwrap();

@@ -1,4 +1,4 @@
-//! The values of FeedSync attributes (2.1).
+//! Values of FeedSync attributes (2.1).
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::options::Mode;
 use crate::remarks::{Fault, Remarks};
 use crate::xml::{Attribute, Element};
 
-/// The attributes of one FeedSync element, with what is needed to report on them.
+/// The attributes of one FeedSync element, with the data for reporting their faults.
 pub(super) struct Attributes<'t, 'a, 'r> {
     element: Element<'t, 'a>,
     clause: &'static str,
@@ -40,7 +40,7 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         Fault::new(attribute.start(), self.clause, format!("{name}={shown:?}: {problem}"))
     }
 
-    /// A text that is not empty, if the attribute is there (2.1 rule 2).
+    /// Reads a text that is not empty, if the attribute is present (2.1 rule 2).
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Fault> {
         let Some(attribute) = self.find(name) else { return Ok(None) };
         let value = attribute.value(self.element.document());
@@ -50,13 +50,13 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         Ok(Some(value.into_owned()))
     }
 
-    /// The fault of a required attribute that is not there.
+    /// Creates the fault of a missing required attribute.
     pub(super) fn missing(&self, name: &str) -> Fault {
         let message = format!("{} lacks the attribute {name:?}", self.element.name());
         Fault::new(self.element.span().start, self.clause, message)
     }
 
-    /// A whole number from 1 to 2^31-1 (2.4, 2.5); tolerant reading takes leading zeros.
+    /// Reads a whole number from 1 to 2^31-1 (2.4, 2.5). Tolerant reading accepts leading zeros.
     pub(super) fn counter<T: FromStr<Err = CounterError>>(
         &mut self,
         name: &str,
@@ -77,7 +77,7 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         parsed.map_err(|error| self.fault(attribute, error))
     }
 
-    /// `true` or `false`, in lower case (2.4).
+    /// Reads `true` or `false`, in lower case (2.4).
     pub(super) fn boolean(&mut self, name: &str) -> Result<Option<bool>, Fault> {
         let Some(attribute) = self.find(name) else { return Ok(None) };
         match &*attribute.value(self.element.document()) {
@@ -87,7 +87,8 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         }
     }
 
-    /// A time in UTC, in whole seconds (2.1 rule 5); tolerant reading takes lower-case `t` and `z`.
+    /// Reads a time in UTC, in whole seconds (2.1 rule 5). Tolerant reading accepts lower-case `t`
+    /// and `z`.
     pub(super) fn time(&mut self, name: &str) -> Result<Option<Timestamp>, Fault> {
         let Some(attribute) = self.find(name) else { return Ok(None) };
         let value = attribute.value(self.element.document());
@@ -104,13 +105,13 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
         }
     }
 
-    /// The id of an item (2.4).
+    /// Reads the id of an item (2.4).
     pub(super) fn item_id(&mut self, name: &str) -> Result<ItemId, Fault> {
         let id = self.identifier(name, ItemId::new, ItemId::has_reserved)?;
         id.ok_or_else(|| self.missing(name))
     }
 
-    /// The id of an endpoint (2.5).
+    /// Reads the id of an endpoint (2.5).
     pub(super) fn by(&mut self, name: &str, signers: &mut Signers) -> Result<Option<By>, Fault> {
         self.identifier(name, |text| signers.by(text), By::has_reserved)
     }

@@ -1,4 +1,4 @@
-//! Writing `sx:sync`, `sx:sharing` and an item with them.
+//! Writes `sx:sync`, `sx:sharing` and an item with them.
 
 use feedsync_core::{Format, Item, ItemId, Payload, RelatedKind, Sharing, Update, Version};
 
@@ -6,21 +6,21 @@ use super::foreign;
 use crate::mapping::project;
 use crate::payload::{Default, FEEDSYNC, OWN, PayloadTag, push_attribute, push_declaration, write};
 
-/// The place an item is written to.
+/// Context of the position at which an item is written.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
-    /// The format that is written; payloads of another are projected.
+    /// Format of the document. Payloads of other formats are projected.
     pub(crate) format: Format,
-    /// The default namespace there.
+    /// Default namespace in scope.
     pub(crate) default: Default,
-    /// The prefix that stands for FeedSync there; `None` if each `sx:sync` has to declare one.
+    /// Prefix of FeedSync in scope. `None` if each `sx:sync` has to declare one.
     pub(crate) prefix: Option<String>,
-    /// Whether the document says that its items are self-contained.
+    /// Whether the document states that its items are self-contained.
     pub(crate) self_contained: bool,
 }
 
-/// Appends an item: its winner's element with `sx:sync` as the last child, on its own. `inside` may
-/// append more after it.
+/// Appends an item: its winner's element with `sx:sync` as the last child. `inside` may append more
+/// after it.
 pub(crate) fn push_item(
     out: &mut String,
     item: &Item<Payload>,
@@ -118,7 +118,7 @@ fn push_sync(
     out.push_str(&format!("</{prefix}:sync>"));
 }
 
-/// The prefix, with a number if it is taken.
+/// Returns the prefix, with a number if it is taken.
 fn free_prefix(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
     let mut prefix = wanted.to_owned();
     let mut number = 0;
@@ -129,7 +129,7 @@ fn free_prefix(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
     prefix
 }
 
-/// Appends what goes into the start tag and gives the default namespace inside it.
+/// Appends the foreign attributes to the start tag. Returns the default namespace inside it.
 fn push_foreign_attributes(
     out: &mut String,
     parts: &foreign::Parts<'_>,

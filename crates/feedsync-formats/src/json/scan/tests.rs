@@ -24,7 +24,7 @@ fn the_grammar_of_json_is_accepted() {
 }
 
 #[test]
-fn what_is_not_json_is_refused_at_its_place() {
+fn text_that_is_not_json_is_refused_with_its_offset() {
     for (text, offset) in [
         ("", 0),
         ("[1,]", 3),
@@ -74,7 +74,7 @@ fn messages_say_what_was_expected_and_what_was_found() {
     }
 }
 
-/// A string breaks off at the first that must not stand in it, however long it is and whether it ends.
+/// The error is at the first control character, for strings of any length, whether or not they are terminated.
 #[test]
 fn controls_are_found_in_long_strings() {
     let plain = "\u{e4}plain ".repeat(20);

@@ -1,4 +1,4 @@
-//! Encodings and bounds of documents.
+//! Encodings and limits of documents.
 
 use super::*;
 use crate::options::Limits;

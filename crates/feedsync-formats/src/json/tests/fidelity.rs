@@ -1,4 +1,4 @@
-//! What comes out is what came in.
+//! Documents that are read and written again are unchanged.
 
 use super::super::{Document, read};
 use super::{CREATED, collection, strict, tolerant, with_member, written};
@@ -6,7 +6,7 @@ use crate::options::ReadOptions;
 use crate::random::Random;
 
 #[test]
-fn what_was_written_reads_back_the_same_with_foreign_members_in_place() {
+fn items_and_their_foreign_members_read_back_as_they_were_written() {
     let text = collection(
         r#"{ "sync" : {"a":[1], "id":"i","updates":3,"history":[{"sequence":3,"x":{"y":"\u0041"},"by":"b","z":1}],
         "conflicts":[{"c":1,"sync":{"id":"i","updates":1,"history":[{"sequence":1,"by":"a"}],"w":0}}],"b":"é"} , "t" : 1.50 }"#,
@@ -72,7 +72,7 @@ fn a_single_object_for_the_array_of_items_grows_into_an_array() {
 }
 
 #[test]
-fn no_mutation_panics_and_whatever_reads_is_a_fixed_point() {
+fn mutated_documents_never_panic_and_read_back_as_they_are_written() {
     let conflict = with_member(
         "conflicts",
         &format!("[{}]", CREATED.replace("item_1_myapp_2005-05-21T11:43:33Z", "i")),

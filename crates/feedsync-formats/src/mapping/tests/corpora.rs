@@ -1,5 +1,5 @@
-//! The mapping on feeds of the web, found through `FEEDSYNC_CORPORA`; without it, on our vectors. Their
-//! items are enrolled first: each gets an `sx:sync` of its own.
+//! The mapping applied to web feeds, found through `FEEDSYNC_CORPORA`, or to our test vectors if that is not set.
+//! Their items first take part in sharing: each gets an `sx:sync` of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ fn is_enrolled(element: Element<'_, '_>) -> bool {
     element.child(Namespace::FEEDSYNC, "sync").is_some()
 }
 
-/// The document, as UTF-8, with `sx:sync` in every item.
+/// Returns the document as UTF-8 with `sx:sync` in every item.
 fn enrolled(text: &str) -> Option<String> {
     let (tree, _) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;
     let mut inserts = Vec::new();
@@ -61,7 +61,7 @@ fn enrolled(text: &str) -> Option<String> {
         from = range.end;
     }
     out.push_str(&text[from..]);
-    // The text is UTF-8 now, whatever it says.
+    // The declaration is removed, since the text is now UTF-8.
     let declaration = out.find("?>").filter(|_| out.starts_with("<?xml"));
     Some(out.split_off(declaration.map_or(0, |end| end + 2)))
 }
@@ -71,7 +71,7 @@ fn items(bytes: &[u8]) -> Option<Vec<Item<Payload>>> {
     let (text, _) = decode(bytes, &options).ok()?;
     let reading = read(enrolled(&text)?.trim_start().as_bytes(), None, &options).ok()?;
     let mut items = reading.feed.items;
-    // References that only a DTD defines are kept as text; strict documents cannot hold them.
+    // References that only a DTD defines are read as text. Strict documents cannot contain them.
     items.retain(|item| {
         Tree::parse(&item.winner.payload.text, Mode::Strict, &Limits::default()).is_ok()
     });
@@ -97,7 +97,7 @@ fn items_of_real_feeds_survive_every_format_byte_for_byte() {
             assert!(read == items, "{} through {format}", path.display());
         }
         count += items.len();
-        // Many of the others are made to lack things.
+        // Many documents of the other corpora lack fields on purpose.
         if path.components().any(|part| part.as_os_str() == "real-feeds") {
             real += items.len();
             told += items

@@ -1,5 +1,5 @@
-//! The mapping through whole documents: items of every format, conflicts of mixed formats, written as
-//! every format and read again.
+//! The mapping in whole documents: items of every format with conflicts of mixed formats, written in every format and
+//! read again.
 
 use feedsync_core::{
     By, Feed, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
@@ -42,7 +42,7 @@ fn feed(format: Format, text: &str) -> Feed {
     reading.feed
 }
 
-/// The items after a trip through a document of the format, in the order of their ids.
+/// Returns the items after writing and reading a document of the format, in the order of their ids.
 pub(super) fn through(format: Format, items: &[Item<Payload>]) -> Vec<Item<Payload>> {
     let mut items = feed(format, &document(format, items)).items;
     items.sort_by(|left, right| left.id.cmp(&right.id));
@@ -117,7 +117,7 @@ fn random_version(random: &mut Random, format: Format, by: &str) -> Version<Payl
     }
 }
 
-/// An item whose versions are all of one format, as a feed of that format gives it: canonical.
+/// Returns an item whose versions all have one format, as read from a feed of that format: canonical.
 fn random_item(random: &mut Random, format: Format, id: ItemId) -> Item<Payload> {
     let winner = random_version(random, format, "a");
     let mut conflicts = Vec::new();
@@ -139,7 +139,7 @@ fn every_item_survives_every_format_byte_for_byte() {
             let id = ItemId::new(&format!("item-{format}")).unwrap();
             items.push(random_item(&mut random, format, id));
         }
-        // A merge of peers of many formats leaves conflicts of many formats.
+        // A merge between peers of many formats leaves conflicts of many formats.
         let lent = random_item(&mut random, *random_format(round), "lent".parse().unwrap());
         if let Some(conflict) = lent.conflicts.into_iter().next() {
             let taker = &mut items[(round % 5) as usize];
@@ -161,13 +161,13 @@ fn every_item_survives_every_format_byte_for_byte() {
 }
 
 #[test]
-fn what_is_composed_or_revised_is_canonical() {
+fn composed_and_revised_payloads_are_canonical() {
     for round in 0..400u64 {
         for format in Format::ALL {
             let mut random = Random(round);
             let mut item = random_item(&mut random, format, "i".parse().unwrap());
             item.conflicts.clear();
-            // Natives that stand in the tests need not be canonical; composed ones are.
+            // The native texts of the tests need not be canonical, but composed ones are.
             while NATIVES.iter().any(|(_, text)| *text == &*item.winner.payload.text) {
                 item.winner.payload = random_payload(&mut random, format);
             }
@@ -177,7 +177,7 @@ fn what_is_composed_or_revised_is_canonical() {
             revision.updated = "2026-05-06T07:08:09Z".parse().ok();
             revision.content_type =
                 random.of(&[ContentType::Text, ContentType::Html, ContentType::Xhtml]).clone();
-            // What XML cannot hold is refused.
+            // Characters that XML cannot hold are refused.
             let Ok(payload) = revise(&item.winner.payload, &revision) else { continue };
             item.winner.payload = payload;
             assert_eq!(through(format, std::slice::from_ref(&item)), [item.clone()], "{round}");
@@ -205,7 +205,7 @@ fn an_edit_by_a_peer_that_knows_one_format_shows_in_every_other() {
             for peer in Format::ALL.into_iter().filter(|peer| *peer != native) {
                 let mut random = Random(round);
                 let item = random_item(&mut random, native, "i".parse().unwrap());
-                // The peer reads the projection as an ordinary payload, and knows no extension.
+                // The peer reads the projection as an ordinary payload, and does not know the extension.
                 let projected = super::project(&item.id, &item.winner, peer);
                 let revision = Revision {
                     title: Some("edited".into()),
