@@ -1,5 +1,5 @@
-//! The engine's behaviours through the formats: whatever is created, edited, deleted, merged and resolved,
-//! an item that is written and read between any two operations comes to the same as one that is not.
+//! The operations of the engine combined with the formats. Items are created, edited, deleted, merged and resolved.
+//! Writing and reading an item between any two operations does not change the result.
 
 use crate::support::{Random, reread, written};
 use feedsync_core::{
@@ -10,10 +10,10 @@ use feedsync_formats::{Entry, compose};
 
 const ENDPOINTS: usize = 3;
 
-/// What the endpoints hold of one item.
+/// The copies of one item that the endpoints have.
 type World = [Option<Item<Payload>>; ENDPOINTS];
 
-/// One thing that happens.
+/// An operation on an item.
 #[derive(Debug)]
 enum Operation {
     Create { at: usize, creation: Creation, payload: Payload },
@@ -52,7 +52,7 @@ impl Operation {
         }
     }
 
-    /// Does it, and gives what a merge came to.
+    /// Applies the operation and returns the outcome of a merge.
     fn apply(&self, world: &mut World, stamps: &[Stamp; ENDPOINTS]) -> Option<Outcome> {
         match self {
             Self::Create { at, creation, payload } => {
@@ -87,7 +87,7 @@ impl Operation {
     }
 }
 
-/// Signed by the endpoint, now and then without a time or without a name.
+/// Returns a stamp of the endpoint, sometimes without a time or without a name.
 fn stamp(random: &mut Random, endpoint: usize, step: usize) -> Stamp {
     let when = Timestamp::from_unix_seconds(1_700_000_000 + step as i64 / 3);
     let by = By::new(&format!("endpoint.{endpoint}")).unwrap();
@@ -98,8 +98,8 @@ fn stamp(random: &mut Random, endpoint: usize, step: usize) -> Stamp {
     }
 }
 
-/// Runs one world in memory beside one whose items are written in `wire` and read after each step; gives
-/// how many merges ended in a conflict.
+/// Runs one world in memory and another whose items are written in `wire` and read after each step. Returns the
+/// number of merges that ended in a conflict.
 fn run(seed: u64, native: Format, wire: Format) -> usize {
     let mut random = Random(seed);
     let (mut kept, mut carried) = (World::default(), World::default());
@@ -120,7 +120,7 @@ fn run(seed: u64, native: Format, wire: Format) -> usize {
 }
 
 #[test]
-fn items_that_are_written_and_read_between_operations_come_to_the_same() {
+fn writing_and_reading_items_between_operations_does_not_change_the_result() {
     for native in Format::ALL {
         for wire in Format::ALL {
             let conflicts: usize = (1..=8).map(|seed| run(seed * 0x9e37_79b9, native, wire)).sum();

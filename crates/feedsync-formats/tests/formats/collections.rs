@@ -1,4 +1,4 @@
-//! Feeds that name the collection behind them.
+//! Feeds that name their collection.
 
 use feedsync_core::Format;
 use feedsync_formats::{AppCategories, AppCollection, FeedHead, FeedWriter};

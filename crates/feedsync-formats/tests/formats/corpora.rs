@@ -1,4 +1,4 @@
-//! Feeds of the web, found through `FEEDSYNC_CORPORA`; without it, our own fixtures.
+//! Web feeds, found through `FEEDSYNC_CORPORA`. Without that variable, our own fixtures are used.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every document, ascending by path.
+/// Returns every document, in ascending order of paths.
 fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors"), &mut paths);
@@ -39,8 +39,8 @@ fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().filter_map(|path| Some((path.clone(), std::fs::read(path).ok()?))).collect()
 }
 
-/// Whether the document's own header calls it clean: the feed validator's `Expect: !Error`, the feed
-/// parser's `Expect: not bozo`.
+/// Whether the document's own header marks it as clean: `Expect: !Error` of the feed validator, or `Expect: not bozo`
+/// of the feed parser.
 fn calls_itself_clean(path: &Path, bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let expectation = text.lines().find_map(|line| line.trim().strip_prefix("Expect:"));
@@ -50,8 +50,8 @@ fn calls_itself_clean(path: &Path, bytes: &[u8]) -> bool {
         || (folder.contains("feedparser-wellformed") && expectation.starts_with("not bozo"))
 }
 
-/// What is not a feed of ours: lone entries, RSS 1.1, CDF, and a document whose encoding only its HTTP
-/// header told.
+/// Whether a document is not a supported feed: a single entry, RSS 1.1, CDF, or a document whose encoding only its
+/// HTTP header declared.
 fn is_beyond_us(path: &Path, bytes: &[u8]) -> bool {
     let not_a_feed = |error| {
         matches!(error, ReadError::UnknownFormat { found }
@@ -62,7 +62,7 @@ fn is_beyond_us(path: &Path, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn every_document_reads_without_panic_and_what_reads_comes_out_as_it_came_in() {
+fn every_document_is_read_without_panic_and_written_unchanged() {
     let mut counts = [0; 3];
     for (path, bytes) in corpus() {
         for (index, mode) in [Mode::Strict, Mode::Tolerant].into_iter().enumerate() {
@@ -81,7 +81,7 @@ fn every_document_reads_without_panic_and_what_reads_comes_out_as_it_came_in() {
 }
 
 #[test]
-fn what_calls_itself_clean_is_accepted_in_tolerant_mode() {
+fn documents_that_are_marked_as_clean_are_accepted_in_tolerant_mode() {
     let mut refused = Vec::new();
     for (path, bytes) in corpus() {
         if calls_itself_clean(&path, &bytes)
@@ -97,9 +97,10 @@ fn what_calls_itself_clean_is_accepted_in_tolerant_mode() {
     assert!(refused.is_empty(), "{} refused", refused.len());
 }
 
-/// A newsreader shows whatever can be read tolerantly and is a feed, and more than that; of the rest it says why not.
+/// A newsreader shows every feed that can be read tolerantly, and further ones. All others are refused with the
+/// reason.
 #[test]
-fn what_is_published_is_shown_or_refused_with_the_reason() {
+fn published_feeds_are_shown_or_refused_with_the_reason() {
     let (mut shown, mut mended, mut refused) = (0, 0, 0);
     for (path, bytes) in corpus() {
         let options =
@@ -110,7 +111,7 @@ fn what_is_published_is_shown_or_refused_with_the_reason() {
             Ok(feed) => {
                 shown += 1;
                 mended += usize::from(feed.mended.is_some());
-                // Deleted items and those that say nothing are not shown.
+                // Deleted items and blank items are not shown.
                 let items = known.map(|known| (known.feed.plain_items, known.feed.items.len()));
                 if let Some((plain, shared)) = items {
                     let count = feed.entries.len() + feed.blank;
@@ -127,7 +128,7 @@ fn what_is_published_is_shown_or_refused_with_the_reason() {
     assert!(shown > refused);
 }
 
-/// A feed without items.
+/// Returns a feed without items.
 fn head_in(format: Format, details: &FeedDetails) -> String {
     let head = FeedHead {
         id: "urn:x:feed",

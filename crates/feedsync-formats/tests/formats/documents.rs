@@ -1,4 +1,4 @@
-//! Documents and the parts of them that readers, writers and views have in common.
+//! Documents, and properties that readers, writers and views share.
 
 use feedsync_core::{Format, Payload};
 use feedsync_formats::{
@@ -8,7 +8,7 @@ use feedsync_formats::{
 
 use crate::support::{reread, written};
 
-/// Feeds with an item at fault, a plain item, a good item with a title and a remark.
+/// Feeds with a faulty item, a plain item, a good item with a title, and a remark.
 fn flawed() -> [(Format, String); 2] {
     let sx = "xmlns:sx='http://feedsync.org/2007/feedsync'";
     let history = "<sx:history sequence='1' by='a'/>";
@@ -23,7 +23,7 @@ fn flawed() -> [(Format, String); 2] {
 }
 
 #[test]
-fn a_document_says_what_reading_says() {
+fn a_document_gives_the_same_result_as_reading() {
     let options = ReadOptions::tolerant();
     for (format, text) in flawed() {
         let reading = read(text.as_bytes(), Some(format), &options).unwrap();
@@ -70,7 +70,7 @@ fn plain_items_stay_plain_in_every_format() {
     let shared = |format| {
         let (_, text) = &flawed()[0];
         let item = read(text.as_bytes(), None, &ReadOptions::tolerant()).unwrap().feed.items;
-        // Written once, its payload is in the format.
+        // After writing it once, its payload has this format.
         reread(format, &written(format, &item, None)).items
     };
     for from in Format::ALL {
@@ -89,13 +89,14 @@ fn plain_items_stay_plain_in_every_format() {
             let feed = reread(to, &text);
             assert_eq!(feed.items.len(), 1, "{from} to {to}: {text}");
             if to == Format::Pox {
-                // Any element may be an item there, so those that take no part are not counted.
+                // Any element may be an item in POX, so items that take no part are not counted.
                 assert_eq!(text.matches("<title>one &amp; two</title>").count(), 1, "{text}");
                 assert_eq!(text.matches("<title>&lt;three&gt;</title>").count(), 1, "{text}");
                 continue;
             }
             assert_eq!(feed.plain_items, 2, "{from} to {to}: {text}");
-            // Without a dot nothing would tell when a native text is void.
+            // Plain items have no native text, since without a dot a reader could not detect that
+            // it is void.
             let plain = read_plain(text.as_bytes(), &ReadOptions::strict()).unwrap().payloads;
             assert!(plain.iter().all(|payload| !payload.text.contains("native")), "{text}");
             assert_eq!(titles(&plain), ["one & two", "<three>"], "{from} to {to}: {text}");
@@ -148,7 +149,7 @@ fn a_member_of_json_has_its_name_in_quotes_as_it_stands() {
 }
 
 #[test]
-fn a_document_gives_up_the_surplus_of_an_id_that_occurs_twice() {
+fn a_document_removes_the_surplus_of_an_id_that_occurs_twice() {
     let history = "<sx:history sequence='1' by='a'/>";
     let item = |title: &str, id: &str| {
         format!(

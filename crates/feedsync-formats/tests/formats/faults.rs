@@ -1,5 +1,5 @@
-//! Bad input: a fault in one item refuses that item, names the clause and the place, and costs the
-//! feed nothing else; a document that cannot be read is refused with line and column.
+//! Invalid input. A fault in an item refuses only that item, with the clause and the position. A
+//! document that cannot be read is refused with line and column.
 
 use feedsync_core::{Format, MAX_COUNTER, RelatedKind};
 use feedsync_formats::{
@@ -15,7 +15,7 @@ fn feed(content: &str) -> String {
     )
 }
 
-/// A feed whose first item has this `sx:sync`, its second none, its third a good one.
+/// Returns a feed whose first item has this `sx:sync`, its second none, and its third a valid one.
 fn with_sync(sync: &str) -> String {
     let good = format!("<sx:sync id='good' updates='1'>{HISTORY}</sx:sync>");
     feed(&format!("<item>{sync}</item>\n<item/>\n<item>{good}</item>"))
@@ -25,7 +25,7 @@ fn read_as(text: &str, mode: Mode) -> Reading {
     read(text.as_bytes(), None, &ReadOptions { mode, ..ReadOptions::strict() }).unwrap()
 }
 
-/// Reads a feed whose first item is at fault and gives the reason.
+/// Reads a feed whose first item is faulty and returns the reason of the refusal.
 #[track_caller]
 fn refusal_as(sync: &str, mode: Mode) -> Diagnostic {
     let text = with_sync(sync);
@@ -40,7 +40,7 @@ fn refusal_as(sync: &str, mode: Mode) -> Diagnostic {
     refused.reason.clone()
 }
 
-/// As [`refusal_as`], the same in both modes.
+/// Like [`refusal_as`], asserting that both modes give the same reason.
 #[track_caller]
 fn refusal(sync: &str) -> Diagnostic {
     let reason = refusal_as(sync, Mode::Strict);
@@ -170,7 +170,7 @@ fn an_attribute_in_feedsyncs_namespace_is_foreign_markup() {
 }
 
 #[test]
-fn elements_are_told_by_namespace_and_not_by_prefix() {
+fn elements_are_identified_by_namespace_and_not_by_prefix() {
     let sync = format!("<sx:sync xmlns:sx='urn:other' id='i' updates='1'>{HISTORY}</sx:sync>");
     let reading = read_as(&with_sync(&sync), Mode::Strict);
     assert_eq!((reading.feed.items.len(), reading.feed.plain_items), (1, 2));
@@ -180,7 +180,7 @@ fn elements_are_told_by_namespace_and_not_by_prefix() {
 }
 
 #[test]
-fn two_of_what_there_is_one_of_are_faults() {
+fn a_second_element_is_a_fault_where_one_is_allowed() {
     let sync = sync_with("id='i' updates='1'");
     assert!(refusal(&format!("{sync}{sync}")).message.contains("a second sx:sync"));
     let two =
@@ -326,7 +326,7 @@ fn related_feeds_have_an_absolute_link_and_a_known_type() {
 }
 
 #[test]
-fn what_is_no_feed_is_refused_by_what_it_is() {
+fn documents_that_are_not_feeds_are_refused_with_their_type() {
     let refused = |text: &str| match read(text.as_bytes(), None, &ReadOptions::tolerant()) {
         Err(error @ ReadError::UnknownFormat { .. }) => error.to_string(),
         other => panic!("{other:?}"),
@@ -354,7 +354,7 @@ fn a_truncated_body_is_refused_at_every_length() {
 }
 
 #[test]
-fn each_bound_is_kept_and_named() {
+fn each_limit_is_enforced_and_named() {
     let with = |limits: Limits, text: &str| {
         let options = ReadOptions { limits, ..ReadOptions::tolerant() };
         read(text.as_bytes(), Some(Format::Rss), &options)

@@ -1,12 +1,12 @@
-//! What items inherit from around them is bounded: a document costs no more than its own bytes, however
-//! many items stand in how long a base.
+//! Inherited properties are bounded: a document costs no more than its own bytes, for any number of items and any
+//! length of their base.
 
 use feedsync_formats::{ReadOptions, read, read_plain, sse};
 
 const ATOM: &str = "http://www.w3.org/2005/Atom";
 const FEEDSYNC: &str = "http://feedsync.org/2007/feedsync";
 
-/// So much stands around the items.
+/// Number of bytes that the items inherit.
 const LONG: usize = 100_000;
 
 const ITEMS: usize = 2_000;
@@ -17,7 +17,7 @@ fn options() -> ReadOptions<'static> {
     options
 }
 
-/// A feed with these attributes on its root and so many items, each with this in it.
+/// Returns a feed with these attributes on its root and the given number of items, each with this content.
 fn feed(attributes: &str, items: usize, inside: impl Fn(usize) -> String) -> String {
     let entries: String = (0..items).map(|n| format!("<entry>{}</entry>", inside(n))).collect();
     format!("<feed xmlns=\"{ATOM}\" xmlns:sx=\"{FEEDSYNC}\" {attributes}>{entries}</feed>")
@@ -57,7 +57,7 @@ fn items_that_together_inherit_too_much_are_refused() {
 }
 
 #[test]
-fn what_is_long_around_conflicts_histories_and_elements_counts_too() {
+fn long_properties_that_conflicts_histories_and_elements_inherit_are_counted() {
     let long = "a".repeat(LONG);
     let namespace = format!("xmlns:x=\"urn:{long}\"");
     assert!(is_refused(&feed(&namespace, ITEMS, |n| sync(n, "x:y=\"\""))));
@@ -74,13 +74,13 @@ fn what_is_long_around_conflicts_histories_and_elements_counts_too() {
 }
 
 #[test]
-fn what_feeds_mostly_declare_is_inherited_by_any_number_of_items() {
+fn usual_declarations_are_inherited_by_any_number_of_items() {
     let usual = "xml:lang=\"en\" xml:base=\"http://example.org/\" xmlns:x=\"urn:x\"";
     assert!(!is_refused(&feed(usual, ITEMS, |n| sync(n, "x:y=\"\"") + "<title>x:</title>")));
 }
 
 #[test]
-fn outlines_of_sse_are_bounded_alike() {
+fn inherited_properties_of_sse_outlines_are_bounded() {
     let long = "a".repeat(LONG);
     let outline = |n: usize| {
         format!(

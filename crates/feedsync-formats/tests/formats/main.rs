@@ -1,4 +1,5 @@
-//! Documents: the vectors of the specifications, faults, round trips, and feeds as they are found.
+//! Tests of documents: the examples of the specifications, faults, round trips, and feeds of the
+//! web.
 
 mod behaviours;
 mod collections;

@@ -1,4 +1,4 @@
-//! Outlines that move in a document of FeedSync.
+//! Outlines that move in a FeedSync document.
 
 use feedsync_core::{Incorporation, Item, Payload, incorporate_unbounded};
 use feedsync_formats::{Document, ReadOptions};
@@ -22,7 +22,7 @@ fn opml(outlines: &str) -> String {
     format!("{ROOT}{outlines}</body></opml>")
 }
 
-/// The first document with the second merged into it.
+/// Returns the first document with the second merged into it.
 fn merged(local: &str, incoming: &str) -> String {
     let read = |text: &str| Document::read(text.as_bytes(), &ReadOptions::strict()).unwrap();
     let (local, incoming) = (read(local), read(incoming));
@@ -44,7 +44,7 @@ fn merged(local: &str, incoming: &str) -> String {
     String::from_utf8(local.to_bytes_with(&items)).unwrap()
 }
 
-/// Ids and how deep each is nested, in the order of the document.
+/// Returns the ids with their depths, in document order.
 fn shape(text: &str) -> Vec<String> {
     let (mut depth, mut shape) = (0_usize, Vec::new());
     for part in text.split('<').skip(1) {
@@ -60,7 +60,7 @@ fn shape(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_outline_that_was_moved_moves_with_what_is_in_it_and_furniture_stays() {
+fn an_outline_moves_with_its_children_and_furniture_stays() {
     let (b, d) = (outline("b", 1, &outline("d", 1, "")), outline("c", 1, ""));
     let local = opml(&format!("{}<outline text=\"furniture\">{d}</outline>", outline("a", 1, &b)));
     let b = outline("b", 2, &outline("d", 1, ""));
@@ -75,11 +75,11 @@ fn an_outline_that_was_moved_moves_with_what_is_in_it_and_furniture_stays() {
 }
 
 #[test]
-fn outlines_stand_where_they_claim_to_among_those_that_stay() {
+fn moved_outlines_take_their_claimed_positions_among_those_that_stay() {
     let leaf = |id: &str| outline(id, 1, "");
     let local = opml(&[leaf("a"), leaf("b"), leaf("c"), outline("p", 1, &leaf("q"))].concat());
     for (incoming, expected) in [
-        // To the first place of a folder, and out of it.
+        // To the first position of a folder, and out of it.
         (
             opml(
                 &[leaf("a"), leaf("c"), outline("p", 1, &(outline("b", 2, "") + &leaf("q")))]
@@ -91,7 +91,7 @@ fn outlines_stand_where_they_claim_to_among_those_that_stay() {
             opml(&[outline("q", 2, ""), leaf("a"), leaf("b"), leaf("c"), leaf("p")].concat()),
             &["q", "a", "b", "c", "p"],
         ),
-        // Into one that had none, one after the other.
+        // Two outlines move into an outline without children, one after the other.
         (
             opml(
                 &[
@@ -109,7 +109,7 @@ fn outlines_stand_where_they_claim_to_among_those_that_stay() {
 }
 
 #[test]
-fn an_outline_that_would_be_in_itself_stays() {
+fn an_outline_is_not_moved_into_itself() {
     let local = opml(&outline("a", 1, &outline("b", 1, "")));
     let incoming = opml(&outline("b", 1, &outline("a", 2, "")));
     let merged = merged(&local, &incoming);

@@ -1,4 +1,4 @@
-//! Outlines: places observed, claimed and written.
+//! Positions of outlines: observed, claimed and written.
 
 use crate::support::{reread, written};
 use feedsync_core::{Format, Item, Payload};
@@ -14,7 +14,7 @@ fn opml(body: &str) -> String {
     format!("<opml version='2.0' {SX}><head/><body>{body}</body></opml>")
 }
 
-/// An item with this id, parent and position.
+/// Returns an item with this id, parent and position.
 fn item(id: &str, parent: Option<&str>, position: Option<u64>) -> Item<Payload> {
     let text = opml(&format!("<outline text='{id}'>{}</outline>", sync(id)));
     let mut item = reread(Format::Opml, &text).items.remove(0);
@@ -25,7 +25,7 @@ fn item(id: &str, parent: Option<&str>, position: Option<u64>) -> Item<Payload> 
     item
 }
 
-/// The written outlines as `a(b c(d)) e`.
+/// Formats the nesting of the written outlines as `a(b c(d)) e`.
 fn nesting(text: &str) -> String {
     let body = &text[text.find("<body>").unwrap()..text.find("</body>").unwrap()];
     let mut out = String::new();
@@ -41,7 +41,7 @@ fn nesting(text: &str) -> String {
             out.push(')');
         }
     }
-    // Every element closes; leaves are shown without brackets.
+    // `out` has a closing bracket for every element. Those of leaves are removed.
     let mut shown = String::new();
     let mut open = 0;
     for (index, character) in out.char_indices() {
@@ -118,7 +118,7 @@ fn siblings_are_written_by_position_and_id_and_children_in_their_parents() {
 }
 
 #[test]
-fn an_outline_that_was_appended_is_done_with_but_for_its_end() {
+fn an_appended_outline_is_complete_except_for_its_end_tag() {
     let items = [item("a", None, Some(0)), item("b", Some("a"), Some(0)), item("c", None, Some(1))];
     let places: Vec<_> = items.iter().map(OutlinePlace::of).collect();
     let mut writer = FeedWriter::new(Format::Opml);
@@ -149,7 +149,7 @@ fn a_child_of_a_deleted_or_unknown_parent_shows_at_the_root_and_keeps_its_claim(
 }
 
 #[test]
-fn of_each_cycle_the_lowest_id_shows_at_the_root() {
+fn the_lowest_id_of_each_cycle_shows_at_the_root() {
     let cycle = |order: [usize; 6]| {
         let all = [
             item("c", Some("b"), None),

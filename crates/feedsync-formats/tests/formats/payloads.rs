@@ -1,5 +1,5 @@
-//! What a payload is: the item's own element, self-contained, without `sx:sync`, and every other byte
-//! as it was; and where foreign markup goes.
+//! The payload is the item's own element, self-contained and without `sx:sync`, with every other byte unchanged. Also
+//! tests where foreign markup is written.
 
 use crate::support::{assert_fixed_point, reread, written};
 use feedsync_core::{Format, Item, Payload};
@@ -9,7 +9,7 @@ const ATOM: &str = "xmlns='http://www.w3.org/2005/Atom'";
 const SX: &str = "xmlns:sx='http://feedsync.org/2007/feedsync'";
 const SYNC: &str = "<sx:sync id='i' updates='1'><sx:history sequence='1' by='a'/></sx:sync>";
 
-/// Reads a feed of one item.
+/// Reads a feed with one item.
 #[track_caller]
 fn item_of(text: &str) -> Item<Payload> {
     let mut reading = read(text.as_bytes(), None, &ReadOptions::strict()).unwrap();
@@ -65,7 +65,7 @@ fn inherited_declarations_follow_the_name_in_a_fixed_order() {
 }
 
 #[test]
-fn what_the_item_declares_itself_is_not_inherited() {
+fn declarations_of_the_item_itself_are_not_inherited() {
     let root = " xmlns:a='urn:a' xml:lang='en' xml:base='http://h/d/e'";
     let entry = "<entry xmlns:a='urn:own' xml:lang='' xml:base='../f'><a:x/>SYNC</entry>";
     assert_eq!(
@@ -109,7 +109,7 @@ fn a_conflict_inherits_from_the_item_around_it() {
         "<item xmlns:m=\"urn:m\" xml:base=\"http://h/winner/\" xml:lang=\"de\">\
          <link href='rel'/><m:x/></item>"
     );
-    // Promoted, it is the same, and it inherits nothing from another winner in what we write.
+    // After promotion it stays unchanged, and inherits nothing from another winner in the feed that is written.
     let mut promoted = item.clone();
     std::mem::swap(&mut promoted.winner, &mut promoted.conflicts[0]);
     assert_fixed_point(Format::Rss, &[promoted]);
@@ -182,7 +182,7 @@ fn foreign_markup_keeps_the_prefixes_of_names_in_its_values() {
 }
 
 #[test]
-fn foreign_markup_that_takes_our_prefixes_is_written_all_the_same() {
+fn foreign_markup_that_uses_feedsync_prefixes_is_written() {
     let sync = "<a:sync xmlns:a='http://feedsync.org/2007/feedsync' id='i' updates='1' \
                 xmlns:sx='urn:x' sx:q='1' xmlns:fs='urn:y' fs:q='2'>\
                 <a:history sequence='1' by='a' xmlns:sx1='urn:z' sx1:q='3'/></a:sync>";
@@ -212,7 +212,7 @@ fn sharing_is_the_writers_own_and_reads_back() {
 }
 
 #[test]
-fn a_feed_of_ours_says_its_title_in_every_format() {
+fn written_feeds_have_their_title_in_every_format() {
     for format in Format::ALL {
         let text = written(format, &[], None);
         let reading = read(text.as_bytes(), None, &ReadOptions::strict()).unwrap_or_else(|error| {
@@ -223,7 +223,7 @@ fn a_feed_of_ours_says_its_title_in_every_format() {
 }
 
 #[test]
-fn a_feed_of_ours_names_its_publisher_where_the_format_has_a_place() {
+fn written_feeds_name_their_publisher_if_the_format_can_hold_it() {
     for (format, place) in [
         (Format::Atom, "<author fs:stand-in=\"true\"><name>Ray &lt;Ozzie&gt;</name></author>"),
         (Format::Opml, "<ownerName fs:stand-in=\"true\">Ray &lt;Ozzie&gt;</ownerName>"),

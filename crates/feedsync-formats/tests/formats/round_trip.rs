@@ -1,6 +1,6 @@
-//! What is written reads back as the very same items: documents of others are made at random, with
-//! foreign markup, prefixes, bases and conflicts everywhere, read, and their items written and read
-//! again, in their own format, in each other and into another document.
+//! Items read back exactly as they were written. Random documents are made with foreign markup,
+//! prefixes, bases and conflicts everywhere. Their items are read, then written and read again, in
+//! their own format, in every other format and in another document.
 
 use crate::support::{Random, assert_fixed_point, reread, written};
 use feedsync_core::{Format, History, Item, Payload, Update};
@@ -61,7 +61,7 @@ const FOREIGN_CHILDREN: [&str; 7] = [
 struct Feed<'r> {
     random: &'r mut Random,
     format: Format,
-    /// The prefix of FeedSync.
+    /// Prefix of FeedSync.
     prefix: &'static str,
     serial: usize,
 }
@@ -108,14 +108,14 @@ impl Feed<'_> {
         )
     }
 
-    /// An item; outlines with outlines in them down to `depth`.
+    /// Returns an item. Outlines contain other outlines down to `depth`.
     fn item(&mut self, id: usize, conflicts: usize, depth: usize) -> String {
         let name = self.name();
         let attributes = match self.random.below(3) {
             0 => self.random.pick(&ITEM_ATTRIBUTES),
             _ => "",
         };
-        // A prefix that the item itself takes for something else cannot stand for FeedSync.
+        // A prefix that the item itself declares for another namespace cannot be FeedSync's prefix.
         let attributes =
             if attributes.contains(&format!("xmlns:{}=", self.prefix)) { "" } else { attributes };
         let before = self.random.some(&CONTENT);
@@ -188,7 +188,7 @@ fn items_are_written_and_read_as_they_were_in_their_own_format() {
     }
 }
 
-/// Markup on single updates does not travel between XML and JSON.
+/// Removes the markup on single updates, which is not converted between XML and JSON.
 fn without_markup_of_updates(mut item: Item<Payload>) -> Item<Payload> {
     for version in std::iter::once(&mut item.winner).chain(&mut item.conflicts) {
         let updates = version.history.updates().iter().map(|update| {
@@ -219,7 +219,7 @@ fn items_come_back_from_every_other_format_as_they_were() {
 }
 
 #[test]
-fn documents_keep_what_is_not_edited_and_take_up_what_is() {
+fn documents_keep_unedited_parts_and_write_edited_ones() {
     let mut all = documents(0xd0c, 800).collect::<Vec<_>>().into_iter();
     while let (Some(first), Some(second)) = (all.next(), all.nth(3)) {
         let (format, text) = first;

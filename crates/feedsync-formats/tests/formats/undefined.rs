@@ -1,5 +1,5 @@
-//! References that XML does not define, such as `&nbsp;`: strict reading refuses the document, tolerant
-//! reading keeps well-formed items and says what it did.
+//! References that XML does not define, such as `&nbsp;`. Strict reading refuses the document. Tolerant reading
+//! stores well-formed items and reports the change.
 
 use crate::support::assert_fixed_point;
 use feedsync_core::{Item, Payload};
@@ -27,7 +27,7 @@ fn retitled(item: &Item<Payload>) -> Item<Payload> {
 }
 
 #[test]
-fn an_undefined_reference_becomes_htmls_character_or_text_in_what_is_kept() {
+fn an_undefined_reference_becomes_an_html_character_or_text_in_payloads() {
     assert!(read(FEED.as_bytes(), None, &ReadOptions::strict()).is_err());
     let reading = tolerant(FEED);
     assert_eq!(reading.title.as_deref(), Some("caf\u{e9} &own;"));
@@ -40,7 +40,7 @@ fn an_undefined_reference_becomes_htmls_character_or_text_in_what_is_kept() {
     assert_eq!(first.sync_foreign.as_deref(), Some(foreign));
     let last = &reading.feed.items[1].winner.payload;
     assert_eq!(&*last.text, "<item><title>good &amp; &#160;</title></item>");
-    // What is written is read again strictly.
+    // The written feed is read in strict mode.
     assert_fixed_point(reading.format, &reading.feed.items);
 }
 
@@ -75,7 +75,7 @@ fn each_item_with_undefined_references_is_reported_with_line_and_column() {
 }
 
 #[test]
-fn a_document_keeps_the_references_of_what_is_not_edited() {
+fn a_document_keeps_the_references_of_unedited_parts() {
     let document = Document::read(FEED.as_bytes(), &ReadOptions::tolerant()).unwrap();
     let items = &document.feed().items;
     assert_eq!(document.to_bytes_with(items), FEED.as_bytes());

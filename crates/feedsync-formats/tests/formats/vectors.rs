@@ -1,7 +1,7 @@
-//! The worked examples of FeedSync 1.0.2 and of FeedSync for POX, as `tests/vectors` has them: items
-//! stand in a feed, two fragments have their namespaces declared. Every one reads as the model that
-//! its text tells, comes out byte for byte when nothing was edited, and writes and reads as the same
-//! items.
+//! The worked examples of FeedSync 1.0.2 and of FeedSync for POX, in `tests/vectors`. Items are
+//! inside a feed, and two fragments have their namespaces declared. Every example reads as the
+//! model that its text describes. An unedited example is written byte for byte, and its items read
+//! back as they were written.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn vector(name: &str) -> Reading {
     reading
 }
 
-/// `5GPM7383 12:53:33` and so on, topmost first.
+/// Formats the updates as `5GPM7383 12:53:33` and so on, topmost first.
 fn history(version: &Version<Payload>) -> Vec<String> {
     version
         .history
@@ -124,7 +124,7 @@ fn v7_v8_v18_and_v20_creation() {
         assert_eq!(item.winner.updates.get(), 1);
         assert_eq!(history(&item.winner), ["1REO1750 09:43:33"]);
     }
-    // The blank behind the date is the payload's own.
+    // The blank after the date belongs to the payload.
     let atom = vector("v07-create.atom");
     assert!(only(&atom).winner.payload.text.contains("09:43:33Z </updated>"));
 }
@@ -142,7 +142,7 @@ fn v9_v10_and_v21_an_update_by_the_same_endpoint() {
 fn v11_v12_and_v22_an_update_by_another_endpoint() {
     let reading = vector("v11-update-by-another.atom");
     assert_eq!(history(&only(&reading).winner), THREE);
-    // The other three print 09:43:33 for 11:43:33.
+    // The other three examples print 09:43:33 instead of 11:43:33.
     for name in
         ["v12-update-by-another.rss", "v22-update-by-another.pox", "v22-update-by-another.rss"]
     {
@@ -154,7 +154,8 @@ fn v11_v12_and_v22_an_update_by_another_endpoint() {
 
 #[test]
 fn v13_v14_and_v23_a_conflict() {
-    // The first prints 12:43:33 for both; then the other version would win.
+    // The first example prints 12:43:33 for both versions. With that time the other version would
+    // win.
     for (name, time) in [
         ("v13-conflict.atom", "12:43:33"),
         ("v14-conflict.rss", "12:03:33"),

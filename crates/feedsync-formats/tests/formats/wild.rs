@@ -1,4 +1,4 @@
-//! Feeds of the web that are wrong in the ways in which feeds are wrong: every kind as a document written here.
+//! Faulty web feeds: an example document for each kind of fault.
 
 use feedsync_formats::{ContentType, PublishedFeed, ReadOptions, read_published};
 
@@ -32,12 +32,12 @@ fn titles(feed: &PublishedFeed) -> Vec<&str> {
     feed.entries.iter().map(|entry| entry.title.as_deref().unwrap_or_default()).collect()
 }
 
-/// Every part of an entry that is a text.
+/// Returns all texts of the entries.
 fn texts(feed: &PublishedFeed) -> String {
     format!("{:?}", feed.entries)
 }
 
-/// Bytes of a text in UTF-32.
+/// Returns a text in UTF-32.
 fn utf_32(text: &str, is_little: bool) -> Vec<u8> {
     let unit = |character: char| match is_little {
         true => u32::from(character).to_le_bytes(),
@@ -56,7 +56,7 @@ fn utf_32_documents_are_read() {
                 let feed = read_as(&bytes, charset);
                 assert_eq!((titles(&feed), &feed.mended), (vec!["Grüße 😀"], &None));
             }
-            // One that is cut off inside a character, or has none at a place, is read up to there.
+            // A document that is cut off inside a character is read up to that character.
             let feed = read_as(&bytes[..bytes.len() - 2], None);
             assert_eq!(titles(&feed), ["Grüße 😀"]);
             assert!(feed.mended.is_some());
@@ -96,7 +96,7 @@ fn names_in_capitals_are_read() {
                 (format!("{before}{name}{after}"), format!("{before}{}{after}", spell(name)))
             };
             let edges = [("<", ">"), ("</", ">"), ("<", " "), (" ", "=\"")];
-            // The XML declaration stays as it is.
+            // The XML declaration stays unchanged.
             let (head, body) = document.split_once("?>").unwrap();
             let body = edges.iter().fold(body.to_owned(), |body, (before, after)| {
                 let (from, to) = name_of(before, after);
@@ -112,7 +112,7 @@ fn names_in_capitals_are_read() {
         assert_eq!(feed.entries, expected.entries, "{document}");
         assert!(feed.mended.is_some());
     }
-    // The root alone, and items alone; and one that is cut off.
+    // Only the root in capitals, only items in capitals, and a document that is cut off.
     for document in [
         lower.replace("<rss", "<RSS").replace("</rss", "</RSS"),
         lower.replace("<item>", "<ITEM>").replace("</item>", "</Item>"),
@@ -125,7 +125,7 @@ fn names_in_capitals_are_read() {
 }
 
 #[test]
-fn the_original_link_goes_before_that_of_feedburner() {
+fn the_original_link_takes_precedence_over_feedburners() {
     let link = |entry: &str| read(&rss(entry)).entries[0].link().map(str::to_owned);
     let burnt = "<title>a</title><link>http://feeds.example/~r/1</link>";
     let original =
@@ -145,7 +145,7 @@ fn the_original_link_goes_before_that_of_feedburner() {
 }
 
 #[test]
-fn a_prefix_that_nobody_declares_costs_nothing() {
+fn feeds_with_undeclared_prefixes_are_read() {
     for part in [
         "<foo:bar>z</foo:bar>",
         "<dc:creator>z</dc:creator>",
@@ -163,7 +163,7 @@ fn a_prefix_that_nobody_declares_costs_nothing() {
 }
 
 #[test]
-fn a_bare_ampersand_costs_nothing() {
+fn feeds_with_bare_ampersands_are_read() {
     for (title, expected) in [("AT&T", "AT&T"), ("Q & A", "Q & A"), ("a&b;c&#x3;", "a&b;c")] {
         let of_rss = rss(&format!(
             "<title>{title}</title><guid isPermaLink=\"false\">urn:1</guid><link>http://h/?a=1&b=2</link>"
@@ -180,7 +180,7 @@ fn a_bare_ampersand_costs_nothing() {
 }
 
 #[test]
-fn text_around_the_root_costs_nothing() {
+fn feeds_with_text_around_the_root_are_read() {
     let whole = rss("<title>a</title><guid isPermaLink=\"false\">1</guid>");
     let root = &whole[whole.find("<rss").unwrap()..];
     for document in [
@@ -224,7 +224,7 @@ fn truncated_feeds_keep_their_complete_articles() {
 }
 
 #[test]
-fn bytes_become_text_by_the_first_encoding_that_has_them() {
+fn bytes_are_decoded_with_the_first_encoding_that_fits() {
     let western = b"caf\xe9 na\xefve \x93q\x94";
     let document = |encoding: &str, title: &[u8]| {
         let declaration = match encoding {
@@ -286,7 +286,7 @@ fn unknown_default_namespaces_are_those_of_the_format() {
 }
 
 #[test]
-fn an_article_that_says_nothing_is_counted_and_left_out() {
+fn a_blank_article_is_counted_and_left_out() {
     let feed = read(&rss("<guid isPermaLink='false'>1</guid></item><item><title>a</title>"));
     assert_eq!((titles(&feed), feed.blank), (vec!["a"], 1));
     let feed = read(&rss("<enclosure url='http://h/a.mp3'/>"));
@@ -308,7 +308,7 @@ fn text_in_titles_that_is_no_element_of_html_stays() {
 }
 
 #[test]
-fn all_references_of_an_entry_count_from_one_base() {
+fn all_references_of_an_entry_are_resolved_against_one_base() {
     let markup = "&lt;img src=\"w.png\" srcset=\"a.png 1x, b.png 2x\">&lt;video poster=\"/p.jpg\">&lt;/video>&lt;a href=\"../c\">";
     let expected = |base: &str| {
         format!(
@@ -348,7 +348,7 @@ fn all_references_of_an_entry_count_from_one_base() {
         let media = entry.links.iter().find(|link| link.rel == "enclosure").unwrap();
         assert_eq!(media.href, format!("{post}m.mp3"), "{document}");
     }
-    // Without a link of the entry its site counts, and without that the feed.
+    // If the entry has no link, the site is the base, and without a site the feed's address.
     let of_site =
         rss("<description>&lt;img src=w.png></description>").replace(".example/<", ".example/s/<");
     assert_eq!(
@@ -363,7 +363,7 @@ fn all_references_of_an_entry_count_from_one_base() {
 }
 
 #[test]
-fn of_several_links_the_one_to_a_page_counts() {
+fn the_link_to_a_page_is_preferred_among_several_links() {
     let page = "<link rel=\"alternate\" type=\"text/html\" href=\"http://h/1\"/>";
     let json = "<link rel=\"alternate\" type=\"application/json\" href=\"http://h/1.json\"/>";
     let others = "<link rel=\"edit\" href=\"http://h/e\"/><link rel=\"via\" href=\"http://other.example/\"/>";

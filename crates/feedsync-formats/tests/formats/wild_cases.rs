@@ -1,4 +1,4 @@
-//! The feeds in `FEEDSYNC_CASES`, each of which once showed a fault: what must be read of them.
+//! The feeds in `FEEDSYNC_CASES`, each of which once caused a fault, with the expected results.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use feedsync_formats::PublishedFeed;
 
 use crate::wild::read_as;
 
-/// The value that each case must show.
+/// Every case gives the expected values.
 #[test]
-fn every_case_shows_what_it_must() {
+fn every_case_gives_the_expected_values() {
     let Some(folder) = std::env::var_os("FEEDSYNC_CASES") else {
         eprintln!("FEEDSYNC_CASES is not set: the cases of feeds are not read");
         return;
@@ -81,7 +81,7 @@ fn check(name: &str, feed: &PublishedFeed) {
             let thumbnail = "https://i1.ytimg.com/vi/abc/hqdefault.jpg";
             assert!(entry.links.iter().any(|link| link.href == thumbnail));
         }
-        // What is left has one article; titles of articles without any are made where articles are kept.
+        // The other cases have one article. Titles of articles without any are generated where articles are stored.
         _ => {}
     }
 }

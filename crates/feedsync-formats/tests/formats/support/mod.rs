@@ -1,9 +1,9 @@
-//! What several test files need.
+//! Helpers that several test files use.
 
 use feedsync_core::{Feed, Format, Item, Payload, Sharing};
 use feedsync_formats::{FeedHead, FeedWriter, HeadLink, ReadOptions, read};
 
-/// A feed as our writer writes it.
+/// Returns a feed as [`FeedWriter`] writes it.
 pub(crate) fn written(
     format: Format,
     items: &[Item<Payload>],
@@ -35,7 +35,7 @@ pub(crate) fn written(
     out
 }
 
-/// Reads what our writer wrote; it must be without fault.
+/// Reads a feed that [`FeedWriter`] wrote. It must have no faults.
 #[track_caller]
 pub(crate) fn reread(format: Format, text: &str) -> Feed {
     let reading = read(text.as_bytes(), Some(format), &ReadOptions::strict())
@@ -44,7 +44,7 @@ pub(crate) fn reread(format: Format, text: &str) -> Feed {
     reading.feed
 }
 
-/// Writing and reading gives the very same items; outlines come back in another order.
+/// Asserts that items are unchanged after writing and reading. The order of outlines may change.
 #[track_caller]
 pub(crate) fn assert_fixed_point(format: Format, items: &[Item<Payload>]) {
     let text = written(format, items, None);
@@ -57,7 +57,7 @@ pub(crate) fn assert_fixed_point(format: Format, items: &[Item<Payload>]) {
     assert_eq!(read, items, "{text}");
 }
 
-/// A small deterministic generator (xorshift).
+/// A small deterministic random generator (xorshift).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
