@@ -14,7 +14,7 @@ use iri_string::types::{IriReferenceStr, IriStr};
 use crate::options::ReadOptions;
 use crate::xml::{Attribute, Namespace, XmlError};
 
-/// Maximum size of an `xml:base`, `xml:lang`, `xml:space` or namespace name that children inherit, in bytes.
+/// Maximum length of a base or an address that references are resolved against, in bytes.
 pub(crate) const LONGEST: usize = 2_048;
 
 /// Resolves a reference against a base. Returns it unchanged if there is no base.

@@ -90,8 +90,8 @@ pub fn read_published(
     Ok(PublishedFeed { mended: fault.or(later), ..feed })
 }
 
-/// Returns the first version of a document that has articles, or else the first readable one from which nothing was
-/// cut.
+/// Returns the first version of a document that has articles, or else the first readable one whose structure is
+/// unchanged.
 fn repaired(text: &str, options: &ReadOptions<'_>) -> Option<PublishedFeed> {
     let mut empty = None;
     for version in repair::versions(text).chain(repair::json(text)) {
