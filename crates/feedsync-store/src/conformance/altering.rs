@@ -11,7 +11,7 @@ use crate::{
 
 /// A decision sees the current state of the collection, and is applied and recorded in one step. A decision
 /// that fails changes nothing. A collection whose owner does not exist is not created.
-pub fn what_becomes_of_a_collection_is_decided_on_what_it_is(constructor: Constructor) {
+pub fn collection_changes_are_decided_on_its_current_state(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes");

@@ -49,7 +49,7 @@ pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor)
 }
 
 /// A decision that is based on one database is never applied to a later database of the same name.
-pub fn what_is_said_of_a_database_is_not_said_of_the_next_one(open: Constructor) {
+pub fn decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name(open: Constructor) {
     let fixture = open(Arc::new(TestEnvironment::new(7)));
     let store = Arc::clone(&fixture.store).databases();
     let (name, id) = (named(0), "place".parse().expect("an id"));

@@ -157,7 +157,7 @@ pub fn a_log_is_read_in_parts(constructor: Constructor) {
 }
 
 /// Reads during concurrent appends see complete appends only, and never less than the stated length.
-pub fn who_reads_sees_whole_appends(constructor: Constructor) {
+pub fn reads_during_appends_see_complete_appends(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -260,7 +260,7 @@ pub fn an_append_is_known_by_its_key(constructor: Constructor) {
 }
 
 /// Beginning, compacting and removing a log are recorded with their details; appending is not.
-pub fn what_is_done_to_a_log_is_recorded(constructor: Constructor) {
+pub fn beginning_compacting_and_removing_a_log_are_recorded(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;

@@ -70,7 +70,7 @@ pub fn vectors_of_repeated_purges_are_united(constructor: Constructor) {
 }
 
 /// The recoverable list contains a removed item until the item is removed from the list.
-pub fn what_is_discarded_can_be_recovered(constructor: Constructor) {
+pub fn discarded_items_can_be_recovered(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;

@@ -58,7 +58,7 @@ macro_rules! store_tests {
     ($constructor:expr) => {
         $crate::store_tests!(@cases $constructor;
             altering: [
-                what_becomes_of_a_collection_is_decided_on_what_it_is
+                collection_changes_are_decided_on_its_current_state
             ]
             collections: [
                 collections_are_found_by_name
@@ -74,7 +74,7 @@ macro_rules! store_tests {
             ]
             noticing: [
                 changes_are_noticed
-                what_followers_do_not_see_is_not_noticed
+                changes_that_followers_cannot_see_cause_no_notice
             ]
             items: [
                 an_item_comes_back_as_it_went_in
@@ -95,12 +95,12 @@ macro_rules! store_tests {
                 counts_follow_the_items
                 moments_of_changes_strictly_increase
                 moments_follow_a_clock_that_was_ahead
-                what_was_shown_to_others_is_remembered
+                the_sent_mark_never_decreases_or_exceeds_the_last_change
             ]
             memory_of_the_gone: [
                 a_purge_moves_the_horizon_and_leaves_the_vector
                 vectors_of_repeated_purges_are_united
-                what_is_discarded_can_be_recovered
+                discarded_items_can_be_recovered
                 discarding_puts_subscribers_out_of_step
                 the_ledger_keeps_the_highest_sequence
                 the_ledger_survives_purge_and_drop
@@ -113,7 +113,7 @@ macro_rules! store_tests {
                 the_last_administrator_stays
                 roles_follow_users_and_collections
                 tokens_end_with_what_they_are_for
-                what_was_done_is_recorded
+                acts_are_recorded_and_read_newest_first
             ]
             identity: [
                 a_later_user_of_the_same_name_inherits_nothing
@@ -124,10 +124,10 @@ macro_rules! store_tests {
                 a_log_is_appended_to_where_it_stands
                 of_all_who_expect_a_log_at_one_place_one_appends
                 a_log_is_read_in_parts
-                who_reads_sees_whole_appends
+                reads_during_appends_see_complete_appends
                 a_log_grows_no_further_than_it_may
                 an_append_is_known_by_its_key
-                what_is_done_to_a_log_is_recorded
+                beginning_compacting_and_removing_a_log_are_recorded
             ]
             log_lives: [
                 a_generation_stays_until_it_is_swept
@@ -142,7 +142,7 @@ macro_rules! store_tests {
             databases: [
                 any_use_of_databases_gives_what_the_memory_store_gives
                 attachments_that_nothing_names_go_from_all_databases
-                what_is_said_of_a_database_is_not_said_of_the_next_one
+                decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name
             ]
             model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]
             change_order: [

@@ -36,7 +36,7 @@ pub fn changes_are_noticed(constructor: Constructor) {
 
 /// Marking changes as shown, issuing sequences and the state of remotes cause no notice, because followers
 /// see no difference. Otherwise a thousand followers would read again whenever one of them has read.
-pub fn what_followers_do_not_see_is_not_noticed(constructor: Constructor) {
+pub fn changes_that_followers_cannot_see_cause_no_notice(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;

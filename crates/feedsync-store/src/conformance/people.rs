@@ -179,7 +179,7 @@ pub fn tokens_end_with_what_they_are_for(constructor: Constructor) {
 
 /// The audit record is read newest first, and includes entries that were written together with changes of
 /// items.
-pub fn what_was_done_is_recorded(constructor: Constructor) {
+pub fn acts_are_recorded_and_read_newest_first(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     create(store, "notes");

@@ -203,7 +203,7 @@ pub fn moments_follow_a_clock_that_was_ahead(constructor: Constructor) {
 }
 
 /// The mark never decreases, and never exceeds the last change.
-pub fn what_was_shown_to_others_is_remembered(constructor: Constructor) {
+pub fn the_sent_mark_never_decreases_or_exceeds_the_last_change(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
