@@ -1,23 +1,23 @@
-//! On whose behalf an endpoint acts: what the record of a store says of a change.
+//! The actor of an endpoint: user and address that the store's record names for each change.
 //!
-//! It goes into the record alone. Names of users never leak into `by`, which travels.
+//! They go into the record alone. User names are never written to `by`, which is replicated.
 
 use feedsync_core::ItemId;
 use feedsync_store::{Act, CollectionName, UserName, Write};
 
 use crate::endpoint::Endpoint;
 
-/// Who asked, and from where.
+/// User and address on whose behalf an endpoint acts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Actor {
-    /// Who; `None` where nobody needed to sign in.
+    /// The user; `None` where sign-in is not required.
     pub user: Option<UserName>,
-    /// From where, as far as it is known.
+    /// Network address of the caller, if it is known.
     pub address: Option<String>,
 }
 
 impl Actor {
-    /// What this actor did, for the record.
+    /// Returns the record entry of an action by this actor.
     pub fn act(&self, action: &str) -> Act {
         Act {
             user: self.user.clone(),
@@ -31,14 +31,14 @@ impl Actor {
 }
 
 impl Endpoint {
-    /// The same endpoint, whose changes to items are recorded as this actor's, each in the transaction
+    /// Returns the same endpoint, which records its changes to items as this actor's, each in the transaction
     /// that makes it. Without an actor nothing is recorded.
     #[must_use]
     pub fn on_behalf_of(&self, actor: Actor) -> Self {
         Self { actor: Some(actor.into()), ..self.clone() }
     }
 
-    /// The record of a change, to be written with it.
+    /// Returns the write that records a change in the same transaction.
     pub(crate) fn recorded(
         &self,
         action: &str,

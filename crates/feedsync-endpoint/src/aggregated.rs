@@ -1,8 +1,7 @@
-//! What a collection says of the feeds that it incorporates: `sx:related` of type `aggregated` (2.3,
-//! F40, F41).
+//! Feeds that a collection states it incorporates: `sx:related` of type `aggregated` (2.3, F40, F41).
 //!
-//! It stands among the collection's settings, under a name that is no setting of a person's, so that
-//! whoever publishes the collection has it at hand, and its validators depend on it.
+//! They are stored among the collection's settings, under a name that no user can set. So they are loaded
+//! with the collection when it is published, and its validators depend on them.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +11,24 @@ use feedsync_store::{Alteration, Altered, Collection, CollectionChange, Collecti
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 
-/// The name under which a collection remembers them; not one of [`crate::Settings::NAMES`].
+/// The name under which a collection stores them; not one of [`crate::Settings::NAMES`].
 pub const AGGREGATED: &str = "aggregated";
 
-/// The feeds that a collection says it incorporates, by address.
+/// Returns the feeds that a collection states it incorporates, by address.
 pub fn aggregated(collection: &Collection) -> Vec<Related> {
     let kind = RelatedKind::Aggregated;
     let said = said(collection).into_iter();
     said.map(|(link, title)| Related { link, title, kind }).collect()
 }
 
-/// The text that changes whenever they do.
+/// Returns the stored text of these feeds, which changes whenever they do.
 pub fn aggregated_text(collection: &Collection) -> &str {
     collection.settings.get(AGGREGATED).map_or("", String::as_str)
 }
 
 impl Endpoint {
-    /// Says that a collection incorporates a feed, under an absolute address without a secret, or
-    /// says so no more.
+    /// Adds an incorporated feed to those that a collection states, with a title (`Some`), or removes it
+    /// (`None`). The link is an absolute address without a secret.
     pub async fn announce_aggregated(
         &self,
         name: &CollectionName,
@@ -37,7 +36,7 @@ impl Endpoint {
         announced: Option<Option<String>>,
     ) -> Result<(), EndpointError> {
         let link = link.to_owned();
-        // Others may be announced, and settings changed, at the same time.
+        // Other feeds may be added, and settings changed, at the same time.
         let announce = move |collection: &Collection| {
             let mut said = said(collection);
             match announced {
@@ -59,7 +58,7 @@ impl Endpoint {
     }
 }
 
-/// Titles by link. A text that is not ours says nothing.
+/// Returns titles by link. A text that cannot be parsed counts as empty.
 fn said(collection: &Collection) -> BTreeMap<String, Option<String>> {
     serde_json::from_str(aggregated_text(collection)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Making, changing and removing collections, recorded with who did it.
+//! Creating, changing and removing collections, recorded with the user who did it.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -16,8 +16,9 @@ use crate::readings::{Reader, is_reserved, may_be_named, private};
 use crate::settings::{Settings, is_database};
 
 impl Endpoint {
-    /// Creates a collection. The user on whose behalf this is done owns it, and gets no name that is reserved for
-    /// what others read. The operator of the store, on whose behalf nobody acts, may create any.
+    /// Creates a collection. The user on whose behalf this is done owns it. Names that are reserved for the
+    /// reading collections of others are refused. Without a user, as for the operator of the store, every
+    /// name is allowed.
     pub async fn create_collection(
         &self,
         mut new: NewCollection,
@@ -30,7 +31,7 @@ impl Endpoint {
         if is_database(&new.settings) && self.is_database_taken(&new.name, None).await? {
             return Err(EndpointError::DatabaseTaken(new.name));
         }
-        // A user who makes their own reading collection gets one that is private from the beginning.
+        // A reading collection that its user creates is private from the beginning.
         if let Some(user) = user.filter(|_| is_reserved(new.name.as_str())) {
             let found = self.store.user(user).await?;
             let id = found.ok_or_else(|| StoreError::NoUser(user.clone()))?.id;
@@ -43,9 +44,9 @@ impl Endpoint {
         Ok(self.store.found_collection(new, founding).await?)
     }
 
-    /// Changes what a collection is called and set to, or removes it, as is decided on what it is then;
-    /// nobody alters it between. Whether a new name is that of another database is checked by
-    /// [`change_collection`](Self::change_collection) alone.
+    /// Changes the name and settings of a collection, or removes it, as `decide` says on its current state.
+    /// It is not altered in between. Only [`change_collection`](Self::change_collection) checks whether a new
+    /// name is that of another database.
     pub async fn alter_collection<E, F>(
         &self,
         name: &CollectionName,
@@ -58,7 +59,7 @@ impl Endpoint {
         self.alter(name, name, decide).await
     }
 
-    /// Changes what a collection is called and set to, not what it holds.
+    /// Changes the name and settings of a collection, but not its items.
     pub async fn change_collection(
         &self,
         name: &CollectionName,
@@ -69,8 +70,8 @@ impl Endpoint {
         surely(self.alter(name, &after, decide).await?)
     }
 
-    /// Alters a collection; `after` is its name afterwards. A collection is not opened as a database where another database
-    /// has that name.
+    /// Alters a collection; `after` is its name afterwards. A collection is not bridged to a database if
+    /// another database has that name.
     async fn alter<E, F>(
         &self,
         name: &CollectionName,
@@ -109,8 +110,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes up the details of a feed whose items come into a collection, if the collection has none yet. What
-    /// somebody has set is never overwritten. Returns whether they were taken up.
+    /// Stores the details of a feed whose items are incorporated into a collection, if the collection has no
+    /// details yet. Details that a user set are never overwritten. Returns whether they were stored.
     pub async fn take_up_details(
         &self,
         name: &CollectionName,
@@ -137,7 +138,7 @@ impl Endpoint {
         Ok(self.alter_collection(name, decide).await?.is_ok())
     }
 
-    /// Removes a collection with all that it holds.
+    /// Removes a collection with all its items.
     pub async fn drop_collection(&self, name: &CollectionName) -> Result<(), EndpointError> {
         self.alter_surely(name, |_| Alteration::Drop).await.map(drop)
     }
@@ -153,7 +154,7 @@ impl Endpoint {
     }
 }
 
-/// Why a collection is not altered.
+/// Reason for not altering a collection.
 enum Refused<E> {
     Decision(E),
     DatabaseTaken,
@@ -170,7 +171,7 @@ fn act(actor: &Actor, action: &str, name: &CollectionName, detail: String) -> Ac
     Act { collection: Some(name.clone()), detail, ..actor.act(action) }
 }
 
-/// What a change of a collection changes, by name; nothing if it stays as it is.
+/// Lists the names of what a change alters in a collection; `None` if nothing is altered.
 fn changed(before: &Collection, change: &CollectionChange) -> Option<String> {
     let mut after = before.clone();
     after.change(change.clone());

@@ -1,4 +1,4 @@
-//! Payloads of items from typed text, dated by a clock.
+//! Payloads of items from plain text, dated by a clock.
 
 use feedsync_core::{Format, ItemId, Payload, Timestamp};
 use feedsync_formats::{Entry, ReviseError, Revision, compose, revise};
@@ -6,7 +6,7 @@ use feedsync_formats::{Entry, ReviseError, Revision, compose, revise};
 use crate::endpoint::Endpoint;
 
 impl Endpoint {
-    /// The payload of a new item with a title and a content in plain text.
+    /// Returns the payload of a new item with a title and a content in plain text.
     pub fn compose(
         &self,
         format: Format,
@@ -17,7 +17,8 @@ impl Endpoint {
         compose_dated(format, id, title, content, self.second())
     }
 
-    /// The payload revised and dated; the same if the revision changes nothing but the date.
+    /// Returns the payload with a revision applied and a new date. The payload is unchanged if the revision
+    /// alters nothing but the date.
     pub fn revise(&self, payload: &Payload, revision: &Revision) -> Result<Payload, ReviseError> {
         revise_dated(payload, revision, self.second())
     }
@@ -27,7 +28,7 @@ impl Endpoint {
     }
 }
 
-/// The payload of a new item with a title and a content in plain text, created at that time.
+/// Returns the payload of a new item with a title and a content in plain text, created at the given time.
 pub fn compose_dated(
     format: Format,
     id: &ItemId,
@@ -46,7 +47,8 @@ pub fn compose_dated(
     compose(format, &entry)
 }
 
-/// The payload revised at that time; the same if the revision changes nothing but the date.
+/// Returns the payload with a revision applied at the given time. The payload is unchanged if the revision
+/// alters nothing but the date.
 pub fn revise_dated(
     payload: &Payload,
     revision: &Revision,

@@ -1,8 +1,8 @@
-//! The discard of a subscriber that is out of sync (4.1.2 step 2.1.2), made safe.
+//! A safe form of the discard by a subscriber that is out of sync (4.1.2 step 2.1.2).
 //!
-//! The text has everything discarded that this endpoint neither created nor last updated, and knows
-//! one publisher. We drop only what this publisher gave and nobody else has touched, what is dropped
-//! stays recoverable, and everything we hold was offered to the publisher first.
+//! The specification discards everything that this endpoint neither created nor last updated, and knows one
+//! publisher. This endpoint discards only items that came from this publisher and that no other endpoint has
+//! touched. Discarded items stay recoverable, and every item held here was offered to the publisher first.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,7 +18,7 @@ use crate::endpoint::{Endpoint, blobs_of};
 use crate::error::{EditFailure, EndpointError};
 use crate::incorporate::within_bounds;
 
-/// The items that were seen in a feed and their versions, remembered in eight bytes each. Two ids may be taken for one;
+/// Items that were seen in a feed and their versions, as hashes of eight bytes each. Two ids may collide;
 /// then an item is kept that could have been discarded.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
@@ -27,13 +27,13 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Remembers an item with its versions.
+    /// Adds an item with its versions.
     pub fn insert<P>(&mut self, item: &Item<P>) {
         self.insert_id(&item.id);
         self.versions.extend(item.versions().map(|version| Self::hash_version(&item.id, version)));
     }
 
-    /// Remembers an item that could not be read.
+    /// Adds the id of an item that could not be read.
     pub fn insert_id(&mut self, id: &ItemId) {
         self.ids.insert(Self::hash(id));
     }
@@ -60,18 +60,18 @@ impl Seen {
 }
 
 impl Endpoint {
-    /// Discards the items of a remote that it no longer has; returns how many. `seen` holds every item
-    /// of its complete and its partial feed.
+    /// Discards items that came from a remote and that it no longer has; returns their number. `seen` holds
+    /// every item of its complete and its partial feed.
     ///
-    /// Versions that were discarded once and came again are kept: somebody else still has them. Where endpoints follow
-    /// each other in a circle, they would otherwise give and discard an item for ever.
+    /// Versions that were discarded before and came again are kept, since another endpoint still has them.
+    /// Where endpoints follow each other in a circle, they would otherwise add and discard an item forever.
     pub async fn discard_absent(
         &self,
         collection: &CollectionName,
         remote: RemoteId,
         seen: &Seen,
     ) -> Result<u64, EndpointError> {
-        // What another remote has not been offered yet awaits a push.
+        // A change that has not been offered to another remote yet waits for a push.
         let remotes = self.store.remotes(Some(collection)).await?;
         let offered = remotes
             .iter()
@@ -110,7 +110,7 @@ impl Endpoint {
         }
     }
 
-    /// The versions on the recoverable list.
+    /// Returns the versions on the list of recoverable items.
     async fn discarded_before(&self, collection: &CollectionName) -> Result<Seen, EndpointError> {
         let mut before = Seen::default();
         let list = self.store.discarded(collection).await?;
@@ -118,9 +118,10 @@ impl Endpoint {
         Ok(before)
     }
 
-    /// Protects from [`Endpoint::discard_absent`] what a remote gave earlier and does not show any more; returns the
-    /// number of those items. For a remote that went back to an earlier state, or that answers with an old copy: what
-    /// it lacks, it has lost or not shown yet, so that its absence says nothing of a deletion. `seen` holds what it shows.
+    /// Protects items from [`Endpoint::discard_absent`] that a remote provided earlier and no longer shows;
+    /// returns their number. It is for a remote that went back to an earlier state, or that answers with an
+    /// old copy. Such a remote lost those items or does not show them yet, so that their absence does not
+    /// mean a deletion. `seen` holds the items that it shows.
     pub async fn protect_unseen(
         &self,
         collection: &CollectionName,
@@ -146,7 +147,7 @@ impl Endpoint {
         }
     }
 
-    /// Records that others have these items, too.
+    /// Records that other endpoints have these items too.
     async fn share(
         &self,
         collection: &CollectionName,
@@ -192,7 +193,7 @@ impl Endpoint {
         Ok(count)
     }
 
-    /// Puts a discarded item back, merged with what is there now.
+    /// Restores a discarded item, merged with its current state.
     pub async fn recover(
         &self,
         collection: &CollectionName,
@@ -230,8 +231,8 @@ impl Endpoint {
     }
 }
 
-/// Whether all versions came from this remote, were not created here, and nothing awaits a push. A tombstone stays: it
-/// keeps an old copy of the item from coming back.
+/// Whether an item may be discarded: all versions came from this remote, none was created here, and nothing
+/// waits for a push. A tombstone stays, so that an old copy of the item does not come back.
 fn is_theirs_alone(stored: &StoredItem, remote: RemoteId, offered: Number) -> bool {
     let is_tombstone = stored.item.winner.deleted && stored.item.conflicts.is_empty();
     stored.origin == Origin::Remote(remote)
@@ -240,7 +241,7 @@ fn is_theirs_alone(stored: &StoredItem, remote: RemoteId, offered: Number) -> bo
         && stored.number <= offered
 }
 
-/// Whether any version was last updated by this endpoint, or its oldest known update is ours.
+/// Whether any version was last updated by this endpoint, or its oldest known update is this endpoint's.
 fn is_ours(snapshot: &Snapshot, stored: &StoredItem) -> bool {
     stored.item.versions().any(|version| {
         [version.dot(), version.history.oldest()]

@@ -25,72 +25,72 @@ pub use purge::purge_documents;
 
 use crate::endpoint::Endpoint;
 
-/// A document that is to be written.
+/// A document to be written.
 #[derive(Debug, Clone)]
 pub struct NewDocument {
-    /// Which.
+    /// Id of the document.
     pub id: DocumentId,
-    /// What is sent.
+    /// The submitted document.
     pub sent: Submission,
-    /// What came behind it, by name: attachments that [follow](SentForm::Follows), as they were stored.
+    /// Attachments that [follow](SentForm::Follows) the document, by name, as they were stored.
     pub followed: BTreeMap<String, StoredAttachment>,
 }
 
-/// What an attachment holds, as it was stored.
+/// Content of an attachment, as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAttachment {
-    /// What it is known by.
+    /// Digest of the content.
     pub digest: AttachmentDigest,
-    /// Its length in bytes.
+    /// Length of the content in bytes.
     pub length: u64,
 }
 
-/// How documents are written.
+/// Kind of a write of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edits {
-    /// Each is an edit of what is here, or a conflict (`new_edits: true`).
+    /// Each document is an edit of the current state, or a conflict (`new_edits: true`).
     New,
-    /// Each is a revision that was made elsewhere, and joins those that are here (`new_edits: false`).
+    /// Each document is a revision made elsewhere and is merged into the revision tree (`new_edits: false`).
     Replicated,
 }
 
-/// What came of each document, in their order.
+/// Outcome of each document, in the order in which they were given.
 pub type Written = Vec<Result<Revision, Refusal>>;
 
-/// Why documents were not written.
+/// Reason for not writing documents.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentsError {
-    /// All of them are refused for the sake of one.
+    /// One document was refused, and therefore all of them.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The store did not do it.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// So many databases are looked at at once.
+/// Number of databases in one page.
 const PAGE: usize = 1_000;
 
-/// So many documents are compacted at once.
+/// Number of documents that are compacted at once.
 const COMPACTED: usize = 500;
 
-/// So many documents are written at once: others write between those of one request.
+/// Maximum number of documents in one transaction: other writers get a turn between those of one request.
 const WRITTEN: usize = 2_000;
 
-/// What came so long ago, in microseconds, is not that of a document which is on its way.
+/// Age in microseconds of an unreferenced attachment at which no document can still be about to name it.
 const ON_ITS_WAY: u64 = 24 * 60 * 60 * 1_000_000;
 
-/// A database with fewer bytes of superseded revisions is left alone.
+/// Bytes of superseded revisions below which a database is not compacted.
 const WORTH_IT: u64 = 1 << 20;
 
 impl Endpoint {
-    /// The databases of documents.
+    /// Returns the databases of documents.
     pub fn databases(&self) -> Arc<dyn Databases> {
         Arc::clone(self.store()).databases()
     }
 
-    /// Lets go of what superseded revisions say, and of attachments that nothing names. The room of that is given back
-    /// by [`Databases::sweep_databases`].
+    /// Deletes the bodies of superseded revisions, and attachments that no revision names.
+    /// [`Databases::sweep_databases`] then frees the disk space.
     pub async fn compact_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
         self.compact_documents(name).await?;
         self.sweep_attachments(Some(name)).await
@@ -107,15 +107,16 @@ impl Endpoint {
         }
     }
 
-    /// Of one database, or of all.
+    /// Deletes unreferenced attachments of one database, or of all.
     async fn sweep_attachments(&self, of: Option<&DatabaseName>) -> Result<(), StoreError> {
         let now = self.environment().now().micros();
         let before = Moment::from_micros(now.saturating_sub(ON_ITS_WAY));
         self.databases().sweep_attachments(of, before).await.map(drop)
     }
 
-    /// Compacts the databases of which more than half is superseded; how many. Attachments that nothing names go from
-    /// all. What fails keeps nothing else back, and is told at the end.
+    /// Compacts the databases of which more than half is superseded; returns their number. Unreferenced
+    /// attachments are deleted from all databases. A failure does not stop the others and is returned at the
+    /// end.
     pub async fn compact_databases(&self) -> Result<u64, StoreError> {
         let databases = self.databases();
         let (mut after, mut count, mut failure) = (None, 0, Ok(()));
@@ -129,7 +130,7 @@ impl Endpoint {
             for Database { name, .. } in page.iter().filter(is_due) {
                 match self.compact_documents(name).await {
                     Ok(()) => count += 1,
-                    // It was dropped meanwhile.
+                    // It was dropped in the meantime.
                     Err(StoreError::NoDatabase(_)) => {}
                     failed => failure = failure.and(failed),
                 }
@@ -139,11 +140,11 @@ impl Endpoint {
     }
 }
 
-/// Writes documents, if the database still is the same one, two thousand in one transaction.
+/// Writes documents, if the database still has the same epoch, two thousand in one transaction.
 ///
-/// A document that was [made elsewhere](Edits::Replicated) is refused alone: its result says why, and the others are
-/// written. Of [edits](Edits::New), a faulty document refuses all of its transaction, as in CouchDB; a conflict is the
-/// result of its document alone.
+/// A replicated document ([`Edits::Replicated`]) is refused alone: its result gives the reason, and the
+/// others are written. Among [edits](Edits::New), an invalid document causes its whole transaction to be
+/// refused, as in CouchDB. A conflict is the result of its document alone.
 pub async fn write_documents(
     databases: &dyn Databases,
     database: &Database,
@@ -184,7 +185,7 @@ pub async fn write_documents(
     Ok((0..count).filter_map(result).collect())
 }
 
-/// Checks a document and stores the attachments that came with it.
+/// Checks a document and stores the attachments that it contains.
 async fn prepare(
     databases: &dyn Databases,
     name: &DatabaseName,
@@ -207,7 +208,7 @@ async fn write_prepared(
     prepared: Arc<[Prepared]>,
     elsewhere: Option<Elsewhere>,
 ) -> Result<Written, DocumentsError> {
-    // What is brought from elsewhere is compared with what was there before.
+    // Attachments of replicated documents are compared with those of the stored revisions.
     let with_attachments = |document: &Prepared| Wanted {
         id: document.id.clone(),
         with_attachments: match document.made {
@@ -232,12 +233,13 @@ async fn write_prepared(
     Ok(outcome?)
 }
 
-/// The lengths of attachments that other documents of the database have.
+/// Lengths of attachments that other documents of the database have.
 type Elsewhere = BTreeMap<AttachmentDigest, u64>;
 
-/// Returns the attachments that stubs of documents name by digest (9.1): those that a revision of another document
-/// names, or that another of these documents brings. Content that nothing names any more, as after a compaction, is as
-/// good as gone. What is found is stored anew, so that no sweep removes it before the documents are written.
+/// Returns the attachments that stubs of documents name by digest (9.1). They are named by a revision of
+/// another document, or another of these documents contains them. Content that no revision names any more, as
+/// after a compaction, counts as deleted. Each attachment that was found is stored anew, so that no sweep
+/// removes it before the documents are written.
 async fn stored_elsewhere(
     databases: &dyn Databases,
     name: &DatabaseName,
@@ -262,7 +264,8 @@ async fn stored_elsewhere(
     Ok(elsewhere)
 }
 
-/// Two things that are known by one digest cannot be told apart: the later is not taken.
+/// Returns the refusal of content whose digest is that of different stored content. The two could not be told
+/// apart, so the later one is refused.
 pub fn known_otherwise(digest: &AttachmentDigest) -> Refusal {
     let reason = format_args!(
         "An attachment is here that holds something else and is known as {digest}, too"
@@ -270,7 +273,7 @@ pub fn known_otherwise(digest: &AttachmentDigest) -> Refusal {
     RefusalKind::Forbidden.because(reason)
 }
 
-/// Each document once.
+/// Merges requests for the same document.
 fn united(mut wanted: Vec<Wanted>) -> Vec<Wanted> {
     let with: BTreeSet<DocumentId> =
         wanted.iter().filter(|it| it.with_attachments).map(|it| it.id.clone()).collect();
@@ -282,7 +285,7 @@ fn united(mut wanted: Vec<Wanted>) -> Vec<Wanted> {
     wanted
 }
 
-/// A document of which all is known that does not depend on what is here.
+/// A document, with everything that does not depend on the stored state.
 struct Prepared {
     id: DocumentId,
     made: Made,
@@ -292,11 +295,11 @@ struct Prepared {
     attachments: Vec<PreparedAttachment>,
 }
 
-/// How a revision was made.
+/// Origin of a revision.
 enum Made {
-    /// Here, on a revision, if it says on which.
+    /// An edit made here, on a base revision if the document names one.
     Here { base: Option<Revision>, fingerprint: Fingerprint },
-    /// Elsewhere.
+    /// A revision made elsewhere.
     Elsewhere(Path),
 }
 
@@ -305,11 +308,11 @@ struct PreparedAttachment {
     content_type: Option<String>,
     generation: Option<u64>,
     digest: Option<AttachmentDigest>,
-    /// Unless it is one that the document had.
+    /// `None` for a stub of an attachment that the document already had.
     stored: Option<StoredAttachment>,
 }
 
-/// What attachments hold that came with a document.
+/// Content of attachments that came with a document, by digest.
 type Held = Vec<(AttachmentDigest, Vec<u8>)>;
 
 impl Prepared {
@@ -342,11 +345,11 @@ impl Prepared {
     }
 }
 
-/// What a document says that it is.
+/// Returns the value of a document's `type` member.
 fn kind(body: &Body) -> Kind {
     let Some(member) = body.root().member("type") else { return Kind::None };
     match member.value.string() {
-        // Half of a surrogate pair would be taken for another.
+        // Half of a surrogate pair would be mistaken for another text.
         Some(text) if !member.value.raw().contains("\\u") => Kind::Text(text.into_owned()),
         _ => Kind::Unknown,
     }

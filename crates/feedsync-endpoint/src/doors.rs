@@ -1,9 +1,11 @@
-//! A collection that is opened as a database, too: what changed behind one door is carried to the other.
+//! Bridges between a collection and the database of the same name: changes on one side are transferred to the
+//! other.
 //!
-//! Both are whole by themselves. A pass reads what changed on one side since the last pass, makes of it what
-//! [`feedsync_couch::mapping`] says, and joins that with what is on the other side, where all that is known already
-//! changes nothing. So a pass may be broken off anywhere and made again, by several processes at once, and comes to rest.
-//! How far it got is noted in the database, under a name that no client can write.
+//! Each side is complete on its own. A pass reads what changed on one side since the last pass, maps it as
+//! [`feedsync_couch::mapping`] defines, and merges it into the other side. What the other side already has
+//! changes nothing. So a pass may be interrupted anywhere and repeated, also by several processes at once,
+//! and it reaches a stable state. Its progress is stored in the database, in a document that no client can
+//! write.
 
 mod place;
 #[cfg(test)]
@@ -24,45 +26,45 @@ use crate::settings::is_database;
 
 pub use place::PLACE;
 
-/// What is said in place of the rights to a database that is a door: of which collection, by what never changes of that.
+/// Member of a bridged database's security object that names its collection, by the immutable feed id.
 const OF_COLLECTION: &str = "fs:collection";
 
-/// A collection that is a database, too, of the same name.
+/// A bridge between a collection and the database of the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Door {
     /// The collection.
     pub collection: CollectionName,
     /// The database.
     pub database: DatabaseName,
-    /// Which collection it is, whatever others are called.
+    /// Feed id of the collection, which stays when names change.
     feed_id: String,
 }
 
-/// What a pass did.
+/// Counts of what a pass transferred.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Carried {
-    /// Items that documents changed.
+    /// Number of items that documents changed.
     pub items: u64,
-    /// Documents that items changed.
+    /// Number of documents that items changed.
     pub documents: u64,
-    /// What one side cannot take from the other: it stays where it is.
+    /// Number of items and documents that the other side cannot take. They stay where they are.
     pub refused: u64,
     /// The first of these.
     pub left: Vec<Left>,
-    /// Items whose blobs are not here yet: they are looked at again.
+    /// Number of items whose blobs are missing. They are retried.
     pub waiting: u64,
 }
 
-/// An item or a document that stays behind one door.
+/// An item or a document that was not transferred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     /// Its id.
     pub id: String,
-    /// Why it does.
+    /// Reason for not transferring it.
     pub why: String,
 }
 
-/// So many of what is left are told of by name.
+/// Maximum number of refused items and documents that are listed.
 const NAMED: usize = 10;
 
 impl Carried {
@@ -74,7 +76,7 @@ impl Carried {
     }
 }
 
-/// Why nothing more was carried over.
+/// Reason for ending a pass.
 #[derive(Debug, thiserror::Error)]
 pub enum DoorError {
     /// The collection was not changed.
@@ -91,14 +93,14 @@ impl From<StoreError> for DoorError {
     }
 }
 
-/// What a database is the door of.
+/// Relation of a database to a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DoorOf {
-    /// Of nothing: it stands alone.
+    /// The database is not bridged.
     Nothing,
-    /// Of a collection that is open.
+    /// The database is bridged to a collection.
     Collection(CollectionName),
-    /// Of one that is not, any more: it was closed, renamed or removed.
+    /// The database was bridged to a collection that was since closed, renamed or removed.
     Closed,
 }
 
@@ -113,14 +115,14 @@ enum Belonging {
     Removed,
 }
 
-/// Whether somebody would say that of a database themselves.
+/// Whether a client's security object contains the member that marks a bridged database.
 pub fn names_collection(security: &Json) -> bool {
     security.root().member(OF_COLLECTION).is_some()
 }
 
-/// Which collection a database says that it is of.
+/// Returns the feed id of the collection that a database says it is bridged to.
 fn said_of(database: &Database) -> Option<String> {
-    // Of nearly every database something else is said.
+    // Nearly no database has this member.
     let security =
         database.security.as_ref().filter(|security| security.contains(OF_COLLECTION))?;
     let security = Json::read(security.clone().into_bytes()).ok()?;
@@ -128,8 +130,8 @@ fn said_of(database: &Database) -> Option<String> {
 }
 
 impl Endpoint {
-    /// Opens a collection as a database, if it is not open already. The database is made; one that is there for something
-    /// else, another collection of that name included, stays what it is.
+    /// Bridges a collection to a database, if it is not bridged already. The database is created. A database
+    /// that serves something else, including another collection of that name, is not changed.
     pub async fn open_as_database(&self, name: &CollectionName) -> Result<Door, DoorError> {
         let collection = self.collection(name).await?;
         let database: DatabaseName = name
@@ -152,7 +154,8 @@ impl Endpoint {
         }
     }
 
-    /// Drops a database of this name that is bridged to a collection which an earlier version removed without it.
+    /// Drops a database of this name that is bridged to a collection which an earlier version removed without
+    /// it.
     async fn drop_orphan(
         &self,
         name: &DatabaseName,
@@ -165,8 +168,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether a database keeps a collection of this name from being a database too. The feed id is that of the
-    /// collection, if it exists.
+    /// Whether an existing database prevents a collection of this name from being bridged. The feed id is
+    /// that of the collection, if it exists.
     pub async fn is_database_taken(
         &self,
         name: &CollectionName,
@@ -190,7 +193,7 @@ impl Endpoint {
         Ok(if is_there { Belonging::Other } else { Belonging::Removed })
     }
 
-    /// What a database is the door of, now.
+    /// Returns the current relation of a database to a collection.
     pub async fn door_of(&self, database: &Database) -> Result<DoorOf, StoreError> {
         let Some(feed_id) = said_of(database) else { return Ok(DoorOf::Nothing) };
         let Ok(name) = CollectionName::new(database.name.as_str()) else {
@@ -204,7 +207,7 @@ impl Endpoint {
         })
     }
 
-    /// Carries over what changed behind either door since the last time.
+    /// Transfers what changed on either side since the last pass.
     pub async fn carry_over(&self, door: &Door) -> Result<Carried, DoorError> {
         let pass = Pass { endpoint: self, door, databases: self.databases() };
         let mut place = pass.place().await?;
@@ -216,7 +219,7 @@ impl Endpoint {
     }
 }
 
-/// One pass between the doors.
+/// One pass over a bridge.
 struct Pass<'a> {
     endpoint: &'a Endpoint,
     door: &'a Door,
@@ -224,7 +227,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// The collection, as long as the name is not another's.
+    /// Returns the collection; an error if another collection has the name now.
     async fn collection(&self) -> Result<Collection, DoorError> {
         let found = self.endpoint.collection(&self.door.collection).await?;
         match found.feed_id == self.door.feed_id {

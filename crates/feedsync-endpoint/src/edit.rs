@@ -1,5 +1,5 @@
-//! Local edits: add, update, delete, un-delete, resolve (3.1, 3.2, 3.4). What a server owns in an
-//! entry is never signed.
+//! Local edits: add, update, delete, un-delete, resolve (3.1, 3.2, 3.4). The parts of an entry that a server
+//! owns are never signed.
 
 use feedsync_core::{
     Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError, Stamp,
@@ -14,12 +14,12 @@ use crate::endpoint::{Endpoint, blobs_of, bounded, cleaned};
 use crate::error::{EditFailure, EndpointError};
 use crate::signature::Signature;
 
-/// What an edit left behind.
+/// Result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
-    /// The collection after it.
+    /// The collection after the edit.
     pub collection: Collection,
-    /// The item after it.
+    /// The item after the edit.
     pub item: Item<Payload>,
 }
 
@@ -42,8 +42,8 @@ impl Endpoint {
         .await
     }
 
-    /// Copies an item's winner under a new id, with a history of its own: the way on for an item that has had all its
-    /// updates. The copy does not take the name that the item's content has (an Atom id, a `guid`).
+    /// Copies an item's winner under a new id, with a new history. This allows further edits of an item that
+    /// has used up its updates. The copy does not keep the name in the item's content (an Atom id, a `guid`).
     pub async fn copy(
         &self,
         collection: &CollectionName,
@@ -56,9 +56,9 @@ impl Endpoint {
         self.add(collection, new, creation, payload).await
     }
 
-    /// Updates, deletes or un-deletes an item (3.2), starting from the version that the editor had
-    /// seen. If that is no longer the winner, the edit is kept as a conflict beside it. Without a
-    /// base it starts from the winner.
+    /// Updates, deletes or un-deletes an item (3.2), starting from the version that the editor had seen. If
+    /// that version is no longer the winner, the edit is kept as a conflict beside it. Without a base the
+    /// edit starts from the winner.
     pub async fn edit(
         &self,
         collection: &CollectionName,
@@ -87,9 +87,9 @@ impl Endpoint {
         .await
     }
 
-    /// Deletes an item and drops its data: the deletion carries what its format needs and no more, all
-    /// histories stay (3.2, the second MAY; R-F16). Refused while conflicts are open: what was dropped
-    /// could be what somebody would have chosen.
+    /// Deletes an item and drops its data. The deletion carries only what its format requires, and all
+    /// histories stay (3.2, the second MAY; R-F16). It is refused while conflicts are open, since the dropped
+    /// version could be the one that a person would choose.
     pub async fn delete_truncated(
         &self,
         collection: &CollectionName,
@@ -107,9 +107,8 @@ impl Endpoint {
         .await
     }
 
-    /// Resolves conflicts (3.4). The places of the conflicts are those of the item that the resolver
-    /// saw: `seen` are its versions' topmost updates, winner first, and if the item has changed since,
-    /// nothing is done.
+    /// Resolves conflicts (3.4). Indexes of conflicts refer to the item that the resolver saw: `seen` holds
+    /// its versions' topmost updates, winner first. If the item has changed since, nothing is done.
     pub async fn resolve(
         &self,
         collection: &CollectionName,
@@ -177,7 +176,7 @@ impl Endpoint {
         Ok(Edited { collection, item: item? })
     }
 
-    /// The writes of a change, and what they leave; its number and moment are not known yet.
+    /// Returns the writes of a change, and the resulting item, whose number and moment are not known yet.
     pub(crate) fn put(
         &self,
         snapshot: &Snapshot,
@@ -200,7 +199,7 @@ impl Endpoint {
     }
 }
 
-/// An edited item on its way into the store.
+/// An edited item that is about to be stored.
 pub(crate) struct Change {
     item: Item<Payload>,
     signature: Signature,
@@ -222,7 +221,8 @@ impl Change {
         Ok(Self { item, signature, created_here: true, origin: Origin::Here })
     }
 
-    /// What a stored item became. Alone it is what was made here, whatever it followed.
+    /// Returns the change of a stored item. Without conflicts the item counts as made here, whatever version
+    /// it follows.
     fn of(stored: &StoredItem, item: Item<Payload>, signature: Signature) -> Self {
         let is_ours = item.conflicts.is_empty() || stored.origin == Origin::Here;
         let origin = if is_ours { Origin::Here } else { Origin::Mixed };
@@ -243,8 +243,8 @@ impl Change {
         Ok(Self::of(stored, item, signature))
     }
 
-    /// An edit of another version than the winner, kept beside it. None of an item that keeps no
-    /// conflicts: one of the two would vanish (3.3 step 10).
+    /// Returns an edit of a version that is not the winner, to be kept beside the winner. `None` for an item
+    /// that keeps no conflicts, since one of the two versions would be lost (3.3 step 10).
     pub(crate) fn beside(
         snapshot: &Snapshot,
         stored: &StoredItem,
@@ -261,8 +261,8 @@ impl Change {
     }
 }
 
-/// The payload under another name of its own, all else byte for byte. Unchanged if it has no name, or if the name
-/// does not stand in the text just once.
+/// Replaces the name in a payload's content, and leaves all other bytes as they are. The payload is unchanged
+/// if it has no name, or if the name does not occur in the text exactly once.
 fn renamed(payload: &Payload, name: &str) -> Payload {
     let before = entry(payload);
     let Some(old) = &before.id else { return payload.clone() };
@@ -279,7 +279,7 @@ fn renamed(payload: &Payload, name: &str) -> Payload {
     renamed.filter(is_right).unwrap_or_else(|| payload.clone())
 }
 
-/// Resolves conflicts of an item (3.4), now or as of another time.
+/// Resolves conflicts of an item (3.4), with the current time or a given one.
 pub(crate) fn resolved(
     snapshot: &Snapshot,
     item: &Item<Payload>,
@@ -301,7 +301,7 @@ pub(crate) fn resolved(
     Ok((item, signature))
 }
 
-/// Applies an edit; where its line is spent for this item, with a fresh line.
+/// Applies an edit. If its authoring line is used up for this item, a fresh line is taken.
 fn apply<E>(
     snapshot: &Snapshot,
     item: &mut Item<Payload>,

@@ -14,7 +14,7 @@ use feedsync_store::{
 use crate::actor::Actor;
 use crate::error::EndpointError;
 
-/// One life of one store, and what can be done with it. Cheap to clone.
+/// An endpoint over one incarnation of a store. It is cheap to clone.
 #[derive(Clone)]
 pub struct Endpoint {
     pub(crate) store: Arc<dyn Store>,
@@ -27,33 +27,33 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint of a store, with a clock and a source of random numbers.
+    /// Creates the endpoint of a store, with a clock and a source of random numbers.
     pub fn new(store: Arc<dyn Store>, environment: Arc<dyn Environment>) -> Self {
         Self { store, environment, actor: None, most: None, growth: None }
     }
 
-    /// The store underneath: for reading, and for what is no operation on items.
+    /// Returns the underlying store, for reading and for operations that do not concern items.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// The clock and the source of random numbers.
+    /// Returns the clock and the source of random numbers.
     pub fn environment(&self) -> &Arc<dyn Environment> {
         &self.environment
     }
 
-    /// Who this endpoint is.
+    /// Returns the identity of this endpoint.
     pub async fn identity(&self) -> Result<Identity, StoreError> {
         self.store.identity().await
     }
 
-    /// A collection; an error that names it if it does not exist.
+    /// Returns a collection, or an error that names it if it does not exist.
     pub async fn collection(&self, name: &CollectionName) -> Result<Collection, EndpointError> {
         let found = self.store.collection(name).await?;
         Ok(found.ok_or_else(|| StoreError::NoCollection(name.clone()))?)
     }
 
-    /// An item; an error that names it if the collection does not have it.
+    /// Returns an item, or an error that names it if the collection does not have it.
     pub async fn item(
         &self,
         collection: &CollectionName,
@@ -64,31 +64,33 @@ impl Endpoint {
             .ok_or_else(|| EndpointError::NoItem { collection: collection.clone(), id: id.clone() })
     }
 
-    /// A new item id: a random UUID.
+    /// Returns a new item id: a random UUID.
     pub fn new_id(&self) -> ItemId {
         ItemId::new(&self.environment.uuid())
             .unwrap_or_else(|_| unreachable!("a UUID is an identifier"))
     }
 }
 
-/// Blobs that an item's versions name, each once, for the store.
+/// Returns the digests of the blobs that an item's versions name, each once.
 pub(crate) fn blobs_of(item: &Item<Payload>) -> Vec<Digest> {
     let named = item.versions().flat_map(|version| blobs(&version.payload));
     let digests: BTreeSet<_> = named.map(|blob| Digest::from_bytes(blob.sha256)).collect();
     digests.into_iter().collect()
 }
 
-/// The payload as every endpoint stores it: without what a server owns, so that equal dots mean equal
-/// payloads.
+/// Returns the payload as every endpoint stores it: without the parts that a server owns. So equal dots mean
+/// equal payloads.
 pub(crate) fn cleaned(payload: Payload) -> Payload {
     without_server_parts(&payload).unwrap_or(payload)
 }
 
-/// Maximum number of bytes of the versions of an item together, so that one item always fits into one response.
+/// Maximum number of bytes of the versions of an item together, so that one item always fits into one
+/// response.
 pub const MAX_ITEM_BYTES: usize = 16 << 20;
 
-/// Shortens the histories of an item that was made or received here, and checks all of its bounds. An item that passes
-/// is accepted by every peer. An item that was above a bound `before` may stay so, but not grow: it can be deleted.
+/// Shortens the histories of an item that was made or received here, and checks all of its bounds. An item
+/// that passes is accepted by every peer. An item that exceeded a bound `before` may still exceed it but not
+/// grow, so that it can be deleted.
 pub(crate) fn bounded(
     mut item: Item<Payload>,
     before: Option<&Item<Payload>>,

@@ -1,4 +1,4 @@
-//! What can go wrong in an endpoint, by culprit.
+//! Errors of an endpoint.
 
 use feedsync_core::{EditError, ItemId, Refusal, ResolveError};
 use feedsync_formats::MoveError;
@@ -6,46 +6,46 @@ use feedsync_store::{CollectionName, StoreError};
 
 use crate::settings::SettingError;
 
-/// Why an operation was not carried out; nothing was changed.
+/// Reason for the failure of an operation; nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
     /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The caller named an item that is not there.
+    /// The caller named an item that does not exist.
     #[error("there is no item {id} in {collection}")]
     NoItem {
-        /// Where it was looked for.
+        /// The collection that was searched.
         collection: CollectionName,
-        /// What was looked for.
+        /// The id of the missing item.
         id: ItemId,
     },
-    /// The caller would create an item that is there already.
+    /// The caller tried to create an item that exists already.
     #[error("there is already an item {id} in {collection}")]
     ItemExists {
-        /// Where.
+        /// The collection.
         collection: CollectionName,
-        /// Which.
+        /// The id of the item.
         id: ItemId,
     },
     /// The edit is not possible.
     #[error(transparent)]
     Edit(#[from] EditFailure),
-    /// The collection would come to more items than it may have.
+    /// The collection would exceed its maximum number of items.
     #[error(
         "{collection} has {live} items and may have {most}; {more} more are not taken, nothing was stored"
     )]
     Full {
-        /// Which.
+        /// The collection.
         collection: CollectionName,
-        /// Its live items.
+        /// Number of its live items.
         live: u64,
-        /// The most that it may have.
+        /// Maximum number of its live items.
         most: u64,
-        /// What would have come.
+        /// Number of items that would have been added.
         more: u64,
     },
-    /// The collection would grow by more bytes than whoever owns it has left.
+    /// The collection would grow by more bytes than its owner has left.
     #[error(
         "{collection} would grow by {more} bytes, and its owner may hold {room} more; nothing was stored"
     )]
@@ -57,20 +57,21 @@ pub enum EndpointError {
         /// Number of bytes that may come.
         room: u64,
     },
-    /// The name is reserved for what somebody else reads.
+    /// The name is reserved for the reading collection of another user.
     #[error(
         "the name {0} is reserved for what its user reads: choose a name that does not begin with `reading`"
     )]
     Reserved(CollectionName),
-    /// The collection cannot be a database too, since there is a database of this name that is not its own.
+    /// The collection cannot be bridged to a database, since a database of this name does not belong to it.
     #[error(
         "there is a database {0} that does not belong to the collection: drop it, or give the collection another name"
     )]
     DatabaseTaken(CollectionName),
-    /// The hub had no users when the caller was let in, and has some by now.
+    /// The hub had no users when the caller was let in, and has some now.
     #[error("the hub has users by now: sign in")]
     HasUsers,
-    /// A publication cannot be read to its end: changes that it promises were purged, or the collection was made anew.
+    /// A publication cannot be read to its end: changes that it promises were purged, or the collection was
+    /// created anew.
     #[error("{0} was purged or made anew while it was read: read it again")]
     Overtaken(CollectionName),
     /// The collection holds a setting that this program cannot read.
@@ -81,22 +82,22 @@ pub enum EndpointError {
     Clock,
 }
 
-/// Why an edit of an item that exists is not possible.
+/// Reason why an item that exists cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditFailure {
-    /// A counter is spent.
+    /// A counter is used up.
     #[error(transparent)]
     Edit(#[from] EditError),
     /// The resolution does not fit the item.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// It would leave too many conflicts.
+    /// The edit would leave too many conflicts.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The outline cannot be moved.
     #[error(transparent)]
     Move(#[from] MoveError),
-    /// There is nothing to do: the item is as it should become.
+    /// The item already is as the edit would make it.
     #[error("nothing to do: {0}")]
     Nothing(&'static str),
 }

@@ -1,7 +1,7 @@
-//! The feed in a document, edited without a store: by people who take part with nothing but files.
+//! Editing the feed in a document without a store, for people who take part with files alone.
 //!
-//! Copies of a file are edited independently, also by one person, and no copy has a ledger. So each edit has an
-//! authoring line of its own ([`line::in_file`]), and merging copies loses none.
+//! Copies of a file are edited independently, also by one person, and no copy has a ledger. So each edit has
+//! an authoring line of its own ([`line::in_file`]), and merging copies loses none.
 
 use std::collections::HashMap;
 
@@ -22,13 +22,13 @@ use crate::incorporate::{ItemOutcome, ItemReport};
 /// The author and the time of an edit in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAuthor {
-    /// The name that begins the `by` of each edit, for everybody to see.
+    /// The name that begins the `by` of each edit, which everybody can see.
     pub name: EndpointName,
     /// The time of the edit.
     pub now: Timestamp,
 }
 
-/// Why a feed in a file cannot be edited; nothing was changed.
+/// Reason why a feed in a file cannot be edited; nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileEditError {
     /// The feed has no item of that id.
@@ -42,7 +42,7 @@ pub enum FileEditError {
     Edit(#[from] EditFailure),
 }
 
-/// A feed as a document holds it, and what becomes of its items.
+/// The feed of a document, with the current state of its items.
 pub struct FeedDocument {
     document: Document,
     items: Vec<Item<Payload>>,
@@ -61,7 +61,7 @@ impl FeedDocument {
         Ok(feed)
     }
 
-    /// An empty feed: its id, an absolute IRI, and its title.
+    /// Creates an empty feed with an id (an absolute IRI) and a title.
     pub fn empty(
         format: Format,
         id: &str,
@@ -86,39 +86,39 @@ impl FeedDocument {
         Self::read(text.as_bytes())
     }
 
-    /// The format of the document.
+    /// Returns the format of the document.
     pub fn format(&self) -> Format {
         self.document.format()
     }
 
-    /// The items that take part in sharing, in the order of the document, new ones at the end.
+    /// Returns the items that take part in sharing, in the order of the document; new ones are at the end.
     pub fn items(&self) -> &[Item<Payload>] {
         &self.items
     }
 
-    /// An item.
+    /// Returns an item.
     pub fn item(&self, id: &ItemId) -> Option<&Item<Payload>> {
         self.positions.get(id).map(|position| &self.items[*position])
     }
 
-    /// Items that cannot be read. They keep their place and bytes.
+    /// Returns the items that cannot be read. They keep their position and bytes.
     pub fn refused(&self) -> &[Refused] {
         self.document.refused()
     }
 
-    /// Number of items without sync information.
+    /// Returns the number of items without sync information.
     pub fn plain_items(&self) -> usize {
         self.document.feed().plain_items
     }
 
-    /// Whether the document has items and nothing of FeedSync.
+    /// Whether the document has items but no FeedSync markup.
     pub fn is_plain(&self) -> bool {
         let feed = self.document.feed();
         let takes_part = !self.items.is_empty() || !self.refused().is_empty();
         !takes_part && feed.sharing.is_none() && feed.plain_items > 0
     }
 
-    /// The document with its items as they are now. What was not changed keeps its bytes.
+    /// Writes the document with the current items. Unchanged parts keep their bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.document.to_bytes_with(&self.items)
     }
@@ -149,7 +149,7 @@ impl FeedDocument {
         }
     }
 
-    /// Adds an item (3.1). A new outline is the last at the top, unless it claims another place.
+    /// Adds an item (3.1). A new outline is the last at the top level, unless it states another position.
     pub fn add(
         &mut self,
         author: &FileAuthor,
@@ -173,8 +173,9 @@ impl FeedDocument {
         Ok(self.put(bounded(item, None).map_err(EditFailure::from)?))
     }
 
-    /// Updates, deletes or un-deletes an item (3.2), starting from the version that the editor had seen. If that is no
-    /// longer the winner, the edit is kept as a conflict beside it. Without a base it starts from the winner.
+    /// Updates, deletes or un-deletes an item (3.2), starting from the version that the editor had seen. If
+    /// that version is no longer the winner, the edit is kept as a conflict beside it. Without a base the
+    /// edit starts from the winner.
     pub fn edit(
         &mut self,
         author: &FileAuthor,
@@ -208,8 +209,8 @@ impl FeedDocument {
         })
     }
 
-    /// Deletes an item and drops its data (3.2, the second MAY; R-F16). Refused while conflicts are open: what was
-    /// dropped could be what somebody would have chosen.
+    /// Deletes an item and drops its data (3.2, the second MAY; R-F16). It is refused while conflicts are
+    /// open, since the dropped version could be the one that a person would choose.
     pub fn delete_truncated(
         &mut self,
         author: &FileAuthor,
@@ -263,7 +264,7 @@ impl FeedDocument {
         })
     }
 
-    /// Moves an outline under another item, or to the top for `None`, as the last there.
+    /// Moves an outline under another item, or to the top level for `None`, as the last child.
     pub fn move_outline(
         &mut self,
         author: &FileAuthor,
@@ -300,17 +301,17 @@ impl FeedDocument {
 }
 
 impl FileAuthor {
-    /// The stamp of an edit, on a line that no other edit has.
+    /// Returns the stamp of an edit, on an authoring line that no other edit has.
     fn stamp(&self, text: Text) -> Result<Stamp, EditFailure> {
         let name = By::new(self.name.as_str()).ok();
         let digest = Digest::of(text.0.as_bytes()).to_string();
         let by = name.and_then(|name| line::in_file(&name, &digest));
-        // A name of an endpoint is short.
+        // Names of endpoints are short, so the line always fits.
         let by = by.ok_or(EditFailure::Edit(EditError::SequenceSpent))?;
         Ok(Stamp::new(self.now, by))
     }
 
-    /// The same for an item that does not have that edit yet.
+    /// Returns the stamp of an edit, unless the item already has that edit.
     fn new_stamp(&self, text: Text, item: &Item<Payload>) -> Result<Stamp, EditFailure> {
         let stamp = self.stamp(text)?;
         match stamp.by().and_then(|by| item.highest(by)) {
@@ -320,8 +321,8 @@ impl FileAuthor {
     }
 }
 
-/// All that decides what version an edit makes, as one text: equal texts are equal versions. Each part has its length
-/// before it.
+/// Text of everything that determines the version that an edit makes. Equal texts are equal versions. Each
+/// part is preceded by its length.
 struct Text(String);
 
 impl Text {

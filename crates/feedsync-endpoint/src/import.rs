@@ -1,19 +1,19 @@
-//! Enrolling the entries of a plain feed, one that takes no part in sharing; never done unasked.
+//! Import of the entries of a plain feed, one that takes no part in sharing; only ever done on request.
 //!
-//! An entry's first update is derived from its payload alone, its `by` being `import.{hash}`, so two
-//! endpoints that import one entry make one version and have nothing to merge. Where they saw
-//! different texts of it, neither supersedes the other: a conflict.
+//! The first update of an entry is derived from its payload alone, with `by` being `import.{hash}`. So two
+//! endpoints that import one entry make the same version and have nothing to merge. If they saw different
+//! texts of it, neither supersedes the other, and the result is a conflict.
 //!
-//! Importing again updates what changed *in the feed* and leaves alone what a person edited here. For
-//! that we must know which payload the last import had, and every import says so itself: a later one
-//! signs with a fresh line `{name}.import-{hash}-{random}`. That takes no storage, survives backups,
-//! and travels: another endpoint that imports the same feed sees what was imported here and does not
-//! repeat it. The random tail keeps a line to one editor even where two copies of a store import the
-//! same text.
+//! A repeated import updates what changed *in the feed* and keeps what a person edited here. This requires
+//! knowing which payload the last import had, so each import states it: a later one signs with a fresh
+//! authoring line `{name}.import-{hash}-{random}`. That needs no storage, survives backups, and is
+//! replicated: another endpoint that imports the same feed sees what was imported here and does not repeat
+//! it. The random tail ensures that a line has one editor, even where two copies of a store import the same
+//! text.
 //!
-//! A later import continues from what the last one left. If somebody has edited the item since, both
-//! are kept, as a conflict, and the next import continues on the imported side of it. What a person
-//! deleted stays deleted.
+//! A later import continues from the result of the last one. If somebody has edited the item since, both
+//! versions are kept, as a conflict, and the next import continues on the imported version. An item that a
+//! person deleted stays deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,23 +33,24 @@ use crate::incorporate::{Counts, ItemOutcome, ItemReport, within_bounds};
 /// An entry of a plain feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainItem {
-    /// The same each time this entry is read.
+    /// Id of the entry, the same at each reading.
     pub id: ItemId,
-    /// The entry.
+    /// Content of the entry.
     pub payload: Payload,
-    /// The entry's own date.
+    /// Date of the entry itself.
     pub when: Option<Timestamp>,
 }
 
 impl PlainItem {
-    /// An entry under the id that every importer gives it: its own `atom:id` or `guid`, encoded. Where it has none that
-    /// fits, the id is `h` and a hash of link and title, or of all that the entry says if it has neither.
+    /// Creates an entry with the id that every importer gives it: its own `atom:id` or `guid`, encoded.
+    /// Without a suitable one, the id is `h` and a hash of link and title. If it has neither, the hash is
+    /// over the whole entry.
     pub fn new(payload: Payload) -> Self {
         Named::new(payload).item
     }
 
-    /// The entries of one feed. Entries without an id of their own that share link and title and say different things
-    /// are different entries: all of them are named by all that they say.
+    /// Creates the entries of one feed. Entries without an id of their own may share link and title but
+    /// differ in content. Then they are different entries, and the id of each is a hash of its whole content.
     pub fn of_feed(payloads: impl IntoIterator<Item = Payload>) -> Vec<Self> {
         let named: Vec<Named> = payloads.into_iter().map(Named::new).collect();
         let mut first = BTreeMap::new();
@@ -94,7 +95,7 @@ impl Named {
     }
 }
 
-/// Digest of all that an entry says.
+/// Digest of the whole content of an entry.
 fn content(payload: &Payload) -> Digest {
     Digest::of(format!("{}\n{}", payload.format, payload.text).as_bytes())
 }
@@ -106,27 +107,27 @@ fn hashed(name: &str) -> ItemId {
         .unwrap_or_else(|_| unreachable!("letters and digits make an identifier"))
 }
 
-/// What became of the entries.
+/// Outcome of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// How many entries came to what.
+    /// Number of entries for each outcome.
     pub counts: Counts,
-    /// Items that were deleted because the feed no longer has them; only when mirroring.
+    /// Number of items that were deleted because the feed no longer has them; only when mirroring.
     pub deleted: u64,
     /// Number of entries that repeat an earlier one of the feed, word for word.
     pub repeated: u64,
-    /// Ids of entries that were left out: an earlier one of the feed has the same id and says something else.
+    /// Ids of entries that were left out: an earlier one of the feed has the same id and other content.
     pub left_out: Vec<ItemId>,
-    /// One for each entry that was not left out, in the feed's order.
+    /// Reports of all entries that were not left out, in the feed's order.
     pub items: Vec<ItemReport>,
 }
 
-/// Entries in one transaction.
+/// Maximum number of entries in one transaction.
 const BATCH: usize = 500;
 
 impl Endpoint {
-    /// Imports the entries of a plain feed, batch by batch; importing again after an interruption
-    /// changes only what is left to change.
+    /// Imports the entries of a plain feed, batch by batch. An import after an interruption changes only what
+    /// the interrupted one did not.
     ///
     /// With `mirror`, items that an import made and that are not among the entries are deleted.
     pub async fn import(
@@ -228,7 +229,7 @@ impl Endpoint {
                 for stored in ids.iter().filter_map(|id| snapshot.item(id)) {
                     let Some(last) = last_import(&stored.item) else { continue };
                     if !is_imported(&stored.item) {
-                        continue; // somebody changed it in the meantime
+                        continue; // it was changed in the meantime
                     }
                     match continue_import(snapshot, stored, last, GONE, Edit::delete(), &mut writes)
                     {
@@ -270,7 +271,7 @@ fn import_one(
     }
 }
 
-/// The version that everybody derives from this entry, merged with what is there.
+/// Makes the version that every importer derives from this entry, merged with the stored item.
 fn first_import(
     snapshot: &Snapshot,
     entry: &PlainItem,
@@ -303,8 +304,8 @@ fn first_import(
     Ok(outcome)
 }
 
-/// One more import on top of the last: an update of the winner if that is what the last import left,
-/// else a version beside it.
+/// Makes one more import on top of the last: an update of the winner if the winner is the result of the last
+/// import, else a version beside it.
 fn continue_import(
     snapshot: &Snapshot,
     stored: &StoredItem,
@@ -315,7 +316,7 @@ fn continue_import(
 ) -> Result<ItemOutcome, EndpointError> {
     let mut item = stored.item.clone();
     let when = snapshot.now().timestamp().ok_or(EndpointError::Clock)?;
-    // A line of one update is never extended, so the ledger need not know it.
+    // An authoring line of one update is never extended, so the ledger need not list it.
     let stamp = Stamp::new(when, later_line(snapshot, mark));
     let made = if *item.winner.dot() == last.update {
         item.update(&stamp, edit).map(|()| item)
@@ -346,7 +347,7 @@ fn continue_import(
     Ok(if alone { ItemOutcome::Updated } else { ItemOutcome::Conflict })
 }
 
-/// Whether the item is there because a feed had it, and was there when it was last imported.
+/// Whether the item exists because a feed had it, and the feed still had it at the last import.
 fn is_imported(item: &Item<Payload>) -> bool {
     !item.winner.deleted && last_import(item).is_some_and(|last| last.mark != GONE)
 }
@@ -354,12 +355,12 @@ fn is_imported(item: &Item<Payload>) -> bool {
 /// The latest update of an item that an import made.
 struct LastImport {
     update: Update,
-    /// The hash of what was imported, or [`GONE`].
+    /// The hash of the imported entry, or [`GONE`].
     mark: String,
 }
 
-/// The import at the highest sequence over all versions: sequences rise with `updates`, also where
-/// resolving a conflict has put histories into one another.
+/// Finds the import at the highest sequence over all versions. Sequences rise with `updates`, also where the
+/// resolution of a conflict has merged histories.
 fn last_import(item: &Item<Payload>) -> Option<LastImport> {
     item.versions()
         .flat_map(|version| version.history.updates())
@@ -369,8 +370,9 @@ fn last_import(item: &Item<Payload>) -> Option<LastImport> {
 }
 
 impl LastImport {
-    /// What the last import left. Where only a longer history shows it, that is the update itself and
-    /// what came at a lower sequence: covering too little costs a conflict, too much an edit.
+    /// Returns the base of the next import: the version that the last import left. If a version with a longer
+    /// history replaced it, the base is the update itself and the updates at lower sequences. A base that
+    /// covers too little costs a conflict; one that covers too much loses an edit.
     fn base(&self, item: &Item<Payload>) -> Base {
         let noconflicts = item.winner.noconflicts;
         if let Some(version) = item.versions().find(|version| *version.dot() == self.update) {
@@ -399,11 +401,11 @@ fn updates_at(sequence: Sequence) -> Updates {
     Updates::new(sequence.get()).unwrap_or(Updates::FIRST)
 }
 
-/// Stands where the hash would, of an item that the feed no longer has.
+/// Replaces the hash for an item that the feed no longer has.
 const GONE: &str = "gone";
 const HASH_DIGITS: usize = 32;
 
-/// The hash of what an update imported, or [`GONE`]; `None` if no import made it.
+/// Returns the hash of the entry that an update imported, or [`GONE`]; `None` if no import made the update.
 fn import_mark(by: &By) -> Option<&str> {
     let by = by.as_str();
     let mark = match by.strip_prefix(line::IMPORTS) {
@@ -415,7 +417,7 @@ fn import_mark(by: &By) -> Option<&str> {
     (is_hash || mark == GONE).then_some(mark)
 }
 
-/// The first 128 bits of the SHA-256 of all that the first version holds.
+/// Returns the first 128 bits of the SHA-256 of everything in the first version.
 fn hash(entry: &PlainItem) -> String {
     let when = entry.when.map(|when| when.to_string()).unwrap_or_default();
     let text = format!("{}\n{when}\n{}", entry.payload.format, entry.payload.text);
@@ -430,7 +432,7 @@ fn later_line(snapshot: &Snapshot, mark: &str) -> By {
     line_named(&format!("{name}{}{mark}-{tail}", line::IMPORTED_AGAIN))
 }
 
-/// A line of edits out of an endpoint's name and the letters above.
+/// Makes an authoring line of an endpoint's name, a hash and the letters above.
 fn line_named(text: &str) -> By {
     By::new(text).unwrap_or_else(|_| unreachable!("a name, a hash and letters make an identifier"))
 }

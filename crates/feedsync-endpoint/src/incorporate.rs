@@ -1,4 +1,4 @@
-//! Incorporating items of others (1.2 rule 8, 3.3).
+//! Incorporation of items from others (1.2 rule 8, 3.3).
 
 mod report;
 
@@ -23,27 +23,27 @@ use crate::reincarnate::{reconciled, reissued_first};
 
 pub use report::{Counts, ItemOutcome, ItemReport, Report};
 
-/// Where incoming items come from.
+/// Source of incoming items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// Read from a remote that this collection follows.
     Remote(RemoteId),
-    /// Offered by somebody, or read from a file.
+    /// Offered by a client, or read from a file.
     Offered,
-    /// Sent by a peer in a request of its own. What the items leave behind is known to that peer: where all
-    /// before it had been shown to others, it counts as shown in the same transaction.
+    /// Sent by a peer in a request of its own, so that the peer knows the resulting items. If all earlier
+    /// changes had been shown to others, the resulting ones are marked as shown in the same transaction.
     Posted,
 }
 
-/// The protocol of those who send items.
+/// Protocol of the sender of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     FeedSync,
-    /// SSE 0.91: what its items lack is taken from what is known here ([`graft`]).
+    /// SSE 0.91. Parts that its items lack are taken from the stored items ([`graft`]).
     Sse,
 }
 
-/// Items that come, all in one transaction.
+/// Items that are incorporated in one transaction.
 #[derive(Debug, Clone)]
 struct Incoming {
     protocol: Protocol,
@@ -52,35 +52,35 @@ struct Incoming {
     conclusion: Option<Conclusion>,
 }
 
-/// What is recorded in the same transaction as the items it speaks of. If one of them is refused by
-/// a bound that may pass, the remote is to be read again ([`RemoteState::to_be_read_again`]).
+/// State of a remote that is stored in the same transaction as the items. If a bound that may pass refuses
+/// one of them, the remote is to be read again ([`RemoteState::to_be_read_again`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
     /// The remote.
     pub remote: RemoteId,
-    /// How far we are with it once these items are here.
+    /// State of the remote once these items are stored.
     pub state: RemoteState,
 }
 
 enum Decided {
     Done(Vec<ItemReport>),
-    /// The collection may not have what it would come to.
+    /// The collection would exceed a limit.
     Full(EndpointError),
-    /// Somebody else writes under this line, our current one.
+    /// Another endpoint writes with this authoring line, which is the current one here.
     Collides(By),
-    /// The name is another collection's.
+    /// Another collection has the name.
     Another,
 }
 
 impl Endpoint {
-    /// Incorporates items, all in one transaction; a faulty item is refused alone. The same item may
-    /// come several times.
+    /// Incorporates items, all in one transaction; an invalid item is refused alone. The same item may occur
+    /// several times.
     ///
-    /// What a server owns in their entries (`app:edited`, `edit` links) is not taken.
+    /// Parts of their entries that a server owns (`app:edited`, `edit` links) are removed.
     ///
-    /// If an item shows that somebody else writes under our line of edits (a store restored behind
-    /// our back, a copied directory), our edits that may collide are first issued again under a new
-    /// incarnation.
+    /// An item may show that another endpoint writes with the same authoring line. This happens after a store
+    /// was restored or a directory copied without notice. Then edits of this endpoint that may collide are
+    /// first reissued under a new incarnation.
     pub async fn incorporate(
         &self,
         collection: &CollectionName,
@@ -92,8 +92,9 @@ impl Endpoint {
         self.incorporate_as(collection, None, incoming).await
     }
 
-    /// The same with upgraded items of SSE (`feedsync_core::sse`). An edit is kept as a conflict where a later edit of the
-    /// same peer was not made on it, and an item whose history was cut off is one of unknown descent.
+    /// Incorporates upgraded items of SSE (`feedsync_core::sse`) in the same way. An edit is kept as a conflict if
+    /// a later edit of the same peer was not made on it. An item whose history was cut off is one of unknown
+    /// descent.
     pub async fn incorporate_sse(
         &self,
         collection: &CollectionName,
@@ -105,7 +106,8 @@ impl Endpoint {
         self.incorporate_as(collection, None, incoming).await
     }
 
-    /// The same with what others offer, if the collection still is this one, whatever is called so: else it is not there.
+    /// Incorporates offered items in the same way, if the collection has this feed id; otherwise it counts as
+    /// missing.
     pub(crate) async fn incorporate_into(
         &self,
         collection: &CollectionName,
@@ -152,7 +154,7 @@ impl Endpoint {
         }
     }
 
-    /// What [`Endpoint::incorporate`] would make of these items now; nothing is written.
+    /// Returns the report that [`Endpoint::incorporate`] would give for these items now; nothing is written.
     pub async fn foresee(
         &self,
         collection: &CollectionName,
@@ -162,7 +164,8 @@ impl Endpoint {
         self.foresee_as(collection, Incoming::new(Protocol::FeedSync, source, items, None)).await
     }
 
-    /// Report of [`Endpoint::incorporate_sse`] on these items as of now; nothing is written.
+    /// Returns the report that [`Endpoint::incorporate_sse`] would give for these items now; nothing is
+    /// written.
     pub async fn foresee_sse(
         &self,
         collection: &CollectionName,
@@ -191,7 +194,7 @@ impl Endpoint {
         Ok(Report::new(collection, items))
     }
 
-    /// What the record says of a merge; nothing of one that changed nothing.
+    /// Returns the record entry of a merge; `None` if it changed nothing.
     fn record_of_merge(
         &self,
         collection: &CollectionName,
@@ -228,7 +231,7 @@ impl Incoming {
         Self { protocol, source, items: Arc::new(items), conclusion }
     }
 
-    /// The keys of an update with these items.
+    /// Returns the ids of these items, each once.
     fn keys(&self) -> Vec<ItemId> {
         let keys: BTreeSet<_> = self.items.iter().map(|item| item.id.clone()).collect();
         keys.into_iter().collect()
@@ -255,8 +258,8 @@ fn decide(snapshot: &Snapshot, incoming: &Incoming) -> (Vec<Write>, Decided) {
     (writes, Decided::Done(reports))
 }
 
-/// What becomes of each item, and what is written for it. `reissued` stands for what is stored, where
-/// it has an item.
+/// Decides the outcome of each item and the writes for it. Items in `reissued` take the place of the stored
+/// ones.
 fn judge(
     snapshot: &Snapshot,
     incoming: &Incoming,
@@ -285,7 +288,7 @@ fn judge(
         let reconciled = local.and_then(|local| reconciled(snapshot, local, item));
         let local = reconciled.as_ref().map(|(local, _)| local).or(local);
         let outcome = match incorporate(local, purged.as_ref(), item.clone()) {
-            // A version that was issued again must reach others, whatever else the item tells.
+            // A reissued version must reach others, even if the incoming item is known.
             Incorporation::Unchanged => match &reconciled {
                 Some((item, _)) if item.conflicts.is_empty() => {
                     Incorporation::Updated(item.clone())
@@ -306,7 +309,7 @@ fn judge(
         if let Some(result) = result {
             let mut put = put(snapshot, source, stored, item, result);
             if let Some((_, issues)) = reconciled {
-                // What was issued again is news to everybody, wherever the item came from.
+                // A reissued version is new to everybody, wherever the item came from.
                 put.origin = Origin::Mixed;
                 writes.extend(issues);
             }
@@ -339,20 +342,20 @@ fn judge(
     (writes, reports)
 }
 
-/// Whether an item shows that somebody else writes under a line of our current incarnation.
+/// Whether an item shows that another endpoint writes with an authoring line of the current incarnation.
 fn collides(snapshot: &Snapshot, item: &Item<Payload>) -> bool {
     let issued = |by: &By| snapshot.issued(&item.id, by).map(|issued| issued.sequence);
     let local = snapshot.item(&item.id).map(|stored| &stored.item);
     is_read(item) && line::collides(&snapshot.identity().by, issued, local, item)
 }
 
-/// Whether the histories of an item are short enough to be read; others are refused.
+/// Whether the histories of an item are short enough to be processed; longer ones are refused.
 fn is_read(item: &Item<Payload>) -> bool {
     let updates: usize = item.versions().map(|version| version.history.updates().len()).sum();
     updates <= MAX_READ_UPDATES
 }
 
-/// Whether an item of one remote came from somebody else too: it is no longer that remote's alone.
+/// Whether an item that came from one remote has now come from another source too.
 fn came_again(stored: &StoredItem, source: Source) -> bool {
     match (stored.origin, source) {
         (Origin::Remote(known), Source::Remote(remote)) => known != remote,
@@ -361,7 +364,7 @@ fn came_again(stored: &StoredItem, source: Source) -> bool {
     }
 }
 
-/// Refuses an item that would be larger than an item may be.
+/// Refuses an item that would exceed a bound.
 pub(crate) fn within_bounds(
     outcome: Incorporation<Payload>,
     local: Option<&Item<Payload>>,
@@ -381,7 +384,7 @@ pub(crate) fn within_bounds(
     }
 }
 
-/// What is stored of a merged item: where its versions came from, and whether it was created here.
+/// Returns the write of a merged item: the origin of its versions, and whether it was created here.
 fn put(
     snapshot: &Snapshot,
     source: Source,

@@ -1,7 +1,7 @@
 //! The operations of one endpoint: edit, incorporate, resolve, publish, discard, purge.
 //!
-//! This is the one place where decisions meet a store: each operation reads, asks the engine, and
-//! writes, in one transaction. It knows no HTTP and no files.
+//! Only here do decisions and the store meet: each operation reads, asks the engine, and writes, in one
+//! transaction. It does no HTTP and reads no files.
 
 mod actor;
 mod aggregated;

@@ -1,5 +1,5 @@
-//! Changes of logs, on somebody's behalf (REST-logging): that one begins, is compacted or goes is
-//! recorded with who did it; what is appended says that itself.
+//! Changes of logs on a user's behalf (REST-logging). The creation, compaction and removal of a log are
+//! recorded with the user who did it. Appended records state their author themselves.
 
 use feedsync_store::{Act, Append, CollectionName, Expected, LogOutcome, NewGeneration};
 
@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 
 impl Endpoint {
-    /// Appends to a log, or begins it.
+    /// Appends to a log, or creates it.
     pub async fn append_to_log(
         &self,
         collection: &CollectionName,
@@ -17,7 +17,7 @@ impl Endpoint {
         Ok(self.store.append_to_log(collection, Append { act, ..append }).await?)
     }
 
-    /// Begins the next generation of a log.
+    /// Starts the next generation of a log.
     pub async fn begin_log_generation(
         &self,
         collection: &CollectionName,

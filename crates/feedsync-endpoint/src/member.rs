@@ -1,10 +1,10 @@
-//! Members as an editing client creates, replaces and deletes them (RFC 5023 9), each in one transaction
-//! with the check of what the client had seen (AH10).
+//! Members that an editing client creates, replaces and deletes (RFC 5023 9). Each edit is made in one
+//! transaction with the check of the version that the client had seen (AH10).
 //!
-//! An edit that names a version says what it is based on. If that is the winner, it is an ordinary
-//! update (AP46). If it is another version of which the item still knows, the edit is stale: refused, or
-//! kept beside the winner as a conflict where the collection wishes so. What the item does not know
-//! proves nothing and is refused (AP39).
+//! An edit that names a version states its base. If that version is the winner, the edit is an ordinary
+//! update (AP46). If it is another version that the item knows, the edit is stale. A stale edit is refused,
+//! or kept beside the winner as a conflict where the collection is set so. A version that the item does not
+//! know proves nothing, and the edit is refused (AP39).
 
 use feedsync_core::{
     Base, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Updates,
@@ -17,7 +17,7 @@ use crate::edit::Change;
 use crate::endpoint::{Endpoint, cleaned};
 use crate::error::EndpointError;
 
-/// A member and the collection, both after the operation.
+/// A member and its collection, both after the operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// The collection.
@@ -26,80 +26,81 @@ pub struct Member {
     pub stored: StoredItem,
 }
 
-/// Makes a new member's payload: for this id, at this moment, beside what is there.
+/// Makes a new member's payload for an id at a moment. If an item is given, the payload is to be compared
+/// with it.
 pub type Compose = dyn Fn(&ItemId, Moment, Option<&StoredItem>) -> Payload + Send;
 
-/// Makes a member's next payload of what is there, at this moment.
+/// Makes a member's next payload from the stored item, at a moment.
 pub type Replace<R> = dyn Fn(&StoredItem, Moment) -> Result<Option<Payload>, R> + Send;
 
 /// A member to be created.
 pub struct NewMember {
-    /// The id that it is to have.
+    /// The requested id.
     pub id: ItemId,
-    /// The id that an earlier release gave the same member. Where an item has it, it stays.
+    /// The id that an earlier release gave the same member. An item that has this id keeps it.
     pub former: ItemId,
-    /// Whether a live item of this id is this very member, created by an earlier call.
+    /// Whether a live item of this id is the same member, created by an earlier call.
     pub repeats: bool,
-    /// The id that it gets if another item has that one.
+    /// The id to use if another item has the requested one.
     pub spare: ItemId,
-    /// Its payload under one of these ids; the moment is now. With an item, it is compared with that
-    /// one, and so has the item's dates where it has none of its own.
+    /// Makes the payload under one of these ids at the current moment. If an item is given, the payload is
+    /// compared with it. Such a payload takes the item's dates where it has none of its own.
     pub compose: Box<Compose>,
 }
 
-/// What an edit must find, or it is stale.
+/// Precondition of an edit; an edit that fails it is stale.
 pub struct Guard {
-    /// How the version that the editor had seen stands to the item.
+    /// Relation of the version that the editor had seen to the item.
     pub judge: Box<dyn Fn(&StoredItem) -> Standing + Send>,
-    /// Whether a replacement that is stale is kept beside the winner.
+    /// Whether a stale replacement is kept beside the winner.
     pub keep_stale: bool,
 }
 
-/// How a version that an editor had seen stands to an item.
+/// Relation of a version that an editor had seen to an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It is the winner, or whatever the winner is.
+    /// It is the winner, or the edit applies to any winner.
     Current,
-    /// The item knows of it, but it is not the winner.
+    /// The item knows the version, but it is not the winner.
     Known(Base),
-    /// The item knows nothing of it.
+    /// The item does not know the version.
     Unknown,
 }
 
-/// What an edit makes of a member.
+/// Change of a member by an edit.
 pub enum MemberChange<R> {
-    /// Another payload, given the item and the moment; `None` if it is what the winner holds. Or the
-    /// reason why it cannot be.
+    /// Replaces the payload. The function gets the item and the moment, and returns `None` if the winner
+    /// already has this payload, or the reason why it is refused.
     Replace(Box<Replace<R>>),
-    /// A tombstone (3.2).
+    /// Makes the member a tombstone (3.2).
     Delete,
 }
 
-/// What became of an edit.
+/// Outcome of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberEdit<R, M = Member> {
-    /// It is done.
+    /// The edit was made.
     Done(M),
-    /// There was nothing to do.
+    /// The edit would not have changed anything.
     Unchanged(M),
-    /// It is kept as a conflict: it started from a version that is not the winner.
+    /// The edit is kept as a conflict: it started from a version that is not the winner.
     Beside(M),
-    /// It started from a version that is not the winner; nothing was changed.
+    /// The edit started from a version that is not the winner; nothing was changed.
     Stale(M),
-    /// What it asked for cannot be; nothing was changed.
+    /// The edit was refused; nothing was changed.
     Refused(R),
     /// The item is a tombstone.
     Gone,
-    /// There is no such item.
+    /// The item does not exist.
     Missing,
 }
 
-/// How the version that a test recognises by its topmost update stands to an item.
+/// Returns the relation to an item of the version whose topmost update satisfies a test.
 ///
-/// The base of a version that a conflict still holds is that version. Of one that was superseded only
-/// its topmost update is certain: a history that others were folded into does not tell which of its
-/// entries that version knew. So the base is that update alone, which covers its own line up to there:
-/// covering too little costs a conflict, and there is one anyway; covering too much would cost an edit.
+/// For a version that is still a conflict, the base is that version. For one that was superseded, only its
+/// topmost update is certain. A merged history does not show which of its entries that version knew. So the
+/// base is that update alone, which covers its own authoring line up to there. A base that covers too little
+/// costs a conflict, which there is anyway. A base that covers too much would lose an edit.
 pub fn standing(item: &Item<Payload>, is_it: impl Fn(&Update) -> bool) -> Standing {
     if is_it(item.winner.dot()) {
         return Standing::Current;
@@ -124,8 +125,8 @@ fn updates_at(sequence: Sequence) -> Updates {
 }
 
 impl Endpoint {
-    /// Creates a member (3.1). A tombstone of its id is un-deleted (3.2); an item that was created from
-    /// the same is found again; one that holds something else keeps the id.
+    /// Creates a member (3.1). A tombstone of its id is un-deleted (3.2). An item that was created from the
+    /// same member is returned as it is. If another item has the id, the member gets the spare one.
     pub async fn create_member(
         &self,
         collection: &CollectionName,
@@ -215,7 +216,7 @@ impl Endpoint {
         Ok(edit.map(|stored| Member::after(after, stored)))
     }
 
-    /// Carries out what a decision says, and gives back what it comes to.
+    /// Executes the writes of a decision, and returns its result.
     async fn decided<T: Send + 'static>(
         &self,
         collection: &CollectionName,
@@ -234,7 +235,7 @@ impl Endpoint {
 }
 
 impl Member {
-    /// One that was put has the collection's last number and moment.
+    /// Sets the number and moment of a member that was just written to the collection's last ones.
     fn after(collection: Collection, mut stored: StoredItem) -> Self {
         if stored.number == Number::ZERO {
             (stored.number, stored.edited) = (collection.last, collection.edited);

@@ -1,17 +1,10 @@
-//! The name that somebody may have meant.
+//! Suggestions for misspelled names.
 
-/// The nearest of some names to what was written, or none if nothing is near. A name without its section is near, and so
-/// is one with a few letters more, fewer or in another order.
-///
-/// ```
-/// use feedsync_endpoint::nearest;
-///
-/// assert_eq!(nearest("keep.ages", ["keep.age", "public"]), Some("keep.age"));
-/// assert_eq!(nearest("colour", ["keep.age", "public"]), None);
-/// ```
+/// Returns the name that is nearest to a text, or `None` if no name is near. A name without its section is
+/// near. So is a name with a few letters more, fewer or in another order.
 pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let plain = |text: &str| text.to_ascii_lowercase().replace('-', "_");
-    // Nobody waits for a comparison with a book.
+    // A very long text would make the comparison slow.
     let written = plain(written.get(..written.len().min(64)).unwrap_or_default());
     let distance = |name: &str| {
         let name = plain(name);
@@ -25,7 +18,7 @@ pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
     near.filter(|(far, name)| *far <= name.len() / 3).map(|(_, name)| name)
 }
 
-/// `; did you mean NAME?` for the nearest of some names, nothing if none is near.
+/// Returns `; did you mean NAME?` for the nearest name, or an empty text if no name is near.
 pub fn did_you_mean<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     nearest(written, names).map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Moving outlines of a collection.
+//! Moving the outlines of a collection.
 
 use feedsync_core::{Base, Item, ItemId, Payload};
 use feedsync_formats::{OutlinePlace, move_outline};
@@ -9,8 +9,8 @@ use crate::endpoint::Endpoint;
 use crate::error::{EditFailure, EndpointError};
 
 impl Endpoint {
-    /// Moves an outline under another item of its collection, or to the top for `None`, as the last there. It is an
-    /// edit of the version that the mover had seen (3.2).
+    /// Moves an outline under another item of its collection, or to the top level for `None`, as the last
+    /// child. This is an edit of the version that the mover had seen (3.2).
     pub async fn move_outline(
         &self,
         collection: &CollectionName,

@@ -1,8 +1,8 @@
-//! People: who may sign in, with what, and what they may do.
+//! Users: sign-in, tokens and rights.
 //!
-//! A password is kept as its Argon2id hash, a token as the SHA-256 of its text: what a store holds signs
-//! nobody in. Whatever changes people is recorded, on behalf of the endpoint's actor, once it is
-//! done. What somebody may do is read when they sign in, as a [`Person`]; whoever keeps one reads it
+//! A password is stored as its Argon2id hash, and a token as the SHA-256 of its text. So the content of a
+//! store allows no sign-in. Each change of users is recorded on behalf of the endpoint's actor, once it is
+//! done. The rights of a user are read at sign-in, as a [`Person`]. A caller that keeps a [`Person`] reads it
 //! again soon, since rights end.
 
 mod password;
@@ -24,13 +24,13 @@ use crate::error::EndpointError;
 use crate::readings::{Reader, may_be_named};
 use crate::settings::Period;
 
-/// Why something about people was not done; nothing was changed.
+/// Reason why a change of users was not made; nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PeopleError {
     /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The caller would make a first user that may not make more.
+    /// The caller tried to create a first user without the right to create more.
     #[error("{0} would be the only user and may not add others: the first one has to administer")]
     NotAdministrator(UserName),
     /// The reading collection of the user could not be made private, handed over or removed.
@@ -39,43 +39,43 @@ pub enum PeopleError {
     /// The collection is private to another user.
     #[error("{0} holds what one user reads: nobody else can have a role in it")]
     Private(CollectionName),
-    /// A password could not be hashed or compared: a fault of the program or of what is stored.
+    /// A password could not be hashed or compared, because of a bug or of damaged data.
     #[error("a password cannot be compared: {0}")]
     Hash(String),
 }
 
-/// A user that does not exist yet.
+/// A user to be created.
 #[derive(Debug)]
 pub struct NewUser {
-    /// Who.
+    /// Name of the user.
     pub name: UserName,
-    /// What they sign in with; without one only tokens sign in.
+    /// Password; without one the user can sign in with tokens alone.
     pub password: Option<Password>,
-    /// Whether everything is allowed; the first user's must be.
+    /// Whether the user is an administrator; the first user must be one.
     pub administrator: bool,
 }
 
-/// A token that does not exist yet.
+/// A token to be created.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// Whose.
+    /// User of the token.
     pub user: UserName,
-    /// What for.
+    /// Kind of the token.
     pub kind: TokenKind,
-    /// What its user calls it.
+    /// Label that its user gives it.
     pub label: String,
-    /// What it allows at most.
+    /// Maximum rights of the token.
     pub scope: Scope,
-    /// From when on it is refused.
+    /// Time from which it is refused.
     pub expires: Option<Moment>,
 }
 
 impl Endpoint {
-    /// Sessions that a user may have at once.
+    /// Maximum number of concurrent sessions of a user.
     pub const SESSIONS: usize = 50;
 
-    /// Adds a user, who has no right yet to what others have made unless it is an administrator. The first one gets
-    /// what was read while there were no users.
+    /// Adds a user. Only administrators get rights to collections of others. The first user gets what was
+    /// read while there were no users.
     pub async fn add_user(&self, new: NewUser) -> Result<User, PeopleError> {
         let is_first = self.store.users().await?.is_empty();
         if !new.administrator && is_first {
@@ -100,8 +100,8 @@ impl Endpoint {
         Ok(user)
     }
 
-    /// Gives a user another password, or none. Who is signed in by a browser is signed out; tokens of
-    /// programs stay.
+    /// Sets or removes the password of a user. Browser sessions of the user end; tokens of programs stay
+    /// valid.
     pub async fn set_password(
         &self,
         name: &UserName,
@@ -110,7 +110,7 @@ impl Endpoint {
         self.give_password(name, password, None).await
     }
 
-    /// Gives somebody who signed in another password. The session they are in stays, their others end.
+    /// Changes the password of a person who is signed in. The current session stays; all others end.
     pub async fn change_password(
         &self,
         person: &Person,
@@ -136,7 +136,7 @@ impl Endpoint {
         self.record_people("set password", name, None, given).await
     }
 
-    /// Makes a user an administrator, or no longer one.
+    /// Makes a user an administrator, or removes that role.
     pub async fn set_administrator(
         &self,
         name: &UserName,
@@ -147,25 +147,26 @@ impl Endpoint {
         self.record_people("change user", name, None, now).await
     }
 
-    /// Refuses whatever a user signs in with, or takes it again.
+    /// Disables all sign-in of a user, or enables it again.
     pub async fn set_disabled(&self, name: &UserName, disabled: bool) -> Result<(), PeopleError> {
         self.change_user(name, |user| user.disabled = disabled).await?;
         let now = if disabled { "disabled" } else { "enabled" };
         self.record_people("change user", name, None, now).await
     }
 
-    /// Removes a user with all roles and tokens and with what they read. What else only they owned is left to
-    /// administrators.
+    /// Removes a user with all roles, tokens and the reading collection. Other collections that only this
+    /// user owned are left to administrators.
     pub async fn remove_user(&self, name: &UserName) -> Result<(), PeopleError> {
         if let Some(user) = self.store.user(name).await? {
-            // One of an earlier version becomes private, so that it goes with its user.
+            // A reading collection of an earlier version becomes private, so that it is removed with its
+            // user.
             self.secure_reading(Reader { name: user.name, id: user.id }).await?;
         }
         self.store.remove_user(name).await?;
         self.record_people("remove user", name, None, "").await
     }
 
-    /// Gives a user a role in a collection, in place of another one.
+    /// Gives a user a role in a collection, which replaces any other role.
     pub async fn grant(&self, grant: Grant) -> Result<(), PeopleError> {
         if !may_be_named(&grant.collection, Some(&grant.user)) {
             return Err(PeopleError::Private(grant.collection));
@@ -178,7 +179,7 @@ impl Endpoint {
         self.record_people("grant", &user, Some(collection), role.name()).await
     }
 
-    /// Takes a user's role in a collection away; whether there was one.
+    /// Removes a user's role in a collection; returns whether there was one.
     pub async fn revoke(
         &self,
         user: &UserName,
@@ -192,7 +193,7 @@ impl Endpoint {
         Ok(had)
     }
 
-    /// Charges a collection to who acts, if they take its ownership from the user to whom it was charged.
+    /// Charges a collection to the actor, if the actor ends the ownership of the user to whom it was charged.
     async fn take_charge(
         &self,
         from: &UserName,
@@ -208,7 +209,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Gives out a token. Its text is known to nobody but who gets this answer.
+    /// Issues a token. Its text is known only to the recipient of this result.
     pub async fn issue_token(&self, new: NewToken) -> Result<(Secret, Token), PeopleError> {
         let secret = Secret::random(&*self.environment);
         let token = Token {
@@ -229,8 +230,8 @@ impl Endpoint {
         Ok((secret, token))
     }
 
-    /// Begins a session of a user's browser, for as long as it may last. Of more than
-    /// [`SESSIONS`](Self::SESSIONS) the oldest end.
+    /// Starts a session of a user's browser with a limited lifetime. If the user has more than
+    /// [`SESSIONS`](Self::SESSIONS), the oldest ones end.
     pub async fn begin_session(
         &self,
         user: UserName,
@@ -248,7 +249,7 @@ impl Endpoint {
         self.issue_token(NewToken { user, kind, label, scope, expires }).await
     }
 
-    /// Ends a token of a user: from now on it is refused.
+    /// Revokes a token of a user: from now on it is refused.
     pub async fn revoke_token(&self, user: &UserName, digest: Digest) -> Result<(), PeopleError> {
         let token = self.store.token(digest).await?.filter(|token| token.user == *user);
         let token = token.ok_or(StoreError::NoToken)?;
@@ -260,8 +261,9 @@ impl Endpoint {
         self.record_people(action, user, token.scope.collection, detail).await
     }
 
-    /// Who signs in with a password; `None` if the user is not known, has no password, is disabled, or it
-    /// is another one: which of them is not told, neither by the time it takes.
+    /// Returns the person who signs in with a password. The result is `None` if the user is unknown, has no
+    /// password, is disabled, or has another password. Neither the result nor the time it takes reveals
+    /// which.
     pub async fn check_password(
         &self,
         name: &UserName,
@@ -278,11 +280,11 @@ impl Endpoint {
         }
     }
 
-    /// Who a token of a kind signs in, by its text; `None` if it is not one of ours, expired, revoked,
-    /// or its user disabled.
+    /// Returns the person whom a token of a kind signs in, by its text. The result is `None` if the token is
+    /// unknown, expired or revoked, or its user is disabled.
     ///
-    /// It is looked up by the SHA-256 of 256 random bits: the time that takes tells nothing that would
-    /// help to find another one.
+    /// The token is looked up by the SHA-256 of 256 random bits, so that the time it takes does not help to
+    /// find another one.
     pub async fn person_of_token(
         &self,
         text: &str,
@@ -296,8 +298,8 @@ impl Endpoint {
         }
     }
 
-    /// What somebody who signed in may do now; `None` if their token has ended, their password is
-    /// another one, or they are disabled or removed.
+    /// Returns the current rights of a person who signed in. The result is `None` if their token has ended,
+    /// their password was changed, or they were disabled or removed.
     pub async fn person_again(&self, person: &Person) -> Result<Option<Person>, StoreError> {
         match person.proof() {
             Proof::Token(digest) => match self.store.token(digest).await? {
@@ -313,7 +315,8 @@ impl Endpoint {
         }
     }
 
-    /// What a user may do, without a token's bounds; `None` if not known or disabled.
+    /// Returns the rights of a user, without the bounds of a token; `None` if the user is unknown or
+    /// disabled.
     pub async fn person(&self, name: &UserName) -> Result<Option<Person>, StoreError> {
         match self.store.user(name).await? {
             Some(user) => self.person_of(user, None).await,
@@ -341,7 +344,7 @@ impl Endpoint {
         }
         match self.store.grants(GrantsOf::User(&user.name)).await {
             Ok(grants) => Ok(Some(Person::new(user, grants, token))),
-            // Removed meanwhile.
+            // The user was removed in the meantime.
             Err(StoreError::NoUser(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -365,7 +368,7 @@ impl Endpoint {
         self.store.change_user(user).await
     }
 
-    /// Removes a token that may be gone already.
+    /// Removes a token, which may be gone already.
     async fn forget(&self, digest: Digest) -> Result<(), StoreError> {
         match self.store.remove_token(digest).await {
             Err(StoreError::NoToken) => Ok(()),

@@ -1,8 +1,9 @@
-//! Resolution of conflicts without a person (3.4): by the same rule at each endpoint that has it.
+//! Automatic resolution of conflicts (3.4), by the same rule at each endpoint that has it.
 //!
-//! A rule chooses by content and time, which resolutions repeat: whatever endpoints have seen first, they choose alike in
-//! the end. Those that resolve at the same time do so under updates of their own, which conflict again. The endpoint whose
-//! update won resolves that conflict, and all others wait. So each exchange leaves fewer of them, and this ends.
+//! A rule chooses by content and time, which resolutions repeat. So all endpoints choose alike in the end,
+//! whichever versions they saw first. Endpoints that resolve at the same time do so with updates of their
+//! own, which conflict again. The endpoint whose update won resolves that conflict, and all others wait. So
+//! each exchange leaves fewer conflicts, and the process ends.
 
 use feedsync_core::{Item, ItemId, Keep, Payload, Resolution, Resolved, Timestamp, Version};
 use feedsync_store::{
@@ -15,7 +16,7 @@ use crate::endpoint::{Endpoint, blobs_of, bounded};
 use crate::error::EndpointError;
 use crate::settings::Settings;
 
-/// Items of one page that is read from the store.
+/// Number of items in one page that is read from the store.
 const PAGE: usize = 500;
 
 /// Rules that resolve conflicts.
@@ -25,17 +26,18 @@ pub enum ConflictPolicy {
     /// A person resolves them.
     #[default]
     Keep,
-    /// The version that was edited last stays, by the clocks of those who edited.
+    /// Keeps the version that was edited last, by the clocks of the editors.
     Latest,
-    /// A version with content stays instead of a deletion. Versions with different content are left to a person.
+    /// Keeps a version with content instead of a deletion. Versions with different content are left to a
+    /// person.
     Undeleted,
 }
 
 impl ConflictPolicy {
-    /// The names of all, as users write them.
+    /// The names of all policies, as users write them.
     pub const NAMES: [&'static str; 3] = ["keep", "latest", "undeleted"];
 
-    /// The name, as users write it.
+    /// Returns the name, as users write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Keep => "keep",
@@ -44,7 +46,7 @@ impl ConflictPolicy {
         }
     }
 
-    /// The policy of a collection. Conflicts are kept where its settings cannot be read.
+    /// Returns the policy of a collection. Conflicts are kept if its settings cannot be read.
     pub(crate) fn of(collection: &Collection) -> Self {
         // Nearly no collection has the setting.
         match collection.settings.contains_key("conflicts") {
@@ -53,8 +55,9 @@ impl ConflictPolicy {
         }
     }
 
-    /// Resolves the conflicts of an item as far as the policy does, and returns the item with the entry in the ledger
-    /// of the update. `None` if nothing is resolved. Where a person asks for it, this endpoint does not wait for others.
+    /// Resolves the conflicts of an item as far as the policy does. Returns the item and the update's entry
+    /// in the ledger; `None` if nothing is resolved. If a person requested it, this endpoint does not wait
+    /// for others.
     pub(crate) fn resolve(
         self,
         snapshot: &Snapshot,
@@ -65,15 +68,17 @@ impl ConflictPolicy {
             is_asked || version.dot().by().is_some_and(|by| snapshot.is_own(&item.id, by))
         };
         let (resolution, when) = self.decide(item, is_in_charge)?;
-        // What cannot be resolved, such as an item without updates left, stays for a person.
+        // Conflicts that cannot be resolved, such as those of an item without updates left, are left to a
+        // person.
         let (after, signature) = resolved(snapshot, item, &resolution, when).ok()?;
         let after = bounded(after, Some(item)).ok()?;
         let issue = signature.issue(&after);
         Some((after, issue))
     }
 
-    /// Decides from the versions, and whether this endpoint is in charge of repeated resolutions. The resolution has the
-    /// time of the version that stays, so that an edit that was made meanwhile elsewhere is still the later one.
+    /// Decides from the versions, and from whether this endpoint is in charge of repeated resolutions. The
+    /// resolution has the time of the version that stays. So an edit that was made elsewhere in the meantime
+    /// is still the later one.
     fn decide(
         self,
         item: &Item<Payload>,
@@ -86,10 +91,10 @@ impl ConflictPolicy {
         let &(chosen, version) = match self {
             Self::Keep => return None,
             Self::Latest => latest()?,
-            // First in rank, so that no other version with content loses its place.
+            // The first in rank is chosen, so that no other version with content loses its rank.
             Self::Undeleted => ranked.iter().find(|(_, it)| !it.deleted).or_else(latest)?,
         };
-        // Of versions that repeat each other the endpoint of the first in rank folds the others.
+        // Of equal versions, the endpoint of the first in rank folds the others.
         let is_double = |place: usize, it: &Version<Payload>| {
             let mut above = ranked[..place].iter().map(|(_, above)| *above);
             let first = above.find(|above| is_equal(above, it));
@@ -110,7 +115,7 @@ impl ConflictPolicy {
         if chosen.is_none() && folded.is_empty() {
             return None;
         }
-        // Other endpoints may have resolved the same conflict, and given their resolutions the time of the same version.
+        // Other endpoints may have resolved the same conflict, with the time of the same version.
         let equals = ranked.iter().map(|(_, it)| *it).filter(|it| is_equal(it, version));
         let when = equals.map(|it| it.dot().when()).max().flatten();
         let repeats = |it: &Version<Payload>| is_equal(it, version) && it.dot().when() == when;
@@ -128,15 +133,15 @@ fn is_equal(one: &Version<Payload>, other: &Version<Payload>) -> bool {
     one.deleted == other.deleted && one.payload == other.payload
 }
 
-/// Order of versions by their time, then by what they are.
+/// Returns a key that orders versions by time, then by content.
 fn latest(version: &Version<Payload>) -> impl Ord + '_ {
     let Payload { format, text, sync_foreign } = &version.payload;
     (version.dot().when(), !version.deleted, format.name(), text, sync_foreign)
 }
 
 impl Endpoint {
-    /// Resolves all conflicts of a collection by a policy, as far as it does, and returns the number of items that
-    /// changed and of those that still have conflicts.
+    /// Resolves all conflicts of a collection by a policy, as far as it does. Returns the number of items
+    /// that changed and of those that still have conflicts.
     pub async fn resolve_all(
         &self,
         collection: &CollectionName,

@@ -1,4 +1,4 @@
-//! What an endpoint publishes of a collection (4.2).
+//! Publication of a collection as a feed (4.2).
 
 use std::ops::Range;
 
@@ -13,27 +13,27 @@ use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::settings::{Partial, Period, Settings};
 
-/// A feed about to be published: its window, and which changes are in it.
+/// A feed to be published: its window, and the changes in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publication {
-    /// The collection when it was asked.
+    /// The collection at the time of the request.
     pub collection: Collection,
-    /// What the feed says of itself. `until` was read before any item.
+    /// The window of the feed. `until` was read before any item.
     pub window: Window,
-    /// When a subscriber should have asked again, if the collection is set to say so (2.2). It moves in
-    /// steps, so that a feed in which nothing else changed stays the same for a while.
+    /// Time by which a subscriber should have polled again, if the collection is set to state it (2.2). It
+    /// advances in steps, so that a feed in which nothing else changed stays the same for a while.
     pub expires: Option<Timestamp>,
-    /// Its items changed after this.
+    /// Changes after this one are included.
     pub after: Number,
-    /// And at or before this.
+    /// Changes up to and including this one are included.
     pub up_to: Number,
-    /// Details of the feed beside its title.
+    /// Details of the feed besides its title.
     pub details: FeedDetails,
 }
 
 impl Endpoint {
-    /// The feed for a subscriber that has seen a collection up to `since`, a text of ours or of
-    /// anybody's. Without `since` the feed has all changes, within the bounds that the settings of the collection give.
+    /// Returns the feed for a subscriber that has seen a collection up to `since`, which may be any text.
+    /// Without `since` the feed has all changes, within the bounds in the collection's settings.
     pub async fn publish(
         &self,
         collection: &CollectionName,
@@ -48,7 +48,8 @@ impl Endpoint {
         Ok(self.publication(collection, &settings, since, horizon))
     }
 
-    /// The complete feed of a collection: all items, under the window from the purge horizon (F135, R-F26).
+    /// Returns the complete feed of a collection: all items, under the window from the purge horizon (F135,
+    /// R-F26).
     pub async fn publish_complete(
         &self,
         collection: &CollectionName,
@@ -59,7 +60,8 @@ impl Endpoint {
         Ok(self.publication(collection, &settings, None, horizon))
     }
 
-    /// The feed of changes after `since`, or without it after the horizon: the last change that the feed leaves out.
+    /// Returns the feed of changes after `since`. Without it, the feed has the changes after the horizon, the
+    /// last change that the feed leaves out.
     fn publication(
         &self,
         collection: Collection,
@@ -71,7 +73,7 @@ impl Endpoint {
         let window = answer(since, &text(horizon), &text(collection.last));
         let after = match window.since.parse::<Until>() {
             Ok(until) if until.epoch == collection.epoch => until.number,
-            // A text between our own that we never wrote: everything, to be safe.
+            // A `since` within our numbers that we never issued: include everything, to be safe.
             _ => horizon,
         };
         let expires = settings.expires.and_then(|period| expires(self.environment.now(), period));
@@ -97,11 +99,11 @@ impl Endpoint {
         Ok(left_out.min(collection.last).max(collection.horizon))
     }
 
-    /// The next items of a publication. An item that has changed again since is not in it any more:
-    /// it comes after its `until`.
+    /// Reads the next items of a publication. An item that has changed again since is no longer in it; it
+    /// comes after its `until`.
     ///
-    /// A purge since then may have removed tombstones that the window of the publication covers. Then this is an
-    /// error, since a reader would not see those deletions.
+    /// A purge since then may have removed tombstones that the window of the publication covers. Then this
+    /// returns an error, since a reader would not see those deletions.
     pub async fn page(
         &self,
         publication: &Publication,
@@ -112,7 +114,8 @@ impl Endpoint {
         self.published(collection, after..*up_to, limit).await
     }
 
-    /// Changes of a collection behind the begin of a range, up to its end, as long as none of them was purged.
+    /// Reads changes of a collection in a range that excludes its start and includes its end. Fails if any of
+    /// them was purged.
     pub(crate) async fn published(
         &self,
         collection: &Collection,
@@ -127,8 +130,8 @@ impl Endpoint {
         }
     }
 
-    /// Records that others have been shown a collection up to a change. Losing the record costs a
-    /// conflict at worst.
+    /// Records that others have been shown a collection up to a change. If the record is lost, the worst
+    /// consequence is a conflict.
     pub async fn mark_sent(
         &self,
         collection: &CollectionName,
@@ -138,7 +141,7 @@ impl Endpoint {
     }
 }
 
-/// The end of a period that begins now, put off to the next sixteenth of it.
+/// Returns the end of a period that begins now, rounded up to the next sixteenth of it.
 fn expires(now: Moment, period: Period) -> Option<Timestamp> {
     let period = period.duration().as_secs();
     let step = (period / 16).max(1);

@@ -1,4 +1,4 @@
-//! Purging: what a publisher stops keeping (3.2, 4.2.4).
+//! Purging items that a publisher no longer keeps (3.2, 4.2.4).
 
 use feedsync_core::ItemId;
 use feedsync_store::{
@@ -8,19 +8,20 @@ use feedsync_store::{
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 
-/// What may be purged. What has open conflicts never is, nor what nobody has been shown yet: a deletion
-/// that only we know would be undone.
+/// Items that may be purged. Items with open conflicts are never purged. Nor are items that nobody has been
+/// shown: a deletion that only this endpoint has would be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// Only what was last changed here before this.
+    /// Only items whose last change here is before this.
     pub changed_before: Moment,
-    /// Live items too, not only tombstones.
+    /// Whether live items may be purged too, and not only tombstones.
     pub live: bool,
 }
 
 impl Endpoint {
-    /// Purges items in change order, oldest first (R-F24); returns how many. Older items that must stay
-    /// are passed over: who reads for the first time gets them from the complete feed. Their vectors stay, so that no deletion comes back from the dead.
+    /// Purges items in change order, oldest first (R-F24); returns their number. Older items that must stay
+    /// are skipped: a new reader gets them from the complete feed. Their vectors stay, so that no deletion is
+    /// undone.
     pub async fn purge(
         &self,
         collection: &CollectionName,
@@ -61,7 +62,7 @@ impl Endpoint {
         .await
     }
 
-    /// Purges those of the keys that are chosen in the same transaction; returns how many.
+    /// Purges those of the given items that `choose` selects in the same transaction; returns their number.
     pub(crate) async fn purge_chosen(
         &self,
         collection: &CollectionName,

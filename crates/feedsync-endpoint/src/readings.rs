@@ -1,10 +1,10 @@
-//! Collections that hold what people read: one for each user, private to that user's id.
+//! Reading collections: one for each user, private to that user's id.
 //!
-//! The hub derives the name of such a collection from the name of its user, and reserves all names of that kind.
-//! A name alone gives no right: the hub uses a collection as the reading collection of a user only if
-//! it is private to the user's id and nobody else has a role in it. Stores of earlier versions have collections that
-//! are private to nobody. The user takes one over if nobody else owns it, and roles of others in it end. Any other
-//! collection of that name is renamed, and the user gets a new one.
+//! The hub derives the name of such a collection from the name of its user, and reserves all names of that
+//! kind. A name alone gives no right. The hub uses a collection as a user's reading collection on two
+//! conditions: it is private to the user's id, and no other user has a role in it. Stores of earlier versions
+//! have reading collections that are private to no user. The user takes one over if nobody else owns it, and
+//! roles of others in it end. Any other collection of that name is renamed, and the user gets a new one.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ use crate::error::EndpointError;
 /// Name of the reading collection of a hub without users.
 const READING: &str = "reading";
 
-/// Attempts to reach a reading collection while other processes change it.
+/// Maximum number of attempts to get a reading collection while other processes change it.
 const ATTEMPTS: usize = 8;
 
-/// Names that are tried for a collection that must give its name up.
+/// Maximum number of names that are tried for a collection that has to be renamed.
 const MAX_NAMES: usize = 1_000;
 
 /// A user as the owner of a reading collection.
@@ -41,7 +41,7 @@ pub fn reading_collection(user: Option<&UserName>) -> CollectionName {
     let name = match user {
         None => named(READING),
         Some(user) => named(&format!("{READING}-{user}")).or_else(|| {
-            // A name with a point, or a long one.
+            // Names with a dot and long names are hashed.
             let digest = Digest::of(user.as_str().as_bytes());
             let head = digest.as_bytes()[..16].try_into().ok()?;
             named(&format!("{READING}-{:x}", u128::from_be_bytes(head)))
@@ -55,7 +55,8 @@ pub fn is_reserved(name: &str) -> bool {
     name.strip_prefix(READING).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// Whether a user may make a collection of this name. Reserved names are for the user from whose name they derive.
+/// Whether a user may create a collection of this name. A reserved name is only for the user from whose name
+/// it is derived.
 pub fn may_be_named(name: &CollectionName, user: Option<&UserName>) -> bool {
     user.is_none() || !is_reserved(name.as_str()) || reading_collection(user) == *name
 }
@@ -64,16 +65,16 @@ pub fn may_be_named(name: &CollectionName, user: Option<&UserName>) -> bool {
 enum Standing {
     /// It is private to the user.
     Theirs,
-    /// The user takes it over. Roles of these others end, and the user becomes its owner.
+    /// The user takes it over. The roles of these other users end, and the user becomes its owner.
     ToTakeOver(Vec<Grant>),
-    /// It belongs to somebody else.
+    /// It belongs to another user.
     Alien,
 }
 
 impl Endpoint {
-    /// Returns the reading collection of a user, or of a hub without users, and whether rights changed for that.
-    /// Creates the collection if there is none. For the first administrator that is the collection of the time
-    /// without users, if there is one.
+    /// Returns the reading collection of a user, or of a hub without users, and whether rights were changed
+    /// for that. Creates the collection if there is none. The first administrator gets the collection of the
+    /// time without users, if there is one.
     pub async fn reading_of(
         &self,
         reader: Option<&Reader>,
@@ -113,7 +114,7 @@ impl Endpoint {
         Err(StoreError::Unknown(format!("{name} is changed by others all the time")).into())
     }
 
-    /// Makes the reading collections of all users private that are there already.
+    /// Makes all existing reading collections private to their users.
     pub async fn secure_readings(&self) -> Result<(), EndpointError> {
         for user in self.store().users().await? {
             self.secure_reading(Reader { name: user.name, id: user.id }).await?;
@@ -130,7 +131,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Gives the first administrator what was read while there were no users, if something was.
+    /// Gives the first administrator the reading collection of the time without users, if there is one.
     pub(crate) async fn hand_reading_over(&self, reader: Reader) -> Result<(), EndpointError> {
         if self.store().collection(&reading_collection(None)).await?.is_some() {
             self.reading_of(Some(&reader)).await?;
@@ -138,7 +139,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Refuses who was removed meanwhile, also if another user has the name now.
+    /// Fails if the user was removed in the meantime, even if another user has the name now.
     async fn require_reader(&self, reader: &Reader) -> Result<(), EndpointError> {
         let found = self.store().user(&reader.name).await?;
         match found.is_some_and(|user| user.id == reader.id) {
@@ -187,7 +188,7 @@ impl Endpoint {
         }
     }
 
-    /// Renames the collection of the time without users for the first administrator; whether it did.
+    /// Renames the collection of the time without users for the first administrator; returns whether it did.
     async fn adopt_reading(
         &self,
         reader: &Reader,
@@ -207,7 +208,8 @@ impl Endpoint {
         }
         let (name, title, id) = (to.clone(), title(reader), private(reader));
         let renamed = self.alter_surely(&from, move |found| {
-            // Private first: whoever goes on after a crash sees by this whose it is.
+            // One change sets the name and the private id: after a crash, the id shows whose collection it
+            // is.
             let settings = found.settings.clone().into_iter().chain(id).collect();
             Alteration::Change(CollectionChange {
                 name: Some(name),
@@ -253,7 +255,7 @@ impl Endpoint {
         Ok(self.store().grant(Grant { user, collection, role: Role::Owner }).await?)
     }
 
-    /// Gives a collection that is not its user's another name. It keeps all that it holds, and its roles.
+    /// Renames a collection that does not belong to the user whose name it has. It keeps its items and roles.
     async fn rename_alien(&self, found: &Collection) -> Result<(), EndpointError> {
         for number in 1..MAX_NAMES {
             let mut text = format!("former-{number}-{}", found.name);
@@ -293,7 +295,7 @@ fn title(reader: &Reader) -> String {
     format!("Reading of {}", reader.name)
 }
 
-/// The setting that makes a collection private to a user.
+/// Returns the setting that makes a collection private to a user.
 pub(crate) fn private(reader: &Reader) -> BTreeMap<String, String> {
     BTreeMap::from([(PRIVATE_TO.to_owned(), reader.id.to_string())])
 }

@@ -1,4 +1,4 @@
-//! Edits issued again, because somebody else turned out to write under one of our lines (R-F44).
+//! Reissue of edits because another endpoint writes with one of our authoring lines (R-F44).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,11 @@ use crate::endpoint::{Endpoint, blobs_of};
 use crate::error::EndpointError;
 
 impl Endpoint {
-    /// Issues again, under a new line, every edit of the current incarnation that nobody has been
+    /// Reissues, under a new authoring line, every edit of the current incarnation that nobody has been
     /// shown, in all collections. Then the new line becomes the current incarnation.
     ///
-    /// A crash in the middle leaves the old incarnation current; whatever showed the collision will
-    /// show it again.
+    /// After a crash in the middle the old incarnation is still current. The item that showed the collision
+    /// will show it again.
     pub(crate) async fn reincarnate(
         &self,
         collection: &CollectionName,
@@ -30,7 +30,7 @@ impl Endpoint {
         }
         self.store
             .decide(collection, Vec::new(), move |snapshot| {
-                // Another process may have been quicker.
+                // Another process may have done this already.
                 let is_current = snapshot.identity().by == old;
                 let write = is_current.then(|| Write::Reincarnate { by: new.clone() });
                 (write.into_iter().collect(), ())
@@ -70,8 +70,8 @@ impl Endpoint {
     }
 }
 
-/// Items that are met by a collision, as [`Endpoint::reincarnate`] would leave them before they are
-/// met again.
+/// Returns the stored items as [`Endpoint::reincarnate`] would leave them, for incoming items that show a
+/// collision.
 pub(crate) fn reissued_first(
     snapshot: &Snapshot,
     met: &[Item<Payload>],
@@ -86,7 +86,7 @@ pub(crate) fn reissued_first(
         .collect()
 }
 
-/// Those of the items that nobody has been shown.
+/// Returns those of the items that nobody has been shown.
 fn unsent<'a>(
     snapshot: &'a Snapshot,
     ids: impl Iterator<Item = &'a ItemId>,
@@ -95,7 +95,7 @@ fn unsent<'a>(
     stored.filter(|stored| stored.number > snapshot.collection().sent)
 }
 
-/// The writes that issue an unsent item's versions of the old line again.
+/// Returns the writes that reissue the versions of the old line in an unsent item.
 fn reissued(snapshot: &Snapshot, stored: &StoredItem, old: &By, new: &By) -> Vec<Write> {
     let mut item = stored.item.clone();
     let doubts = unsent_lines(snapshot, &item, old);
@@ -104,7 +104,7 @@ fn reissued(snapshot: &Snapshot, stored: &StoredItem, old: &By, new: &By) -> Vec
         doubts.iter().any(|(by, from)| dot.by() == Some(by) && dot.sequence() >= *from)
     };
     let mut writes = Vec::new();
-    // Versions stand beside each other, so each takes a line of its own.
+    // Versions of an item are concurrent, so each gets a line of its own.
     for version in item.versions_mut().filter(|version| is_doubted(version)) {
         let new = line::branch(new, writes.len()).unwrap_or_else(|| snapshot.mint());
         line::reissue(version, &doubts, &new);
@@ -120,12 +120,13 @@ fn reissued(snapshot: &Snapshot, stored: &StoredItem, old: &By, new: &By) -> Vec
     writes
 }
 
-/// Whether a version was signed with a line of an incarnation.
+/// Whether a version was signed with an authoring line of an incarnation.
 fn is_signed_by(version: &Version<Payload>, incarnation: &By) -> bool {
     version.dot().by().is_some_and(|by| line::is_of(by, incarnation))
 }
 
-/// The lines of an incarnation in an item, each with its first sequence that others may not have been shown.
+/// Returns the authoring lines of an incarnation in an item, each with its first sequence that others may not
+/// have been shown.
 fn unsent_lines(snapshot: &Snapshot, item: &Item<Payload>, incarnation: &By) -> line::Doubts {
     let lines: BTreeSet<&By> = item
         .versions()
@@ -136,15 +137,15 @@ fn unsent_lines(snapshot: &Snapshot, item: &Item<Payload>, incarnation: &By) -> 
     lines.into_iter().map(from).collect()
 }
 
-/// The first sequence of our line in an unsent item that may not have been shown. Where that is not
-/// known it is the first of all: covering too little costs a conflict.
+/// Returns the first sequence of our authoring line in an unsent item that may not have been shown. If that
+/// is not known, the result is the first of all: covering too little costs only a conflict.
 fn first_unsent(snapshot: &Snapshot, id: &ItemId, line: &By) -> Sequence {
     let shown = snapshot.issued(id, line).and_then(|issued| issued.shown);
     shown.and_then(Sequence::next).unwrap_or(Sequence::FIRST)
 }
 
-/// The versions of ours that an incoming item would cover without knowing them, issued again; with
-/// what is to be entered in the ledger.
+/// Reissues our versions that an incoming item would supersede without knowing them. Returns the item and the
+/// writes for the ledger.
 pub(crate) fn reconciled(
     snapshot: &Snapshot,
     local: &Item<Payload>,
@@ -165,7 +166,7 @@ pub(crate) fn reconciled(
     let mut writes = Vec::new();
     for (version, doubts) in item.versions_mut().zip(estranged) {
         if let Some(doubts) = doubts {
-            // A line that is new by chance: a copy of this store must not find the same one.
+            // The line is random: a copy of this store must not choose the same one.
             let new = snapshot.mint();
             line::reissue(version, &doubts, &new);
             let sequence = version.dot().sequence();

@@ -1,9 +1,10 @@
-//! Retention: what a collection is set to keep, and no longer (FeedSync 3.2, 4.2.4).
+//! Retention: limits on what a collection keeps (FeedSync 3.2, 4.2.4).
 //!
-//! An item goes once its last change here is older than [`Keep`] allows, or once so many others changed
-//! later; what has conflicts stays, and what nobody has been shown. Items that keep the rule are not read
-//! again and again: change numbers only grow, so that a walk begins where the one before found the first
-//! that may still go. What such walks cost together follows what changes and what goes, not what stays.
+//! An item is purged once its last change here is older than [`Keep`] allows, or once enough other items
+//! changed later. Items with conflicts stay, and so do items that nobody has been shown. Items within the
+//! limits are not read again and again. Change numbers only grow, so a walk begins where the one before found
+//! the first item that may still be purged. So the total cost of the walks depends on the items that change
+//! or are purged, not on those that stay.
 
 use feedsync_core::ItemId;
 use feedsync_store::{
@@ -14,20 +15,20 @@ use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::settings::{Keep, Settings};
 
-/// How far a collection was looked through; of no consequence but for the work. It is for one
-/// collection, and begins with its default.
+/// Progress of the walks through one collection. It only saves work; the default value starts at the
+/// beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retained {
     epoch: Option<Epoch>,
-    /// No live item up to here can go before it changes.
+    /// No live item up to this number can be purged before it changes.
     live: Number,
-    /// No tombstone up to here can.
+    /// No tombstone up to this number can be purged.
     tombstones: Number,
 }
 
 impl Endpoint {
-    /// Purges what the settings of a collection say is kept no longer, oldest change first (R-F24);
-    /// returns how many items went.
+    /// Purges the items past the retention limits of a collection, oldest change first (R-F24); returns their
+    /// number.
     pub async fn retain(
         &self,
         collection: &CollectionName,
@@ -64,7 +65,7 @@ impl Endpoint {
             let count = walk.due.len() as u64;
             let purged = self.purge_due(collection, rule, walk.due).await?;
             gone += purged;
-            // What was due and stayed, as others went meanwhile, is looked at again.
+            // Items that were due and stayed, since others were removed in the meantime, are examined again.
             if purged < count {
                 return Ok(gone);
             }
@@ -93,24 +94,24 @@ impl Endpoint {
     }
 }
 
-/// Which items of one kind go.
+/// Selects the items of one kind that are purged.
 #[derive(Debug, Clone, Copy)]
 struct Rule {
-    /// Tombstones, or live items.
+    /// Whether the rule is for tombstones, or for live items.
     deleted: bool,
-    /// Those that changed before this.
+    /// Items whose last change is before this are purged.
     changed_before: Moment,
-    /// And as many as the collection has more without conflicts than this.
+    /// Maximum number of live items without conflicts; the oldest ones above it are purged.
     count: Option<u64>,
 }
 
-/// What a rule finds among items in change order.
+/// Result of applying a rule to items in change order.
 #[derive(Debug, Default)]
 struct Walk {
     due: Vec<(ItemId, Number)>,
-    /// The last item that goes, or that the rule cannot reach as it is.
+    /// The last item that is purged, or that the rule cannot affect until it changes.
     through: Option<Number>,
-    /// Whether the next item stays for now, and so does all that changed later.
+    /// Whether the walk reached an item that stays for now, as do all that changed later.
     ended: bool,
 }
 

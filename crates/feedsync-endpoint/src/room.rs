@@ -1,5 +1,5 @@
-//! Bounds of collections: number of live items, and number of bytes that may be added. They are checked in the transaction
-//! that would add something. How many bytes may be added is determined by the caller before it.
+//! Limits of collections: number of live items, and number of bytes that may be added. They are checked in
+//! the transaction that would add something. The caller determines the number of bytes beforehand.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -12,26 +12,26 @@ use crate::error::EndpointError;
 use crate::settings::is_database;
 
 impl Endpoint {
-    /// The same endpoint, by whose edits and merges no collection comes to more live items than this; 0 is no bound.
-    /// Items of a full collection may always be changed, deleted and merged.
+    /// Returns the same endpoint with a maximum number of live items in a collection, for edits and merges; 0
+    /// is no limit. Items of a full collection can always be changed, deleted and merged.
     #[must_use]
     pub fn holding_at_most(&self, items: u64) -> Self {
         Self { most: NonZeroU64::new(items), ..self.clone() }
     }
 
-    /// The same endpoint, of which no edit and no merge lets the payloads of a collection grow by more bytes than this.
-    /// Edits that make nothing larger are always possible.
+    /// Returns the same endpoint with a maximum number of bytes by which an edit or merge may enlarge the
+    /// payloads of a collection. Edits that make nothing larger are always possible.
     #[must_use]
     pub fn growing_by_at_most(&self, bytes: u64) -> Self {
         Self { growth: Some(bytes), ..self.clone() }
     }
 
-    /// Whether a collection has as many live items as it may have.
+    /// Whether a collection has reached its maximum number of live items.
     pub(crate) fn is_full(&self, collection: &Collection) -> bool {
         self.most.is_some_and(|most| collection.live >= most.get())
     }
 
-    /// Whether the collection may have what it has after these writes.
+    /// Checks that the collection stays within its limits after these writes.
     pub(crate) fn has_room(
         &self,
         snapshot: &Snapshot,
@@ -77,7 +77,7 @@ impl Endpoint {
         after: &BTreeMap<&ItemId, &Item<Payload>>,
     ) -> Result<(), EndpointError> {
         let Some(room) = self.growth else { return Ok(()) };
-        // A database keeps former revisions, too.
+        // A bridged collection also stores former revisions.
         let keeps_revisions = is_database(&snapshot.collection().settings);
         let (mut held, mut wanted, mut revisions) = (0, 0, 0);
         for (id, item) in after {

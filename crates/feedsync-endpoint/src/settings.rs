@@ -1,8 +1,8 @@
-//! What a collection is set to: what may be created in it, how edits are guarded, what is kept.
+//! Settings of a collection: media types, categories, guards of edits, retention and more.
 //!
-//! The store keeps settings as names and texts; here is what they mean. Each is the JSON text of one
-//! member of [`Settings`], so that a file, a form and a request all speak of them alike. A setting that
-//! has its default is not stored.
+//! The store keeps settings as names and texts; this module defines their meaning. Each text is the JSON of
+//! one member of [`Settings`], so that a file, a form and a request use the same values. A setting that has
+//! its default is not stored.
 
 mod categories;
 mod head;
@@ -22,7 +22,7 @@ pub use head::{HeadText, HeadTextError, Markup, MarkupError};
 pub use media_range::{MediaRange, MediaRangeError};
 pub use period::{Period, PeriodError};
 
-/// What a collection is set to.
+/// Settings of a collection.
 ///
 /// ```
 /// use feedsync_endpoint::Settings;
@@ -38,42 +38,43 @@ pub use period::{Period, PeriodError};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// What AtomPub clients may create here (RFC 5023 8.3.4); nothing if it is empty.
+    /// Media types that AtomPub clients may create here (RFC 5023 8.3.4); none if it is empty.
     pub accept: Vec<MediaRange>,
     /// The categories that are offered, or the only ones (RFC 5023 8.3.6, 7.2).
     pub categories: Option<Categories>,
-    /// Whether `app:draft` hides an item from those who may not edit (RFC 5023 13.1.1). The FeedSync
-    /// feed of such a collection is for editors only.
+    /// Whether `app:draft` hides an item from users who may not edit (RFC 5023 13.1.1). The FeedSync feed of
+    /// such a collection is for editors only.
     pub drafts: bool,
-    /// Whether an edit must say what it is based on: 428 without `If-Match` (RFC 6585 3).
+    /// Whether an edit must name its base: 428 without `If-Match` (RFC 6585 3).
     pub preconditions: bool,
-    /// Whether an edit of a known version that is no longer the winner is kept as a conflict beside
-    /// it, instead of being refused with 412.
+    /// Whether an edit of a known version that is no longer the winner is kept as a conflict beside it.
+    /// Otherwise it is refused with 412.
     pub keep_stale_edits: bool,
-    /// How conflicts that synchronisation brings are resolved (FeedSync 3.4).
+    /// Policy for conflicts that synchronisation brings (FeedSync 3.4).
     pub conflicts: ConflictPolicy,
-    /// What is kept, and for how long (FeedSync 4.2.4).
+    /// Retention limits (FeedSync 4.2.4).
     pub keep: Keep,
     /// Bounds of the partial feed, for subscribers that ask without `since` (FeedSync 4).
     pub partial: Partial,
-    /// How long a subscriber may go without asking again (`sx:sharing/@expires`, FeedSync 2.2).
+    /// Longest time a subscriber may wait before it polls again (`sx:sharing/@expires`, FeedSync 2.2).
     pub expires: Option<Period>,
-    /// Whether everybody may read it, without signing in.
+    /// Whether everybody may read the collection, without signing in.
     pub public: bool,
-    /// Whether it is a database of the same name, too (`docs/couchdb.md`).
+    /// Whether the collection is bridged to a database of the same name (`docs/couchdb.md`).
     pub documents: bool,
     /// The sentence that describes the collection in its feeds.
     pub subtitle: Option<HeadText>,
-    /// Rights that people have in its feeds.
+    /// Statement of rights in its feeds.
     pub rights: Option<HeadText>,
-    /// The author of items that name none.
+    /// Author of items that name none.
     pub author: Option<HeadText>,
     /// Markup at the head of its feeds that their formats do not define.
     pub markup: Option<Markup>,
 }
 
 impl Default for Settings {
-    /// Entries of any category; nothing is hidden, demanded, forgotten or public.
+    /// Returns settings that accept Atom entries of any category, and hide, require, purge or publish
+    /// nothing.
     fn default() -> Self {
         Self {
             accept: vec![MediaRange::entry()],
@@ -95,53 +96,53 @@ impl Default for Settings {
     }
 }
 
-/// What a collection keeps; what is `None` is not limited. What has conflicts is always kept, and what
-/// nobody has been shown.
+/// Retention limits of a collection; `None` is no limit. Items with conflicts are always kept, and so are
+/// items that nobody has been shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keep {
-    /// Live items: so long after their last change here.
+    /// Maximum age of live items, from their last change here.
     pub age: Option<Period>,
-    /// Live items without conflicts: so many, those that changed last.
+    /// Maximum number of live items without conflicts; those that changed last are kept.
     pub count: Option<u64>,
-    /// Tombstones: so long after their last change here.
+    /// Maximum age of tombstones, from their last change here.
     pub tombstones: Option<Period>,
 }
 
-/// Bounds of the partial feed; `None` is no bound. Subscribers that need more read the complete feed, which the partial
-/// feed names.
+/// Bounds of the partial feed; `None` is no bound. Subscribers that need more read the complete feed, to
+/// which the partial feed links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Partial {
-    /// Items whose last change here is no older than this.
+    /// Maximum age of items, from their last change here.
     pub age: Option<Period>,
-    /// The most items, those that changed last.
+    /// Maximum number of items; those that changed last are included.
     pub count: Option<u64>,
 }
 
-/// A setting that cannot be. Names and values are as users write them.
+/// An invalid setting. Names and values are as users write them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    /// There is none of this name.
+    /// No setting has this name.
     #[error("there is no setting {name}{}", did_you_mean(name, Settings::USER_NAMES))]
     Unknown {
         /// The name.
         name: String,
     },
-    /// It cannot have this value.
+    /// The setting cannot have this value.
     #[error("the setting {name} cannot be {value}: {reason}")]
     Value {
         /// The name.
         name: String,
         /// The value as it was given.
         value: String,
-        /// Why not.
+        /// Reason why the value is invalid.
         reason: String,
     },
 }
 
 impl SettingError {
-    /// Finds the setting at fault in a value that was refused: of a group, the part.
+    /// Finds the invalid setting in a value that was refused; in a group it is the part.
     fn of(name: &str, value: &Value, error: &serde_json::Error) -> Self {
         if let (true, Value::Object(parts)) = (Settings::is_group(name), value) {
             for (part, value) in parts {
@@ -177,7 +178,7 @@ impl SettingError {
 /// Maximum length of a text that an error repeats, in bytes.
 const MAX_SHOWN: usize = 200;
 
-/// A value as users write it; what has parts is not repeated.
+/// Formats a value as users write it. Values with parts are not repeated.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) if text.len() <= MAX_SHOWN => format!("{text:?}"),
@@ -190,7 +191,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Whether a collection with these settings is a database too. Settings that cannot be read make none.
+/// Whether a collection with these settings is bridged to a database. With unreadable settings it is not.
 pub fn is_database(stored: &BTreeMap<String, String>) -> bool {
     // Nearly no collection has the setting.
     stored.contains_key("documents")
@@ -198,22 +199,21 @@ pub fn is_database(stored: &BTreeMap<String, String>) -> bool {
 }
 
 impl Settings {
-    /// The settings of a collection. Names that are not settings are passed over: a newer program
-    /// may have written them.
+    /// Parses the settings of a collection. Unknown names are ignored: a newer program may have written them.
     pub fn read(stored: &BTreeMap<String, String>) -> Result<Self, SettingError> {
         let known = || stored.iter().filter(|(name, _)| Self::NAMES.contains(&&***name));
-        // All at once: settings are read for each request, and markup is checked each time.
+        // All are parsed at once: settings are read for each request, and markup is checked each time.
         let values = known().map(|(name, value)| Ok((name.clone(), serde_json::from_str(value)?)));
         let values: Result<serde_json::Map<_, _>, serde_json::Error> = values.collect();
         values.and_then(|values| serde_json::from_value(Value::Object(values))).or_else(|_| {
-            // One by one, so that the error names the setting at fault.
+            // They are parsed one by one, so that the error names the invalid setting.
             let mut settings = Self::default();
             known().try_for_each(|(name, value)| settings.set(name, value))?;
             Ok(settings)
         })
     }
 
-    /// Enters the settings into what a store keeps; other names stay.
+    /// Writes the settings into the stored ones; other names stay.
     pub fn write(&self, stored: &mut BTreeMap<String, String>) {
         let (members, defaults) = (self.members(), Self::default().members());
         for (name, value) in members {
@@ -266,7 +266,7 @@ impl Settings {
         "markup",
     ];
 
-    /// Names of the parts of a setting, as users write them; none if it is no group.
+    /// Returns the names of the parts of a setting, as users write them; none if it is not a group.
     fn parts(name: &str) -> impl Iterator<Item = &'static str> {
         let is_part =
             move |user: &&str| user.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
@@ -278,7 +278,7 @@ impl Settings {
         Self::parts(name).next().is_some()
     }
 
-    /// Sets one by its name to the value of a JSON text.
+    /// Sets one setting by name to the value of a JSON text.
     pub fn set(&mut self, name: &str, json: &str) -> Result<(), SettingError> {
         if !Self::NAMES.contains(&name) {
             return Err(SettingError::Unknown { name: name.to_owned() });
@@ -292,7 +292,7 @@ impl Settings {
         Ok(())
     }
 
-    /// All of them, by name, as JSON.
+    /// Returns all settings by name, as JSON.
     pub fn members(&self) -> serde_json::Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(members)) => members,

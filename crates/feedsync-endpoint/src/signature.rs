@@ -5,18 +5,18 @@ use feedsync_store::{Snapshot, Write};
 
 use crate::error::EndpointError;
 
-/// A stamp for an edit, and the line it is of.
+/// A stamp for an edit, and its authoring line.
 pub(crate) struct Signature {
     pub(crate) stamp: Stamp,
     pub(crate) by: By,
 }
 
 impl Signature {
-    /// Signs an edit on these histories together: with the first line of the current incarnation that may be
-    /// extended.
+    /// Signs an edit that is based on all these histories, with the first authoring line of the current
+    /// incarnation that may be extended.
     ///
-    /// A copy of this store that nobody has noticed could extend the same lines. So all lines of the current
-    /// incarnation are watched for updates of somebody else.
+    /// An unnoticed copy of this store could extend the same lines. So all lines of the current incarnation
+    /// are watched for updates of another endpoint.
     pub(crate) fn for_edit<'a>(
         snapshot: &Snapshot,
         id: &ItemId,
@@ -29,7 +29,7 @@ impl Signature {
         }
     }
 
-    /// Signs with a line that nobody has ever used.
+    /// Signs with an authoring line that was never used.
     pub(crate) fn fresh(snapshot: &Snapshot) -> Result<Self, EndpointError> {
         Self::with(snapshot, snapshot.mint(), None)
     }
@@ -39,7 +39,7 @@ impl Signature {
         Ok(Self { stamp: Stamp::new(when, by.clone()).above(issued), by })
     }
 
-    /// The entry in the ledger that this signature makes on an item.
+    /// Returns the ledger entry that this signature makes for an item.
     pub(crate) fn issue<P>(&self, item: &feedsync_core::Item<P>) -> Option<Write> {
         let sequence = item.highest(&self.by)?;
         Some(Write::Issue { item: item.id.clone(), by: self.by.clone(), sequence })

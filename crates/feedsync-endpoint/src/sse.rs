@@ -1,7 +1,9 @@
-//! Publishing a collection to peers that know SSE 0.91 alone: the same items, bounded by dates (2.1).
+//! Publication of a collection to peers that know SSE 0.91 alone: the same items, with windows in dates
+//! (2.1).
 //!
-//! SSE tells time in seconds. So that no change is missed and `until` grows with each (S6 to S8), a document holds
-//! whole seconds: it begins with the first change of one, and says where it ends once that second is over.
+//! Dates in SSE have a resolution of seconds. No change may be missed, and `until` must grow with each one
+//! (S6 to S8). So a document covers whole seconds: it begins with the first change of a second, and states
+//! its end once the last second is over.
 
 use std::time::Duration;
 
@@ -14,25 +16,26 @@ use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::settings::Settings;
 
-/// A document of SSE about to be published.
+/// A document of SSE to be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SsePublication {
-    /// The collection when it was asked.
+    /// The collection at the time of the request.
     pub collection: Collection,
-    /// Its bounds. Without `since` it holds all items.
+    /// Dates of the window. Without `since` the document has all items.
     pub dates: Dates,
-    /// Its items changed after this.
+    /// Changes after this one are included.
     pub after: Number,
-    /// And at or before this.
+    /// Changes up to and including this one are included.
     pub up_to: Number,
-    /// How long it takes until the document can say where it ends, if it cannot yet.
+    /// Time until the document can state its end, if it cannot do so yet.
     pub settles_in: Option<Duration>,
-    /// Details of the feed beside its title.
+    /// Details of the feed besides its title.
     pub details: FeedDetails,
 }
 
 impl Endpoint {
-    /// The document of all items, or of those that the settings of the collection bound a partial feed to.
+    /// Returns the document of all items, or of those within the bounds of a partial feed in the collection's
+    /// settings.
     pub async fn publish_sse(
         &self,
         collection: &CollectionName,
@@ -63,7 +66,7 @@ impl Endpoint {
         Ok(SsePublication { collection, dates, after, up_to, settles_in, details })
     }
 
-    /// The next items of a publication, as [`Endpoint::page`] reads them.
+    /// Reads the next items of a publication, as [`Endpoint::page`] does.
     pub async fn sse_page(
         &self,
         publication: &SsePublication,
@@ -73,7 +76,8 @@ impl Endpoint {
         self.published(&publication.collection, after..publication.up_to, limit).await
     }
 
-    /// The change after which the document begins that would leave out all up to one, and the second of its first change.
+    /// Returns the change after which a document begins that may leave out all changes up to `left_out`, and
+    /// the second of its first change.
     async fn begin(
         &self,
         collection: &Collection,
@@ -91,7 +95,7 @@ impl Endpoint {
         let after = self.store.last_before(name, Recent { count: None, from }).await?;
         match after.min(left_out) {
             after if after >= collection.horizon => Ok((after, date(begins))),
-            // What was purged in that second is in no document.
+            // Changes of that second were purged and are in no document.
             _ => Ok((collection.horizon.min(left_out), date(begins + 1))),
         }
     }

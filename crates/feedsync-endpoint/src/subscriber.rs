@@ -1,23 +1,24 @@
-//! Decisions of a subscriber about a feed that it read (4.1), by what is stored of its publisher.
+//! Decisions of a subscriber about a feed that it read (4.1), from the stored state of its publisher.
 //!
-//! Nothing is read or written here. [`feedsync_core::window`] compares the texts of windows; this adds the rules for what
-//! earlier readings left to do, and for windows that a store of ours wrote.
+//! This module reads and writes nothing. [`feedsync_core::window`] compares the texts of windows. This module adds
+//! rules for work that earlier readings left, and for windows that a store of ours wrote.
 
 use feedsync_core::window::{Conclusion, Reason, Step, Warning, after_complete, after_reading};
 use feedsync_core::{Sharing, Window};
 use feedsync_store::{Number, RemoteState, Until};
 
-/// The next step of a subscriber with a feed that it read.
+/// Next step of a subscriber with a feed that it read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     /// The next step.
     pub step: Step,
-    /// Why the complete feed is needed, also where this feed has everything itself.
+    /// Reason why the complete feed is needed, even if this feed has everything itself.
     pub reason: Option<Reason>,
 }
 
 impl Judgement {
-    /// Judges a feed that was read from `address`. `lacks_complete` tells that the complete feed cannot be read now.
+    /// Judges a feed that was read from `address`. `lacks_complete` means that the complete feed cannot be
+    /// read now.
     pub fn of(
         state: &RemoteState,
         sharing: Option<&Sharing>,
@@ -28,7 +29,7 @@ impl Judgement {
         let window = sharing.and_then(|sharing| sharing.window.as_ref());
         let complete = sharing.and_then(Sharing::complete);
         let step = match (after_reading(remembered, sharing, address), complete) {
-            // Nothing that another life of the publisher has purged is discarded here.
+            // Items that another incarnation of the publisher has purged are not discarded here.
             (Step::ReadComplete { link, reason: Reason::OutOfSync }, _)
                 if began_anew(remembered, window) =>
             {
@@ -62,8 +63,9 @@ impl Judgement {
     }
 }
 
-/// Concludes after the complete feed was read and then the partial one ([`after_complete`]). Where they are of two lives
-/// of the publisher, what both lack may be in neither, so that nothing is discarded.
+/// Concludes after the complete feed was read and then the partial one ([`after_complete`]). If they come
+/// from two incarnations of the publisher, an item may be missing from both by chance, so nothing is
+/// discarded.
 pub fn after_both(
     reason: Reason,
     partial: Option<&Sharing>,
@@ -75,15 +77,15 @@ pub fn after_both(
     conclusion
 }
 
-/// Whether a reading leads back to an earlier state of the publisher, or to another life of it: what it gave before is
-/// then [protected](crate::Endpoint::protect_unseen) before the conclusion is stored.
+/// Whether a reading leads back to an earlier state of the publisher, or to another incarnation of it. In
+/// that case earlier items are [protected](crate::Endpoint::protect_unseen) before the conclusion is stored.
 pub fn leads_back(state: &RemoteState, conclusion: &Conclusion) -> bool {
     let (before, now) = (state.until.as_deref(), conclusion.remember.as_deref());
     let falls = before.zip(now).is_some_and(|(before, now)| now < before);
     falls || are_of_two_lives(before, now)
 }
 
-/// The state of a publisher after a reading. `is_complete` tells that all it has was read.
+/// Returns the state of a publisher after a reading. `is_complete` means that everything it has was read.
 pub fn concluded(state: RemoteState, conclusion: &Conclusion, is_complete: bool) -> RemoteState {
     let lacks = matches!(conclusion.warning, Some(Warning::MayLackItems | Warning::StaleComplete));
     RemoteState {
@@ -93,8 +95,8 @@ pub fn concluded(state: RemoteState, conclusion: &Conclusion, is_complete: bool)
     }
 }
 
-/// Whether a window begins where a change order of ours begins, or with time itself: such a feed lacks nothing
-/// (R-F26, S6).
+/// Whether a window begins where one of our change orders begins, or has an empty `since`. Such a feed lacks
+/// nothing (R-F26, S6).
 pub fn is_whole(sharing: Option<&Sharing>) -> bool {
     let window = sharing.and_then(|sharing| sharing.window.as_ref());
     window.is_some_and(|window| {
@@ -103,12 +105,12 @@ pub fn is_whole(sharing: Option<&Sharing>) -> bool {
     })
 }
 
-/// Whether the publisher lives another life than the one we remember, as far as its texts tell.
+/// Whether the publisher has another incarnation than the stored one, as far as its texts show.
 fn began_anew(remembered: Option<&str>, window: Option<&Window>) -> bool {
     are_of_two_lives(remembered, window.map(|window| &*window.until))
 }
 
-/// Whether these are values of `until` that two lives of a change order of ours gave.
+/// Whether these values of `until` come from two incarnations of one of our change orders.
 fn are_of_two_lives(one: Option<&str>, other: Option<&str>) -> bool {
     let epoch = |text: Option<&str>| text?.parse::<Until>().ok().map(|until| until.epoch);
     let epochs = epoch(one).zip(epoch(other));
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn feeds_of_two_lives_discard_nothing() {
+    fn feeds_of_two_incarnations_discard_nothing() {
         let partial = sharing(until(FIRST_LIFE, 3), until(FIRST_LIFE, 5));
         for (life, is_discarded) in [(FIRST_LIFE, true), (SECOND_LIFE, false)] {
             let complete = sharing(until(life, 0), until(life, 5));
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_that_ends_earlier_or_in_another_life_leads_back() {
+    fn reading_that_ends_earlier_or_in_another_incarnation_leads_back() {
         let ending =
             |until: Option<String>| Conclusion { remember: until, discard: false, warning: None };
         let known = until(FIRST_LIFE, 5);

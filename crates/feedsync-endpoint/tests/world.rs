@@ -1,10 +1,10 @@
-//! The seeded world: endpoints with skewed clocks, a network that loses, repeats and delays, crashes,
-//! restored backups, copied stores, stale editors, purges, subscribers that fall behind, and peers
-//! that know one format only. Whatever the schedule, everybody ends with the same items, and every
-//! edit that nobody superseded or resolved is among them.
+//! A seeded simulation: endpoints with skewed clocks, and a network that loses, repeats and delays messages.
+//! There are crashes, restored backups, copied stores, stale editors, purges, subscribers that fall behind,
+//! and peers that know one format only. In any schedule, all endpoints end with the same items, and every
+//! edit that was not superseded or resolved is among them.
 //!
-//! A failing seed is printed; `FEEDSYNC_SEED=n` runs that one alone, `FEEDSYNC_SCHEDULES=n` sets how many
-//! are run.
+//! A failing seed is printed; `FEEDSYNC_SEED=n` runs that one alone, `FEEDSYNC_SCHEDULES=n` sets the number
+//! of schedules.
 
 mod world {
     pub(crate) mod clock;
@@ -25,7 +25,7 @@ use world::files::{Files, Names};
 use world::files_schedule;
 use world::schedule::{Kind, World};
 
-/// How many schedules there are in all; feeds in five formats take longer, so there are fewer of those.
+/// Total number of schedules. Feeds in five formats take longer, so they have fewer schedules.
 const SCHEDULES: u64 = 10_000;
 
 fn run(kind: Kind, percent: u64) {
@@ -58,13 +58,13 @@ fn no_edit_is_lost_on_an_unreliable_network() {
     run(Kind::Network, 30);
 }
 
-/// The same, with crashes, backups restored, and stores copied with and without anybody noticing.
+/// The same, with crashes, restored backups, and stores copied with and without notice.
 #[test]
 fn no_edit_is_lost_when_stores_are_restored_and_copied() {
     run(Kind::Lives, 20);
 }
 
-/// An endpoint and its copy under one identity, which nobody noticed, and a hub between them.
+/// An endpoint and its unnoticed copy under one identity, and a hub between them.
 #[test]
 fn no_edit_is_lost_when_a_copy_goes_unnoticed() {
     run(Kind::Copies, 100);
@@ -88,13 +88,13 @@ fn no_edit_is_lost_and_no_deletion_comes_back_when_publishers_purge() {
     run(Kind::Purges, 30);
 }
 
-/// The same, through peers that keep everything in the one format that they know.
+/// The same, through peers that store everything in the one format that they know.
 #[test]
 fn no_edit_is_lost_through_peers_of_one_format() {
     run(Kind::Formats, 5);
 }
 
-/// Peers of SSE alone and one of FeedSync alone, through a hub.
+/// Two peers that know SSE alone and one that knows FeedSync alone, through a hub.
 #[test]
 fn no_edit_that_a_hub_has_seen_is_lost_among_peers_of_sse() {
     let mut conflicts = 0;
@@ -127,13 +127,13 @@ fn through_files_alone(endpoints: usize) {
     assert!(is_met || std::env::var_os("FEEDSYNC_SEED").is_some(), "{all:?}");
 }
 
-/// Two endpoints and a static web server with caches in front of it, and nothing else.
+/// Two endpoints that exchange only files, through a static web server with caches in front of it.
 #[test]
 fn two_endpoints_agree_through_files_alone() {
     through_files_alone(2);
 }
 
-/// The same with three, of which two may have no link but through the third.
+/// The same with three endpoints, of which two may be linked only through the third.
 #[test]
 fn three_endpoints_agree_through_files_alone() {
     through_files_alone(3);

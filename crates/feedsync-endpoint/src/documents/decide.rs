@@ -1,4 +1,4 @@
-//! What becomes of documents, as a function of what is here.
+//! Decides how submitted documents change the stored ones, as a pure function of the stored state.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -12,21 +12,22 @@ use feedsync_store::{DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, 
 
 use super::{Elsewhere, Made, Prepared, PreparedAttachment, StoredAttachment, Written};
 
-/// The most leaves of a document, and revisions: each write of it looks at all of them.
+/// Maximum number of leaves and of revisions of a document: each write visits all of them.
 const MOST_LEAVES: usize = 10_000;
 const MOST_REVISIONS: usize = 100_000;
 
-/// A document while a decision is made: of several writes of it, each sees those before.
+/// State of a document during a decision. Several writes of one document see those before them.
 struct Draft<'a> {
     found: &'a FoundDocument,
     elsewhere: Option<&'a Elsewhere>,
     tree: Tree<BodyPlace>,
-    /// What is new of it, by number and revision.
+    /// New bodies, by number and revision.
     bodies: Vec<(u64, Revision, KeptBody)>,
     kinds: BTreeMap<Revision, Kind>,
     is_written: bool,
     is_change: bool,
-    /// Whether it has all leaves that it may have, as far as that was counted since there were more.
+    /// Whether the document has reached its maximum number of leaves; `None` if the leaves have to be counted
+    /// again.
     is_full: Option<bool>,
 }
 
@@ -36,7 +37,7 @@ pub(super) fn decide(
     elsewhere: Option<&Elsewhere>,
 ) -> Result<(Vec<DocumentWrite>, Written), Refusal> {
     let mut drafts: BTreeMap<&DocumentId, Draft<'_>> = BTreeMap::new();
-    // The order in which documents take their places: that of their last write.
+    // Documents get their sequence numbers in the order of their last write.
     let mut order: Vec<&DocumentId> = Vec::new();
     let mut next = snapshot.next_body();
     let revisions_kept = usize::try_from(snapshot.database().revisions_kept).unwrap_or(usize::MAX);
@@ -61,7 +62,7 @@ pub(super) fn decide(
             order.push(&document.id);
         }
     }
-    // Those that take no place come first: the order of the others is what counts.
+    // Documents that get no sequence number come first: only the order of the others matters.
     let silent = drafts.iter().filter(|(_, draft)| draft.is_written && !draft.is_change);
     let order: Vec<&DocumentId> = silent.map(|(id, _)| *id).chain(order).collect();
     let mut writes = Vec::with_capacity(order.len());
@@ -73,8 +74,8 @@ pub(super) fn decide(
     Ok((writes, written))
 }
 
-/// Whether a refusal concerns one document alone: a conflict, or a document that was made elsewhere. A missing attachment
-/// is looked for in other documents first; until then it ends the decision.
+/// Whether a refusal concerns one document alone: a conflict, or a replicated document. A missing attachment
+/// is first looked up in other documents. Until then it ends the decision.
 fn is_of_one(refusal: &Refusal, made: &Made, elsewhere: Option<&Elsewhere>) -> bool {
     match refusal.kind {
         RefusalKind::Conflict | RefusalKind::Forbidden => true,
@@ -110,14 +111,15 @@ impl<'a> Draft<'a> {
             }
             Made::Elsewhere(path) => {
                 let reach = match self.tree.len() < MOST_REVISIONS {
-                    // It may end what is here further back than is kept (section 1, inserting a path).
+                    // The path may extend the stored tree further back than revisions are kept (section 1,
+                    // inserting a path).
                     true => self.tree.reach(path, revisions_kept),
-                    // Of what is known no more is learnt, and of what is new only which leaf it follows.
+                    // At the bound, a known revision gets no older ancestors, and a new one only its parent.
                     false if self.tree.contains(&path.newest()) => 1,
                     false => 2,
                 };
                 let path = path.clone().shortened(reach);
-                // Of what is known only what it came of may be news.
+                // A known revision can only gain ancestors.
                 let attachments = match self.tree.contains(&path.newest()) {
                     true => Arc::from([]),
                     false => self.attachments(document, &path, path.start())?,
@@ -148,7 +150,7 @@ impl<'a> Draft<'a> {
         Ok(revision)
     }
 
-    /// Refuses a leaf more than a document may have.
+    /// Refuses a new leaf if the document has reached a maximum.
     fn check_room(&mut self) -> Result<(), Refusal> {
         let tree = &self.tree;
         let count = || tree.len() >= MOST_LEAVES && tree.leaves().len() >= MOST_LEAVES;
@@ -159,7 +161,7 @@ impl<'a> Draft<'a> {
         if is_full { Err(RefusalKind::Forbidden.because(reason)) } else { Ok(()) }
     }
 
-    /// The path of an edit, with the attachments that the document has from then on.
+    /// Returns the path of an edit, and the attachments that the document has from then on.
     fn edited(
         &self,
         document: &Prepared,
@@ -181,7 +183,7 @@ impl<'a> Draft<'a> {
         Ok((path, attachments?))
     }
 
-    /// The attachments of a document of a generation that came of the revisions of a path.
+    /// Returns the attachments of a document of a generation whose ancestors are the revisions of a path.
     fn attachments(
         &self,
         document: &Prepared,
@@ -194,7 +196,8 @@ impl<'a> Draft<'a> {
         self.resolved(document, &before, generation)
     }
 
-    /// The same, given what it came of, the newest first. What stands for nothing in those may be in any revision.
+    /// Returns the attachments, given the ancestors, newest first. A stub that matches none of these may
+    /// match an attachment of any revision.
     fn resolved(
         &self,
         document: &Prepared,
@@ -219,8 +222,9 @@ impl<'a> Draft<'a> {
             if let Some(StoredAttachment { digest, length }) = &sent.stored {
                 return Ok(new(digest, *length));
             }
-            // What is known by the same digest is the same, wherever it is. Only where none is said does a name stand
-            // for what a revision had that this one came of: generations may be those of what was there before.
+            // Equal digests mean equal content, in any revision. A stub without a digest matches an
+            // ancestor's attachment by name alone, and by generation if it has one: generations may be those
+            // of earlier content.
             let is_named = |kept: &&Attachment| {
                 kept.name == sent.name
                     && sent.generation.is_none_or(|generation| generation == kept.generation)
@@ -246,7 +250,7 @@ impl<'a> Draft<'a> {
                 return found.map(|(digest, length)| new(digest, *length)).ok_or_else(refuse);
             };
             let content_type = sent.content_type.as_ref().unwrap_or(&kept.content_type);
-            // Under another name, or after something else, it is new here.
+            // Under another name, or after different content of that name, it is new in this revision.
             let stays = known.filter(|(_, known)| known.digest == kept.digest);
             let generation =
                 stays.map_or_else(|| brought(&kept.digest), |(_, known)| known.generation);
@@ -272,7 +276,7 @@ impl<'a> Draft<'a> {
             [leaf] => self.kinds.get(leaf.revision).cloned(),
             _ => Some(Kind::Unknown),
         };
-        // Where it had several leaves before, nothing is known of the one that is left.
+        // If the document had several leaves before, the type of the remaining one is not known.
         let kind = kind.or_else(|| self.is_change.then_some(Kind::Unknown));
         let kept: HashSet<u64> =
             self.tree.bodies().map(|(_, content)| content.body.number).collect();
@@ -283,9 +287,10 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The generation of an attachment that a revision of a generation brings: the same, if it is made here. Elsewhere it is the
-/// one that is said (0, if none is), unless what it came of had something else of that name since: whoever has that
-/// would be given a stub, and keep what was there before.
+/// Returns the generation of an attachment in a revision of the given generation. For an edit made here it is
+/// that generation. For a replicated revision it is the stated one (0 if none is stated). The exception is an
+/// ancestor of that generation or later that has different content under the name. With the stated
+/// generation, a client that has that ancestor would get a stub and keep the former content.
 fn brought_by(
     made: &Made,
     generation: u64,

@@ -1,4 +1,4 @@
-//! What is here of revisions that somebody else has (6.1).
+//! Comparison of stored revisions with those that a client has (6.1).
 
 use std::collections::HashMap;
 
@@ -7,34 +7,35 @@ use feedsync_store::{Databases, StoreError};
 
 use super::leaves;
 
-/// What is missing of a document, and what is here that it may have come of.
+/// Missing revisions of a document, and stored leaves that may be their ancestors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Which document; perhaps what can be no id.
+    /// Id of the document; it may be invalid.
     pub id: String,
-    /// The revisions that are not here.
+    /// Revisions that the database lacks.
     pub missing: Vec<Revision>,
-    /// The leaves that are.
+    /// Leaves that the database has.
     pub ancestors: Vec<Revision>,
 }
 
-/// So many documents are looked at at once, with so many bytes of their trees.
+/// Number of documents in one page, and maximum number of bytes of their trees.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 8 << 20;
 
-/// Compares documents, in their order, each once; of those of which all is here nothing is told.
+/// Compares documents in the order of the request, each once. Documents of which no revision is missing are
+/// left out.
 pub async fn compare(
     databases: &dyn Databases,
     name: &DatabaseName,
     wanted: Vec<(String, Vec<Revision>)>,
 ) -> Result<Vec<Difference>, StoreError> {
     let wanted = united(wanted);
-    // What can be no id is missing, like any other that is not here.
+    // A document with an invalid id is missing, like any other that is not stored.
     let ids: Vec<Option<DocumentId>> = wanted.iter().map(|(id, _)| id.parse().ok()).collect();
     let can_be: Vec<bool> = ids.iter().map(Option::is_some).collect();
     let ids: Vec<DocumentId> = ids.into_iter().flatten().collect();
     let (mut rest, mut epoch) = (&ids[..], None);
-    // They are found in the order in which they are asked for.
+    // They are found in the order of the request.
     let mut found = Vec::new().into_iter();
     let mut differences = Vec::new();
     for ((id, revisions), can_be) in wanted.into_iter().zip(can_be) {
@@ -49,7 +50,7 @@ pub async fn compare(
         }
         let read = if can_be { found.next().flatten() } else { None };
         let tree = read.as_ref().map(|read| &read.document.tree);
-        // A revision is here wherever it is in the tree (CG5).
+        // A revision is known wherever it is in the tree (CG5).
         let is_missing = |it: &Revision| !tree.is_some_and(|tree| tree.contains(it));
         let missing: Vec<Revision> = revisions.into_iter().filter(is_missing).collect();
         let Some(greatest) = missing.iter().map(Revision::generation).max() else { continue };
@@ -61,7 +62,7 @@ pub async fn compare(
     Ok(differences)
 }
 
-/// Each document once, where it stands first, with all revisions that are asked of it.
+/// Merges the requests for one document at its first position, with all revisions.
 fn united(wanted: Vec<(String, Vec<Revision>)>) -> Vec<(String, Vec<Revision>)> {
     let mut places: HashMap<String, usize> = HashMap::with_capacity(wanted.len());
     let mut all: Vec<(String, Vec<Revision>)> = Vec::with_capacity(wanted.len());

@@ -1,4 +1,4 @@
-//! Which changes are told of (section 7).
+//! Selection of the changes that a changes feed reports (section 7).
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use feedsync_store::{Choose, Kind, PassOver, ReadDocument};
 
 use super::leaves;
 
-/// The leaves of a document that are told of: of all of them, or of the winner. `read` has what is
-/// [`chosen`].
+/// Returns the leaves of a document that are reported: all of them that pass the filter, or the winner.
+/// `read` has the revisions that [`chosen`] selects.
 pub fn told<'a>(
     filter: &ChangesFilter,
     read: &'a ReadDocument,
@@ -21,7 +21,7 @@ pub fn told<'a>(
     leaves.take(count).filter(|leaf| is_meant(filter, read, leaf)).collect()
 }
 
-/// Which revisions are needed to tell of a document, with what it says itself or without.
+/// Selects the revisions that are read to report a change, with or without the document.
 pub fn chosen(filter: &Arc<ChangesFilter>, all_leaves: bool, with_document: bool) -> Choose {
     let looks = matches!(**filter, ChangesFilter::Selector(_));
     if !looks && !with_document {
@@ -37,7 +37,7 @@ pub fn chosen(filter: &Arc<ChangesFilter>, all_leaves: bool, with_document: bool
     })
 }
 
-/// Which documents are not meant, by what is known without reading them.
+/// Returns a test for documents that the filter excludes, by what is known without reading them.
 pub fn passes_over(filter: &Arc<ChangesFilter>) -> Option<PassOver> {
     let filter = Arc::clone(filter);
     match *filter {
@@ -56,7 +56,7 @@ pub fn passes_over(filter: &Arc<ChangesFilter>) -> Option<PassOver> {
     }
 }
 
-/// Whether a filter lets a leaf through.
+/// Whether a filter lets a leaf pass.
 fn is_meant(filter: &ChangesFilter, read: &ReadDocument, leaf: &Leaf<'_, BodyPlace>) -> bool {
     let id = &read.document.id;
     match filter {

@@ -1,28 +1,29 @@
-//! Which revisions are meant by what is asked for.
+//! Selection of the revisions of a document that a request names.
 
 use std::collections::HashSet;
 
 use feedsync_couch::{BodyPlace, Leaf, Refusal, RefusalKind, Revision, Tree};
 use feedsync_store::Choose;
 
-/// What is asked of a document.
+/// Revisions of a document that are requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leaves {
     /// All leaves.
     All,
-    /// The leaf that wins.
+    /// The winning leaf.
     Winner,
-    /// These revisions.
+    /// Named revisions.
     Named {
-        /// Which.
+        /// The revisions.
         revisions: Vec<Revision>,
-        /// Whether the leaves that came of them are meant instead.
+        /// Whether the leaves that descend from them are returned instead.
         latest: bool,
     },
 }
 
 impl Leaves {
-    /// The revisions that are meant, each once; `Err` is one that is not there, or of which nothing is kept.
+    /// Returns the selected revisions, each once. `Err` is a revision that is not in the tree, or whose body
+    /// is not stored.
     pub fn of(&self, tree: &Tree<BodyPlace>) -> Vec<Result<Revision, Revision>> {
         let leaves = |leaves: Vec<Leaf<'_, BodyPlace>>| -> Vec<Result<Revision, Revision>> {
             leaves.into_iter().map(|leaf| Ok(leaf.revision.clone())).collect()
@@ -39,7 +40,7 @@ impl Leaves {
             false => vec![Err(revision.clone())],
         };
         match &revisions[..] {
-            // What one means stands once.
+            // Several names may select the same revision.
             [one] => named(one),
             several => {
                 let mut known = HashSet::new();
@@ -50,12 +51,13 @@ impl Leaves {
     }
 }
 
-/// A choice of those that are there.
+/// Returns a selection of the requested revisions that exist.
 pub fn chosen(leaves: Leaves) -> Choose {
     Box::new(move |document| leaves.of(&document.tree).into_iter().flatten().collect())
 }
 
-/// The same, where that has at most so many bytes together; else a choice of nothing.
+/// Returns the same selection if its bodies together do not exceed a number of bytes; otherwise an empty
+/// selection.
 pub fn chosen_within(leaves: Leaves, most_bytes: u64) -> Choose {
     Box::new(move |document| {
         let meant = leaves.of(&document.tree);
@@ -64,7 +66,7 @@ pub fn chosen_within(leaves: Leaves, most_bytes: u64) -> Choose {
     })
 }
 
-/// Refuses revisions that have more bytes together.
+/// Refuses revisions whose bodies together exceed a number of bytes.
 pub fn check_fit(
     tree: &Tree<BodyPlace>,
     meant: &[Result<Revision, Revision>],
@@ -79,14 +81,14 @@ pub fn check_fit(
     if bytes > most_bytes { Err(refuse()) } else { Ok(()) }
 }
 
-/// A choice of the winner alone.
+/// Returns a selection of the winner alone.
 pub fn winner() -> Choose {
     Box::new(|document| {
         document.tree.winner().map(|leaf| leaf.revision.clone()).into_iter().collect()
     })
 }
 
-/// A choice of nothing.
+/// Returns an empty selection.
 pub fn none() -> Choose {
     Box::new(|_| Vec::new())
 }

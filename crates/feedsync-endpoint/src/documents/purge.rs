@@ -1,4 +1,4 @@
-//! Forgetting revisions as if they had never been (`_purge`).
+//! Purging revisions, so that no trace of them is left (`_purge`).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use feedsync_store::{
     Database, Databases, DatabasesExt as _, DocumentWrite, Kind, StoreError, Wanted,
 };
 
-/// Forgets leaves of documents, with what only they came of, if the database still is the same one; those that went.
+/// Purges leaves of documents with the ancestors that only they have, if the database still has the same
+/// epoch. Returns the purged leaves.
 pub async fn purge_documents(
     databases: &dyn Databases,
     Database { name, epoch, .. }: &Database,
@@ -25,7 +26,7 @@ pub async fn purge_documents(
                 let gone = tree.purge(revisions).revisions;
                 if !gone.is_empty() {
                     let (id, kind, bodies) = (id.clone(), Some(Kind::Unknown), Vec::new());
-                    // What is left is told of: another leaf may win.
+                    // A remaining document is reported as changed: another leaf may win.
                     let is_change = !tree.is_empty();
                     writes.push(DocumentWrite { id, tree, is_change, kind, bodies });
                 }

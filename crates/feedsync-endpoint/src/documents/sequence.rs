@@ -1,40 +1,40 @@
-//! Places in the order of changes as clients know them: `number-epoch`.
+//! Positions in the order of changes as clients know them: `number-epoch`.
 //!
-//! A place of another life of the database means its beginning: what a client has seen since a backup was made that was put
-//! back, it is told again, which costs time and loses nothing (CG14).
+//! A position of another epoch of the database counts as its beginning. After a backup was restored, clients
+//! receive again the changes that they have seen since that backup. This costs time and loses nothing (CG14).
 
 use std::fmt::Write as _;
 
 use feedsync_couch::{Refusal, RefusalKind, Since};
 use feedsync_store::{Database, Number};
 
-/// A place as a text.
+/// Formats a position as text.
 pub fn text(database: &Database, number: Number) -> String {
     format!("{number}-{}", database.epoch)
 }
 
-/// Places of one life of a database, of which many are written.
+/// Writes many positions of one epoch of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// What follows each number.
+    /// The text that follows each number.
     life: String,
 }
 
 impl Places {
-    /// Those of a database as it is.
+    /// Returns the positions of the database's current epoch.
     pub fn of(database: &Database) -> Self {
         Self { life: format!("-{}\"", database.epoch) }
     }
 
-    /// Appends a place as a JSON string.
+    /// Appends a position as a JSON string.
     pub fn push(&self, out: &mut String, number: Number) {
-        // A string takes all that is written to it, and a place has nothing that is escaped.
+        // Writing to a string does not fail, and a position needs no escaping.
         let _ = write!(out, "\"{number}");
         out.push_str(&self.life);
     }
 }
 
-/// The change after which a client goes on.
+/// Returns the change after which a client continues.
 pub fn after(database: &Database, since: &Since) -> Result<Number, Refusal> {
     let text = match since {
         Since::Beginning => return Ok(Number::ZERO),

@@ -1,4 +1,4 @@
-//! Documents as they are given out, with what is asked for besides.
+//! Documents as they are returned, with the additional members that a request asks for.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use feedsync_store::{Database, Databases, ReadDocument};
 
 use super::{DocumentsError, sequence};
 
-/// What is asked for besides what a document says.
+/// Additional members that a request asks for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Show {
     /// `_revisions`.
@@ -23,19 +23,19 @@ pub struct Show {
     pub deleted_conflicts: bool,
     /// `_local_seq`.
     pub local_seq: bool,
-    /// What attachments hold, and not only stubs of them.
+    /// Whether the content of attachments is included, and not only stubs.
     pub attachments: bool,
-    /// Whether attachments follow the document, whatever is held of them.
+    /// Whether attachments follow the document, whether or not their content was read into memory.
     pub follows: bool,
-    /// Of attachments of this generation and before only stubs are given out.
+    /// Attachments of this generation and earlier ones are returned as stubs.
     pub newer_than: u64,
 }
 
-/// What attachments hold, by what they are known by.
+/// Content of attachments, by digest.
 pub type Held = HashMap<AttachmentDigest, Vec<u8>>;
 
 impl Show {
-    /// What parameters ask for.
+    /// Parses the members from request parameters.
     pub fn of(parameters: &Parameters) -> Result<Self, Refusal> {
         let meta = parameters.flag("meta")?;
         Ok(Self {
@@ -50,7 +50,8 @@ impl Show {
         })
     }
 
-    /// Whether an attachment is given out, and not only a stub of it. One of generation 0 may be of any.
+    /// Whether an attachment is returned with its content. An attachment of generation 0 may be of any
+    /// generation.
     pub fn gives(&self, attachment: &Attachment) -> bool {
         let generation = attachment.generation;
         generation > self.newer_than || self.newer_than == 0 || generation == 0
@@ -61,14 +62,14 @@ impl Show {
         attachments.iter().any(|attachment| self.gives(attachment))
     }
 
-    /// The same for whoever has what revisions before this one had.
+    /// Returns the same for a client that has the attachments of earlier revisions.
     pub fn since(self, had: &[Revision], tree: &Tree<BodyPlace>, revision: &Revision) -> Self {
         let Some(path) = tree.path(revision).filter(|_| !had.is_empty()) else { return self };
         let known = path.revisions().find(|it| had.contains(it));
         Self { newer_than: known.map_or(0, |it| it.generation()), ..self }
     }
 
-    /// Appends a revision of a document; nothing if what it says is not kept.
+    /// Appends a revision of a document, or nothing if its body is not stored.
     pub fn push(
         &self,
         out: &mut String,
@@ -131,7 +132,8 @@ fn revisions_info(tree: &Tree<BodyPlace>, revision: &Revision) -> Option<String>
     Some(format!("[{}]", all.join(",")))
 }
 
-/// What the attachments of a document hold: of the revisions that were read, at most so many bytes together.
+/// Reads the contents of a document's attachments in the revisions that were read, up to a total number of
+/// bytes.
 pub async fn held(
     databases: &dyn Databases,
     name: &DatabaseName,

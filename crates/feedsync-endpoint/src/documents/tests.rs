@@ -1,4 +1,4 @@
-//! Edits and revisions as they become documents of a store.
+//! Edits and replicated revisions as they become documents of a store.
 
 mod attachments;
 mod compaction;
@@ -44,7 +44,7 @@ impl Room {
         let database = wait(self.databases.database(&self.name)).unwrap().unwrap();
         let written = wait(write_documents(&*self.databases, &database, documents, edits));
         match written {
-            // Alone, a document is refused as its request is.
+            // A single refused document is refused as its request would be.
             Ok(written)
                 if matches!(&written[..], [Err(refusal)]
                     if !matches!(refusal.kind, RefusalKind::Conflict | RefusalKind::Forbidden)) =>
@@ -82,9 +82,10 @@ impl Room {
     }
 }
 
-/// Each write of a document looks at all its leaves: there are so many, and the one more is refused by itself.
+/// Each write of a document visits all its leaves, so their number is bounded. One more leaf is refused
+/// alone.
 #[test]
-fn a_document_has_so_many_leaves() {
+fn leaf_above_the_maximum_is_refused_alone() {
     let room = Room::new();
     let leaf = |number: u32| format!("{{\"_id\":\"a\",\"_rev\":\"1-{number:032x}\"}}");
     let leaves: Vec<String> = (0..10_000).map(leaf).collect();
@@ -93,15 +94,15 @@ fn a_document_has_so_many_leaves() {
     let more = [&*leaf(10_000), "{\"_id\":\"b\",\"_rev\":\"1-b\"}", &leaf(7)];
     let written = room.write(&more, Edits::Replicated).unwrap();
     assert_eq!(written, ["forbidden", "1-b", &format!("1-{:032x}", 7)]);
-    // What follows a leaf is none more.
+    // A child of a leaf does not add a leaf.
     let next =
         format!("{{\"_id\":\"a\",\"_revisions\":{{\"start\":2,\"ids\":[\"x\",\"{:032x}\"]}}}}", 7);
     assert_eq!(room.write(&[&next], Edits::Replicated).unwrap(), ["2-x"]);
 }
 
-/// What came of what is kept of so many revisions: leaves are edited then, and no path is learnt any more.
+/// At the maximum number of revisions, leaves can still be edited, but no older ancestors are added.
 #[test]
-fn a_document_has_so_many_revisions() {
+fn document_at_maximum_revisions_takes_edits_but_no_new_paths() {
     let room = Room::new();
     let path = |leaf: u32, before: u32| {
         let before = (0..999).map(|number| format!("\"{before:x}.{number:x}\""));
@@ -122,7 +123,7 @@ fn a_document_has_so_many_revisions() {
 }
 
 #[test]
-fn one_place_of_many_is_written_as_it_is_alone() {
+fn places_write_the_same_text_as_a_single_position() {
     let room = Room::new();
     let database = wait(room.databases.database(&room.name)).unwrap().unwrap();
     let places = sequence::Places::of(&database);
@@ -134,7 +135,7 @@ fn one_place_of_many_is_written_as_it_is_alone() {
     }
 }
 
-/// A leaf of a document that is there is edited; all else is a conflict, and takes nothing else with it.
+/// An edit of a current leaf succeeds. Any other edit is a conflict and does not affect the rest.
 #[test]
 fn edits_are_made_in_their_order() {
     let room = Room::new();
@@ -158,7 +159,7 @@ fn edits_are_made_in_their_order() {
     );
 }
 
-/// One edit, made on two hubs, is one revision.
+/// The same edit made on two hubs is one revision.
 #[test]
 fn the_same_edit_is_no_conflict() {
     let write =
@@ -171,7 +172,7 @@ fn the_same_edit_is_no_conflict() {
 /// A revision that the database has takes no new sequence number. Otherwise two continuous replications in opposite
 /// directions would never end (CG6).
 #[test]
-fn what_is_known_is_not_written_again() {
+fn known_revision_gets_no_new_sequence_number() {
     let room = Room::new();
     let sent = [r#"{"_id":"a","_rev":"2-b","_revisions":{"start":2,"ids":["b","a"]},"x":1}"#];
     for _ in 0..2 {
@@ -187,7 +188,7 @@ fn what_is_known_is_not_written_again() {
     assert_eq!(room.changes()[0].document.tree.leaves().len(), 2);
 }
 
-/// A faulty document refuses the request, and nothing of it is stored.
+/// An invalid document causes the request to be refused, and nothing of it is stored.
 #[test]
 fn a_faulty_edit_refuses_the_whole_batch() {
     let room = Room::new();
@@ -245,7 +246,7 @@ fn attachments_are_brought_kept_and_left_out() {
     let without = format!(r#"{{"_id":"a","_rev":"{}"}}"#, two[0]);
     room.write(&[&without], Edits::New).unwrap();
     assert_eq!(room.attachments(0), []);
-    // From elsewhere: the generation is as it is said, and 0 where nothing is said.
+    // In a replicated document the generation is the stated one, and 0 where none is stated.
     let sent = r#"{"_id":"b","_rev":"3-c","_attachments":{"n":{"data":"aGk=","revpos":2},"m":{"data":""}}}"#;
     room.write(&[sent], Edits::Replicated).unwrap();
     let generations: Vec<_> = room.attachments(1).iter().map(|it| it.generation).collect();
@@ -256,9 +257,9 @@ fn attachments_are_brought_kept_and_left_out() {
     assert_eq!(room.attachments(1)[0].digest, brought[0].digest);
 }
 
-/// A database of which more than half is superseded gives that back by itself, and no other does.
+/// A database of which more than half is superseded is compacted automatically, and no other is.
 #[test]
-fn what_is_superseded_goes_by_itself() {
+fn mostly_superseded_database_is_compacted_automatically() {
     let name = EndpointName::new("tester").unwrap();
     let store = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
     let endpoint = Endpoint::new(store, Arc::new(SystemEnvironment));
@@ -289,7 +290,7 @@ fn what_is_superseded_goes_by_itself() {
     assert_eq!(wait(endpoint.compact_databases()).unwrap(), 0);
 }
 
-/// A stub stands for what a revision had that this one came of, or for what is known by the same digest.
+/// A stub stands for an attachment of an ancestor, or for stored content of the same digest.
 #[test]
 fn a_stub_takes_nothing_of_another_branch() {
     let room = Room::new();
@@ -309,9 +310,9 @@ fn a_stub_takes_nothing_of_another_branch() {
     assert_eq!(room.attachments(0)[0].digest, digest);
 }
 
-/// A path that is longer than what is kept costs no more than that.
+/// A path that is longer than the number of revisions kept costs no more than that number.
 #[test]
-fn a_path_is_joined_as_far_as_it_is_kept() {
+fn long_path_costs_no_more_than_revisions_kept() {
     let room = Room::new();
     let ids: Vec<String> =
         (0..200_000).map(|number| format!("{:?}", format!("{number:x}"))).collect();
@@ -321,9 +322,9 @@ fn a_path_is_joined_as_far_as_it_is_kept() {
     assert_eq!(room.changes()[0].document.tree.len(), 1_000);
 }
 
-/// Documents of a kind can be passed over, if there is no doubt that they are of it.
+/// Documents of a type can be skipped if their type is certain.
 #[test]
-fn a_kind_is_what_the_only_leaf_says() {
+fn kind_is_that_of_the_only_leaf() {
     let room = Room::new();
     let kinds = || {
         let kinds = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -347,7 +348,7 @@ fn a_kind_is_what_the_only_leaf_says() {
     assert_eq!(kinds()[3], Kind::Unknown, "there are two leaves");
     write(&[r#"{"_id":"a","_rev":"2-c","_revisions":{"start":2,"ids":["c","a"]},"type":"x"}"#]);
     assert_eq!(kinds()[3], Kind::Unknown);
-    // Older revisions are learnt, which changes no kind.
+    // Added ancestors do not change the type.
     write(&[r#"{"_id":"b","_rev":"2-b","type":"y"}"#]);
     write(&[r#"{"_id":"e","_rev":"2-b","type":"z"}"#]);
     write(&[r#"{"_id":"e","_rev":"2-b","_revisions":{"start":2,"ids":["b","a"]},"type":"z"}"#]);
@@ -357,7 +358,7 @@ fn a_kind_is_what_the_only_leaf_says() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
-    /// Whatever arrives in whatever order, grouped as it may be, the same documents come of it.
+    /// Replicated documents give the same result in any order and any grouping.
     #[test]
     fn arrivals_commute_in_any_grouping(
         arrivals in prop::collection::vec((0..3_u8, prop::collection::vec(0..2_u8, 1..4), any::<bool>()), 1..10),
@@ -365,7 +366,7 @@ proptest! {
         order in prop::collection::vec(any::<prop::sample::Index>(), 10),
     ) {
         let text = |(document, signatures, is_deleted): &(u8, Vec<u8>, bool)| {
-            // A revision says the same wherever it comes from.
+            // A revision has the same content wherever it comes from.
             let ids: Vec<_> = (0..signatures.len()).map(|at| format!("\"{:?}\"", &signatures[..=at])).collect();
             let ids: Vec<_> = ids.iter().rev().cloned().collect();
             let is_deleted = *is_deleted && signatures[0] == 1;

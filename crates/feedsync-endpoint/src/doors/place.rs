@@ -1,4 +1,4 @@
-//! How far a pass between the doors got, as a document of the database that is not replicated.
+//! Progress of a bridge, stored as a document of the database that is not replicated.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{DoorError, Pass};
 
-/// The name of that document: no client may read or write it.
+/// Name of that document; no client may read or write it.
 pub const PLACE: &str = "fs:collection";
 
-/// How far a pass got on either side.
+/// Progress of a pass on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DoorPlace {
-    /// In which life of the database it is noted.
+    /// Epoch of the database in which the progress is stored.
     noted_in: Epoch,
-    /// In the collection, and in which life of it.
+    /// Position in the collection, and the collection's epoch.
     pub(super) items: Option<(Epoch, Number)>,
-    /// In the database.
+    /// Position in the database, and its epoch.
     pub(super) documents: Option<(Epoch, Number)>,
     /// Items that wait for their blobs.
     pub(super) waiting: BTreeSet<ItemId>,
-    /// Since when there are documents for which the collection had no room.
+    /// Time since which documents wait because the collection is full.
     pub(super) crowded: Option<Moment>,
 }
 
-/// So long documents wait for room, in microseconds, until all are looked at again, if there is any by then.
+/// Time in microseconds after which waiting documents are retried, if the collection is no longer full.
 const CROWDED: u64 = 60 * 1_000_000;
 
-/// It as JSON: `epoch-number`.
+/// The progress as JSON; positions are `epoch-number`.
 #[derive(Serialize, Deserialize)]
 struct Noted {
     items: Option<String>,
@@ -46,7 +46,7 @@ impl DoorPlace {
         Self { noted_in, items, documents, waiting, crowded }
     }
 
-    /// After which change to go on, in this life.
+    /// Returns the change after which to continue in this epoch.
     pub(super) fn after(place: Option<(Epoch, Number)>, epoch: Epoch) -> Number {
         place.filter(|(of, _)| *of == epoch).map_or(Number::ZERO, |(_, number)| number)
     }
@@ -62,7 +62,7 @@ fn read(text: &str) -> Option<(Epoch, Number)> {
 }
 
 impl Pass<'_> {
-    /// How far the last pass got; the beginning, where that cannot be told.
+    /// Returns the progress of the last pass, or the beginning if it cannot be read.
     pub(super) async fn place(&self) -> Result<DoorPlace, DoorError> {
         let Database { name, epoch, .. } = self.database().await?;
         let found = self.databases.local_document(&name, &local_id()).await?;
@@ -72,7 +72,8 @@ impl Pass<'_> {
         };
         let now = self.endpoint.environment().now().micros();
         let is_due = crowded.is_some_and(|since| now.saturating_sub(since) > CROWDED);
-        // To look at all of them costs as much as they say, and while it is full each would be refused alone.
+        // Visiting all documents costs as much as reading them, and while the collection is full each would
+        // be refused.
         let is_over = is_due && !self.endpoint.is_full(&self.collection().await?);
         Ok(DoorPlace {
             noted_in: epoch,
@@ -83,7 +84,8 @@ impl Pass<'_> {
         })
     }
 
-    /// Notes how far this one got. What it carried is stored by then; another database of that name holds nothing of it.
+    /// Stores the progress. What the pass transferred is already stored. Another database of that name has
+    /// none of it.
     pub(super) async fn note(&self, place: &DoorPlace) -> Result<(), DoorError> {
         let noted = Noted {
             items: place.items.map(text),

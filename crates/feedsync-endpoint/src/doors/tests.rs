@@ -1,4 +1,4 @@
-//! Both doors of one collection, over a store in memory.
+//! Both sides of a bridge, over a store in memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ struct House {
     clock: Arc<Clock>,
 }
 
-/// A clock that can be set.
+/// A clock that tests set.
 struct Clock(AtomicU64);
 
 impl Clock {
@@ -61,7 +61,7 @@ impl House {
         self.endpoint.carry_over(&self.door).await.unwrap()
     }
 
-    /// Writes a document as a client does, and says which revision it is.
+    /// Writes a document as a client does; returns its revision.
     async fn put(&self, text: &str, edits: Edits) -> Revision {
         let json = Json::read(text.as_bytes().to_vec()).unwrap();
         let sent = Submission::read(json.root()).unwrap();
@@ -92,7 +92,7 @@ impl House {
         found.map(|stored| stored.item)
     }
 
-    /// The leaves of a document, the winner first: revision, whether it is deleted, and what it says.
+    /// Returns the leaves of a document, the winner first: revision, whether it is deleted, and body.
     async fn leaves(&self, id: &str) -> Vec<(Revision, bool, String)> {
         let id: DocumentId = id.parse().unwrap();
         let databases = self.endpoint.databases();
@@ -114,7 +114,7 @@ async fn make(endpoint: &Endpoint, name: &CollectionName) {
 }
 
 #[tokio::test]
-async fn what_is_behind_one_door_comes_to_the_other_and_then_there_is_rest() {
+async fn changes_reach_the_other_side_and_then_passes_do_nothing() {
     let house = House::new().await;
     house.add("milk", "{\"title\":\"milk\"}").await;
     house.put(r#"{"_id":"a b","title":"bread"}"#, Edits::New).await;
@@ -125,7 +125,7 @@ async fn what_is_behind_one_door_comes_to_the_other_and_then_there_is_rest() {
     let leaves = house.leaves("milk").await;
     assert_eq!((leaves.len(), &*leaves[0].2), (1, "{\"title\":\"milk\"}"));
     assert_eq!(house.carry().await, Carried::default());
-    // Each is edited behind the other door.
+    // Each is edited on the other side.
     let (revision, ..) = &leaves[0];
     let edit = format!(r#"{{"_id":"milk","_rev":"{revision}","title":"oat milk"}}"#);
     let edited = house.put(&edit, Edits::New).await;
@@ -141,7 +141,7 @@ async fn what_is_behind_one_door_comes_to_the_other_and_then_there_is_rest() {
 }
 
 #[tokio::test]
-async fn two_edits_at_once_are_a_conflict_behind_both_and_are_resolved_behind_either() {
+async fn concurrent_edits_conflict_on_both_sides_and_resolve_on_either() {
     let house = House::new().await;
     house.add("a", "{\"n\":1}").await;
     house.add("b", "{\"n\":1}").await;
@@ -158,7 +158,7 @@ async fn two_edits_at_once_are_a_conflict_behind_both_and_are_resolved_behind_ei
         let leaves = house.leaves(id).await;
         assert_eq!(leaves.iter().filter(|leaf| !leaf.1).count(), 2, "{leaves:?}");
     }
-    // An item is resolved as FeedSync says,
+    // An item is resolved as FeedSync defines,
     let seen = house.item("a").await.unwrap();
     let resolution = Resolution {
         resolved: Resolved::All,
@@ -192,7 +192,7 @@ async fn attachments_are_blobs_and_wait_for_those_that_are_not_here() {
     let store = house.endpoint.store();
     let bytes = store.blob(feedsync_store::Digest::from_bytes(blob.sha256)).await.unwrap();
     assert_eq!(bytes.as_deref(), Some(&b"hi"[..]));
-    // The other way round, and the bytes come later.
+    // In the other direction the bytes arrive later.
     let digest = feedsync_store::Digest::of(b"later");
     let later = Blob::new("c", "text/plain", 5, *digest.as_bytes()).unwrap();
     let member = feedsync_formats::blobs_member(&[later]);
@@ -216,7 +216,7 @@ async fn attachments_are_blobs_and_wait_for_those_that_are_not_here() {
 }
 
 #[tokio::test]
-async fn what_one_side_cannot_take_stays_and_is_told() {
+async fn refused_items_and_documents_stay_and_are_reported() {
     let house = House::new().await;
     let long = "x".repeat(2_000);
     house.put(&format!(r#"{{"_id":"{long}"}}"#), Edits::New).await;
@@ -236,9 +236,9 @@ async fn what_one_side_cannot_take_stays_and_is_told() {
     assert_eq!(house.leaves("large").await.len(), 1);
 }
 
-/// What there was no room for is taken once there is, without being touched again.
+/// Documents that did not fit are transferred once the collection has room, without another edit.
 #[tokio::test]
-async fn what_has_no_room_waits_for_it() {
+async fn documents_above_the_limit_wait_for_room() {
     let mut house = House::new().await;
     house.endpoint = house.endpoint.holding_at_most(2);
     for id in ["a", "b", "c", "d"] {
@@ -268,7 +268,7 @@ async fn a_database_of_somebody_else_is_not_taken() {
     let taken = house.endpoint.open_as_database(&others).await;
     let is_taken = matches!(&taken, Err(DoorError::Endpoint(EndpointError::DatabaseTaken(of))) if *of == others);
     assert!(is_taken, "{taken:?}");
-    // The next collection of a name has another database, which is empty.
+    // The next collection of that name has another database, which is empty.
     house.endpoint.drop_collection(&house.door.collection).await.unwrap();
     make(&house.endpoint, &house.door.collection).await;
     let door = house.endpoint.open_as_database(&house.door.collection).await.unwrap();
@@ -276,7 +276,7 @@ async fn a_database_of_somebody_else_is_not_taken() {
     assert_eq!((database.documents, database.deleted), (0, 0));
 }
 
-/// A collection with `documents` cannot be made, set or renamed where another database has its name.
+/// A collection with `documents` cannot be created, changed or renamed where another database has its name.
 #[tokio::test]
 async fn a_collection_is_not_opened_where_another_database_has_its_name() {
     let house = House::new().await;
@@ -304,7 +304,7 @@ async fn a_collection_is_not_opened_where_another_database_has_its_name() {
     assert!(is_taken(endpoint.change_collection(&plans, rename()).await));
     let closed = CollectionChange { settings: Some(BTreeMap::new()), ..rename() };
     endpoint.change_collection(&plans, closed).await.unwrap();
-    // Other settings are changed as ever, and it is opened once the name is free.
+    // Other settings can be changed at any time. The collection is bridged once the name is free.
     let titled = CollectionChange { title: Some("T".to_owned()), ..Default::default() };
     endpoint.change_collection(&others, titled).await.unwrap();
     databases.drop_database(&"others".parse().unwrap(), made.epoch).await.unwrap();
@@ -313,8 +313,8 @@ async fn a_collection_is_not_opened_where_another_database_has_its_name() {
     endpoint.change_collection(&others, open()).await.unwrap();
 }
 
-/// Who drops a collection and makes it again while it is carried over gets an empty one: nothing comes back, nothing goes
-/// into the database of the first.
+/// A collection that is dropped and created again during a pass is empty: nothing comes back, and nothing
+/// goes into the database of the first one.
 #[tokio::test]
 async fn a_collection_that_was_made_again_is_another_one() {
     let house = House::new().await;
@@ -328,7 +328,7 @@ async fn a_collection_that_was_made_again_is_another_one() {
     assert!(matches!(gone, Err(DoorError::Endpoint(_))), "{gone:?}");
     make(&house.endpoint, name).await;
     house.add("new", "{}").await;
-    // The database went with the first collection.
+    // The database was removed with the first collection.
     let gone = house.endpoint.carry_over(&house.door).await;
     assert!(matches!(gone, Err(DoorError::Endpoint(_))), "{gone:?}");
     assert_eq!((house.item("old").await, house.item("written").await), (None, None));
@@ -336,9 +336,9 @@ async fn a_collection_that_was_made_again_is_another_one() {
     assert_eq!(blob, None, "not even an attachment");
 }
 
-/// Whatever is done behind either door, in the end both show the same versions, and another pass does nothing.
+/// After any edits on either side, both end with the same versions, and another pass does nothing.
 #[tokio::test]
-async fn both_doors_show_the_same_whatever_is_done() {
+async fn both_sides_converge_after_any_edits() {
     for seed in 0..40 {
         let mut random = SmallRng::seed_from_u64(seed);
         let house = House::new().await;
@@ -399,9 +399,9 @@ async fn both_doors_show_the_same_whatever_is_done() {
     }
 }
 
-/// A version that has no place in its document is told, and ends nothing that is there.
+/// A version for which a document has no room is reported, and removes nothing that is stored.
 #[tokio::test]
-async fn what_a_document_has_no_room_for_is_told() {
+async fn version_without_room_in_a_document_is_reported() {
     let house = House::new().await;
     let databases = house.endpoint.databases();
     let database = databases.database(&house.door.database).await.unwrap().unwrap();

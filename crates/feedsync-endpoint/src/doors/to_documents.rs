@@ -1,4 +1,4 @@
-//! From items to documents.
+//! Transfer from items to documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ use super::{Carried, DoorError, Pass};
 use crate::documents::leaves::none;
 use crate::documents::{DocumentsError, Edits, NewDocument, StoredAttachment, write_documents};
 
-/// So many items are looked at at once.
+/// Number of items in one page.
 const PAGE: PageLimit = PageLimit::items(100);
 
-/// The most items that wait for blobs; those that would be more are told as refused.
+/// Maximum number of items that wait for blobs. Further ones are reported as refused.
 const MOST_WAITING: usize = 10_000;
 
-/// An item that is to be seen in its document.
+/// An item that is to be written to its document.
 struct Shown {
     document: DocumentId,
     item: Item<Payload>,
@@ -35,7 +35,7 @@ struct Shown {
 type Trees = BTreeMap<DocumentId, Tree<BodyPlace>>;
 
 impl Pass<'_> {
-    /// Carries some items that changed to the database; whether there may be more.
+    /// Transfers a page of changed items to the database; returns whether there may be more.
     pub(super) async fn carry_items(
         &self,
         place: &mut DoorPlace,
@@ -45,7 +45,7 @@ impl Pass<'_> {
         let collection = self.collection().await?;
         let after = DoorPlace::after(place.items, collection.epoch);
         let before = place.clone();
-        // Each has its turn, also where many wait for ever.
+        // A random start gives each waiting item its chance, even if many wait forever.
         let count = place.waiting.len();
         let first = self.endpoint.environment().random() as usize % count.max(1);
         let turn = place.waiting.iter().chain(&place.waiting).skip(first);
@@ -54,7 +54,7 @@ impl Pass<'_> {
         place.waiting.retain(|id| !waiting.contains(id));
         let page = store.changes(name, after, None, PAGE).await?;
         if page.collection.epoch != collection.epoch {
-            // It is another one by now.
+            // The collection was replaced in the meantime.
             *place = before;
             return Ok(true);
         }
@@ -73,7 +73,7 @@ impl Pass<'_> {
         Ok(page.more)
     }
 
-    /// Writes the versions of items that their documents do not have, and ends the leaves that they followed.
+    /// Writes the versions of items that their documents lack, and ends the leaves that they replaced.
     async fn show(
         &self,
         mut wanted: Vec<Shown>,
@@ -111,7 +111,7 @@ impl Pass<'_> {
             trees = self.trees(&wanted).await?;
         }
         let mut ends = Vec::new();
-        // What is not seen yet must not end what is.
+        // Leaves must not be ended before the versions that replace them are written.
         let is_seen = |it: &&Shown| it.is_whole && !refused.contains(&it.document);
         for Shown { document, item, versions, .. } in wanted.iter().filter(is_seen) {
             let Some(tree) = trees.get(document) else { continue };
@@ -133,7 +133,7 @@ impl Pass<'_> {
         Ok(found.map(|document| (document.id, document.tree)).collect())
     }
 
-    /// A version as a document, its attachments stored; none while a blob is not here.
+    /// Returns a version as a document, with its attachments stored; `None` while a blob is missing.
     async fn document(
         &self,
         id: &DocumentId,
@@ -195,7 +195,7 @@ impl Pass<'_> {
             Err(gone @ DocumentsError::Refused(_))
                 if self.database().await?.epoch != database.epoch =>
             {
-                // It is another one by now.
+                // The database was replaced in the meantime.
                 Err(gone.into())
             }
             Err(error) => Err(error.into()),
@@ -203,7 +203,7 @@ impl Pass<'_> {
     }
 }
 
-/// What an item is as a document, as far as it can be one.
+/// Maps an item to its document, as far as this is possible.
 fn shown(document: DocumentId, item: Item<Payload>, carried: &mut Carried) -> Shown {
     let (mut versions, mut is_whole) = (Vec::new(), true);
     for version in item.versions() {
@@ -218,7 +218,7 @@ fn shown(document: DocumentId, item: Item<Payload>, carried: &mut Carried) -> Sh
     Shown { document, item, versions, is_whole }
 }
 
-/// The end of a leaf.
+/// Returns a document that ends a leaf with a deletion.
 fn ending(id: &DocumentId, path: Path) -> NewDocument {
     let sent = Submission {
         id: Some(id.clone()),

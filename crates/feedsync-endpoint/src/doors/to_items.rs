@@ -1,4 +1,4 @@
-//! From documents to items.
+//! Transfer from documents to items.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::documents::leaves::{Leaves, chosen};
 use crate::error::EndpointError;
 use crate::incorporate::ItemOutcome;
 
-/// So many documents are looked at at once,
+/// Maximum number of documents in one page.
 const PAGE: usize = 100;
 
-/// and so many bytes of what they say.
+/// Maximum number of bytes of their bodies in one page.
 const PAGE_BYTES: u64 = 8 << 20;
 
 impl Pass<'_> {
-    /// Carries some documents that changed to the collection; whether there may be more.
+    /// Transfers a page of changed documents to the collection; returns whether there may be more.
     pub(super) async fn carry_documents(
         &self,
         place: &mut DoorPlace,
@@ -38,7 +38,7 @@ impl Pass<'_> {
         let read =
             self.databases.document_changes(name, after, PAGE, None, choose, PAGE_BYTES).await?;
         if read.database.epoch != database.epoch {
-            // It is another one by now.
+            // The database was replaced in the meantime.
             return Ok(true);
         }
         let ids: Vec<ItemId> =
@@ -50,7 +50,7 @@ impl Pass<'_> {
         for document in &read.documents {
             let Some(id) = item_id(&document.document.id) else {
                 let id = &document.document.id;
-                // Programs are no items, and stay what they are.
+                // Design documents are not items and stay as they are.
                 if !id.is_design() {
                     carried.leave(id, &"an id that is none for an item");
                 }
@@ -65,7 +65,8 @@ impl Pass<'_> {
         Ok(!read.is_end)
     }
 
-    /// The leaves of a document, each as an item of its own, which join: what they have in common stands in each of them.
+    /// Returns the leaves of a document, each as an item of its own. They are merged by what their histories
+    /// have in common.
     async fn leaves(
         &self,
         id: ItemId,
@@ -111,7 +112,8 @@ impl Pass<'_> {
         Ok(items)
     }
 
-    /// Attachments as blobs, which are stored; none where a name or a type is none for a blob, or one is gone.
+    /// Stores attachments as blobs. `None` if a name or type is not valid for a blob, or an attachment is
+    /// gone.
     async fn blobs(&self, attachments: &[Attachment]) -> Result<Option<Vec<Blob>>, DoorError> {
         let mut stored = Vec::with_capacity(attachments.len());
         for attachment in attachments {
@@ -128,7 +130,7 @@ impl Pass<'_> {
         Ok(Some(stored))
     }
 
-    /// Incorporates items together, and where that is refused, each alone.
+    /// Incorporates items in one transaction, or each alone if not all of them fit.
     pub(super) async fn incorporate(
         &self,
         items: Vec<Item<Payload>>,
@@ -149,7 +151,7 @@ impl Pass<'_> {
                 }
                 Ok(())
             }
-            // There is no room for all of them.
+            // The collection has no room for all of them.
             Err(EndpointError::Full { .. }) if items.len() > 1 => {
                 for item in items {
                     Box::pin(self.incorporate(vec![item], place, carried)).await?;
@@ -158,12 +160,12 @@ impl Pass<'_> {
             }
             Err(why @ EndpointError::Full { .. }) => {
                 place.crowded.get_or_insert(endpoint.environment().now());
-                // There is one, or it would have been divided.
+                // There is only one item here; several would have been split above.
                 items.iter().for_each(|item| carried.leave(&item.id, &why));
                 Ok(())
             }
             Err(gone @ EndpointError::Store(StoreError::NoCollection(_))) => {
-                // Its name may be another's by now.
+                // Another collection may have the name now.
                 self.collection().await?;
                 Err(gone.into())
             }

@@ -8,7 +8,7 @@ use feedsync_store::{
 use super::*;
 use crate::incorporate::Source;
 
-/// A clock that moves a second with each look, and numbers that differ by endpoint.
+/// A clock that advances a second with each reading, and random numbers that differ by endpoint.
 struct Counting(AtomicU64);
 
 impl Environment for Counting {
@@ -79,7 +79,7 @@ fn entry(name: &str, text: &str) -> PlainItem {
 }
 
 #[tokio::test]
-async fn what_is_larger_than_an_item_may_be_is_not_imported() {
+async fn entry_above_the_maximum_size_is_not_imported() {
     let desk = Desk::new("desk", 1).await;
     let large = "x".repeat((16 << 20) + 1);
     let counts = desk.import(&[entry("a", &large)]).await.counts;
@@ -124,14 +124,14 @@ async fn importing_again_updates_only_what_changed_in_the_feed() {
     assert_eq!(counts, Counts { updated: 1, unchanged: 1, ..Counts::default() });
     let item = desk.item().await;
     assert_eq!((item.winner.payload, item.winner.updates.get()), (payload("two"), 2));
-    // Back to what it was at first: an update like any other.
+    // A return to the first content is an update like any other.
     assert_eq!(desk.import(&[entry("a", "one")]).await.counts.updated, 1);
     assert_eq!(desk.import(&[entry("a", "one")]).await.counts.unchanged, 1);
     assert_eq!(desk.item().await.winner.payload, payload("one"));
 }
 
 #[tokio::test]
-async fn what_a_person_edited_is_left_alone_until_the_feed_changes_and_then_kept_beside() {
+async fn local_edit_stays_until_the_feed_changes_and_is_then_kept_as_conflict() {
     let desk = Desk::new("desk", 1).await;
     desk.import(&[entry("a", "one")]).await;
     desk.edit(payload("mine").into()).await;
@@ -146,7 +146,7 @@ async fn what_a_person_edited_is_left_alone_until_the_feed_changes_and_then_kept
         texts
     };
     assert_eq!(texts(desk.item().await), ["mine", "two"]);
-    // The next change replaces the imported side and nothing else.
+    // The next change replaces only the imported version.
     assert_eq!(desk.import(&[entry("a", "three")]).await.counts.conflict, 1);
     assert_eq!(texts(desk.item().await), ["mine", "three"]);
     assert_eq!(desk.import(&[entry("a", "three")]).await.counts.unchanged, 1);
@@ -160,7 +160,7 @@ async fn what_a_person_edited_is_left_alone_until_the_feed_changes_and_then_kept
 }
 
 #[tokio::test]
-async fn what_another_endpoint_imported_is_not_imported_again() {
+async fn entries_that_another_endpoint_imported_are_not_imported_again() {
     let (desk, phone) = (Desk::new("desk", 1).await, Desk::new("phone", 2).await);
     desk.import(&[entry("a", "one")]).await;
     phone.import(&[entry("a", "one")]).await;
@@ -182,7 +182,7 @@ async fn two_copies_of_a_store_that_import_the_same_change_share_no_line() {
 }
 
 #[tokio::test]
-async fn nothing_is_deleted_unless_the_feed_is_mirrored() {
+async fn import_deletes_items_only_when_mirroring() {
     let desk = Desk::new("desk", 1).await;
     desk.endpoint.add(&desk.notes, id("own"), Creation::default(), payload("own")).await.unwrap();
     desk.import(&[entry("a", "one"), entry("b", "one")]).await;
@@ -193,7 +193,7 @@ async fn nothing_is_deleted_unless_the_feed_is_mirrored() {
     assert_eq!(desk.mirror(&[entry("b", "one")]).await.deleted, 0);
     let own = desk.endpoint.item(&desk.notes, &id("own")).await.unwrap();
     assert!(!own.item.winner.deleted);
-    // The entry comes back, and the item with it.
+    // When the entry comes back, so does its item.
     assert_eq!(desk.mirror(&[entry("a", "one"), entry("b", "one")]).await.counts.updated, 1);
     assert!(!desk.item().await.winner.deleted);
 }
@@ -209,7 +209,7 @@ async fn mirroring_keeps_an_edit_beside_the_deletion() {
 }
 
 #[tokio::test]
-async fn what_a_person_deleted_stays_deleted() {
+async fn item_deleted_by_a_person_stays_deleted() {
     let desk = Desk::new("desk", 1).await;
     desk.import(&[entry("a", "one")]).await;
     desk.edit(Edit::delete()).await;
@@ -245,7 +245,7 @@ fn entries_without_identifying_fields_are_told_apart_by_content() {
     };
     let bare = ids(&["<description>first</description>", "<description>second</description>"]);
     assert_ne!(bare[0], bare[1]);
-    // The same alone, in another order, and among others.
+    // The result is the same alone, in another order, and among other entries.
     assert_eq!(PlainItem::new(rss("<description>second</description>")).id, bare[1]);
     let again = ids(&["<title>t</title>", "<description>second</description>"]);
     assert_eq!(again[1], bare[1]);
@@ -259,7 +259,7 @@ fn entries_without_identifying_fields_are_told_apart_by_content() {
 proptest::proptest! {
     #![proptest_config(proptest::test_runner::Config::with_cases(64))]
 
-    /// Items out are items in, less the stated duplicates and what is left out by name.
+    /// The imported items are the entries, less the counted duplicates and those that are listed as left out.
     #[test]
     fn import_loses_no_entry_without_saying_so(
         feed in proptest::collection::vec((0..3_u8, 0..3_u8, 0..4_u8), 0..24)

@@ -1,25 +1,25 @@
-//! What became of items that came, one by one and together.
+//! Outcomes of incoming items, singly and in total.
 
 use feedsync_core::{ItemId, Refusal};
 use feedsync_store::Collection;
 
-/// What became of one incoming item.
+/// Outcome of one incoming item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ItemOutcome {
-    /// It is new here.
+    /// The item is new here.
     Added,
-    /// Everything in it was known.
+    /// All of its versions were known.
     Unchanged,
-    /// It superseded what was here.
+    /// It superseded the stored item.
     Updated,
-    /// It is here, and the item has conflicts now.
+    /// It was incorporated, and the item has conflicts now.
     Conflict,
-    /// It was not taken.
+    /// It was refused.
     Refused(Refusal),
 }
 
 impl ItemOutcome {
-    /// The name in reports.
+    /// Returns the name of the outcome in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -30,50 +30,50 @@ impl ItemOutcome {
         }
     }
 
-    /// Whether the item was refused by a bound that may pass, so that it may be taken another time.
+    /// Whether the item was refused by a bound that may pass, so that it may be accepted later.
     pub const fn may_pass(self) -> bool {
         matches!(self, Self::Refused(Refusal::TooManyConflicts { .. }))
     }
 
-    /// Whether something changed here.
+    /// Whether the collection changed.
     pub const fn changes(self) -> bool {
         matches!(self, Self::Added | Self::Updated | Self::Conflict)
     }
 }
 
-/// What became of an incoming item, by id.
+/// Id and outcome of an incoming item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemReport {
     /// The item.
     pub id: ItemId,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: ItemOutcome,
 }
 
-/// How many items came to what.
+/// Number of items by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// New here.
+    /// Items that are new here.
     pub added: u64,
-    /// Known already.
+    /// Items that were known already.
     pub unchanged: u64,
-    /// Superseded what was here.
+    /// Items that superseded stored ones.
     pub updated: u64,
-    /// Left conflicts.
+    /// Items that left conflicts.
     pub conflict: u64,
-    /// Not taken.
+    /// Items that were refused.
     pub refused: u64,
 }
 
 impl Counts {
-    /// How many of these came to what.
+    /// Counts the outcomes of these items.
     pub fn of(reports: &[ItemReport]) -> Self {
         let mut counts = Self::default();
         reports.iter().for_each(|report| counts.count(report.outcome));
         counts
     }
 
-    /// Counts one more.
+    /// Counts one more outcome.
     pub fn count(&mut self, outcome: ItemOutcome) {
         let counter = match outcome {
             ItemOutcome::Added => &mut self.added,
@@ -85,7 +85,7 @@ impl Counts {
         *counter += 1;
     }
 
-    /// How many items changed something here.
+    /// Returns the number of items that changed the collection.
     pub fn changed(self) -> u64 {
         self.added + self.updated + self.conflict
     }
@@ -101,14 +101,14 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// What became of all of them.
+/// Outcome of an incorporation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The collection afterwards.
     pub collection: Collection,
-    /// How many came to what.
+    /// Number of items by outcome.
     pub counts: Counts,
-    /// One a version of an item that came, in its order.
+    /// Reports of all incoming items, in their order; an item may occur once for each of its versions.
     pub items: Vec<ItemReport>,
 }
 

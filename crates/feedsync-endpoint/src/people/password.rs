@@ -1,4 +1,4 @@
-//! Passwords: hashed with Argon2id, never kept, shown or logged.
+//! Passwords: hashed with Argon2id, and never stored, shown or logged.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -13,23 +13,23 @@ use tokio::task::spawn_blocking;
 use super::PeopleError;
 use super::token::PREFIX;
 
-/// Each hash takes 19 MiB and a processor for some hundredths of a second: no more than this many are
-/// made at once, whoever asks.
+/// Permits for hashing. A hash takes 19 MiB and some hundredths of a second of CPU time, so at most two are
+/// computed at once.
 static TURNS: Semaphore = Semaphore::const_new(2);
 
-/// A password that may be given to a user.
+/// A valid password for a user.
 pub struct Password(String);
 
-/// Why a text cannot be a password.
+/// Reason why a text cannot be a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
-    /// Soon guessed.
+    /// It would be easy to guess.
     #[error("a password has at least 8 characters")]
     Short,
-    /// Only costs time.
+    /// It would cost time without any benefit.
     #[error("a password has at most 1024 bytes")]
     Long,
-    /// It would be taken for a token.
+    /// It would be mistaken for a token.
     #[error("a password does not begin with fsy_, as tokens do")]
     Token,
 }
@@ -49,7 +49,7 @@ impl Password {
         }
     }
 
-    /// Its hash in PHC notation, with a salt of its own.
+    /// Returns its hash in PHC notation, with a salt of its own.
     pub(super) async fn hash(self, environment: &dyn Environment) -> Result<String, PeopleError> {
         let mut salt = [0; 16];
         salt[..8].copy_from_slice(&environment.random().to_be_bytes());
@@ -59,13 +59,13 @@ impl Password {
 }
 
 impl fmt::Debug for Password {
-    /// Nothing of it.
+    /// Hides the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Password")
     }
 }
 
-/// Whether a text is the password of a hash; without a hash it takes as long and never is.
+/// Whether a text is the password of a hash. Without a hash the result is `false`, after the same time.
 pub(super) async fn fits(text: String, known: Option<String>) -> Result<bool, PeopleError> {
     in_turn(move || {
         let exists = known.is_some();
@@ -80,7 +80,7 @@ pub(super) async fn fits(text: String, known: Option<String>) -> Result<bool, Pe
     .await
 }
 
-/// The hash of a password that nobody has.
+/// Returns the hash of a password that no user has.
 fn nobodys() -> Result<String, PeopleError> {
     static HASH: OnceLock<String> = OnceLock::new();
     if let Some(known) = HASH.get() {
@@ -105,7 +105,7 @@ async fn in_turn<T: Send + 'static>(
 ) -> Result<T, PeopleError> {
     let stopped = || PeopleError::Hash("the program stops".to_owned());
     let turn = TURNS.acquire().await.map_err(|_| stopped())?;
-    // The turn goes along: who no longer waits does not end the work.
+    // The permit moves into the task, since the work continues even if the caller stops waiting.
     let work = move || {
         let _turn = turn;
         work()

@@ -1,4 +1,4 @@
-//! What somebody who signed in may do: as much as the user may, and no more than the token allows.
+//! Rights of a person who signed in: those of the user, limited by the scope of the token.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use feedsync_store::{CollectionName, Digest, Grant, Role, Scope, Token, User, Us
 
 use crate::readings::Reader;
 
-/// Somebody who signed in, with the rights they had at that moment.
+/// A person who signed in, with the rights at that moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     user: UserName,
@@ -17,17 +17,17 @@ pub struct Person {
     proof: Proof,
 }
 
-/// What somebody signed in with, by which it is found again.
+/// Credential with which a person signed in, by which the person is looked up again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
     /// A token of this digest.
     Token(Digest),
-    /// The password whose hash has this digest, or that there is none.
+    /// The digest of the hash of the password; `None` if the user has no password.
     Password(Option<Digest>),
 }
 
 impl Proof {
-    /// The password that a user has now.
+    /// Returns the proof for the current password of a user.
     pub(super) fn password(user: &User) -> Self {
         Self::Password(user.password.as_ref().map(|hash| Digest::of(hash.as_bytes())))
     }
@@ -44,22 +44,22 @@ impl Person {
         Self { user: name, id, administrator, roles, scope, proof }
     }
 
-    /// Name and id, by which the person's reading collection is found.
+    /// Returns the user's name and id, by which the reading collection is found.
     pub fn reader(&self) -> Reader {
         Reader { name: self.user.clone(), id: self.id.clone() }
     }
 
-    /// Who.
+    /// Returns the name of the user.
     pub fn user(&self) -> &UserName {
         &self.user
     }
 
-    /// Id of the user.
+    /// Returns the id of the user.
     pub fn id(&self) -> &UserId {
         &self.id
     }
 
-    /// The digest of the token that signed in; `None` if a password did.
+    /// Returns the digest of the token that was used; `None` if a password was.
     pub fn token(&self) -> Option<Digest> {
         match self.proof {
             Proof::Token(digest) => Some(digest),
@@ -71,17 +71,17 @@ impl Person {
         self.proof
     }
 
-    /// Whether everything is allowed: an administrator, by a token without bounds or by password.
+    /// Whether the person is an administrator who signed in by password, or by a token without limits.
     pub fn administers(&self) -> bool {
         self.administrator && self.is_unbounded()
     }
 
-    /// Whether all is allowed that the user may do.
+    /// Whether the person has all rights of the user.
     pub fn is_unbounded(&self) -> bool {
         self.scope == Scope::default()
     }
 
-    /// The role in a collection; an administrator has the highest in each.
+    /// Returns the role in a collection; an administrator has the highest role in each.
     pub fn role(&self, collection: &CollectionName) -> Option<Role> {
         if self.scope.collection.as_ref().is_some_and(|only| only != collection) {
             return None;
@@ -94,7 +94,8 @@ impl Person {
         Some(self.scope.role.map_or(role, |most| role.min(most)))
     }
 
-    /// Whether collections may be made: not by a token for one collection, or for less than owning.
+    /// Whether the person may create collections. A token for one collection, or for a role below owner, does
+    /// not allow it.
     pub fn may_create(&self) -> bool {
         self.scope.collection.is_none() && self.scope.role.is_none_or(|most| most == Role::Owner)
     }

@@ -1,10 +1,10 @@
-//! Tokens: 256 random bits, of which a store keeps the digest.
+//! Tokens: 256 random bits, of which a store keeps only the digest.
 
 use std::fmt::{self, Write as _};
 
 use feedsync_store::{Digest, Environment};
 
-/// What tokens begin with, so that people and programs recognise one where it should not be.
+/// Prefix of tokens, by which people and programs recognise a leaked one.
 pub(super) const PREFIX: &str = "fsy_";
 
 /// The text of a token: `fsy_` and 64 hexadecimal digits.
@@ -12,40 +12,40 @@ pub(super) const PREFIX: &str = "fsy_";
 pub struct Secret(String);
 
 impl Secret {
-    /// A new one.
+    /// Creates a random token.
     pub(super) fn random(environment: &dyn Environment) -> Self {
         let mut text = PREFIX.to_owned();
         for _ in 0..4 {
-            // Writing into a string does not fail.
+            // Writing to a string does not fail.
             let _ = write!(text, "{:016x}", environment.random());
         }
         Self(text)
     }
 
-    /// A text that may be a token.
+    /// Parses a text that may be a token.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         (digits.len() == 64 && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
     }
 
-    /// Its text, for who it is given to.
+    /// Returns the text, for the recipient of the token.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What a store knows it by.
+    /// Returns the digest by which a store finds the token.
     pub fn digest(&self) -> Digest {
         Digest::of(self.0.as_bytes())
     }
 }
 
-/// A text that cannot be what a user calls a token.
+/// A text that cannot be the label of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a label is one line of at most 100 characters")]
 pub struct LabelError;
 
-/// What a user calls a token.
+/// Checks the label that a user gives a token.
 pub fn label(text: &str) -> Result<String, LabelError> {
     let text = text.trim();
     let fits = text.chars().count() <= 100 && !text.chars().any(char::is_control);
@@ -53,7 +53,7 @@ pub fn label(text: &str) -> Result<String, LabelError> {
 }
 
 impl fmt::Debug for Secret {
-    /// Nothing of it.
+    /// Hides the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }

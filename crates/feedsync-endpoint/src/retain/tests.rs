@@ -12,7 +12,7 @@ use super::*;
 
 const DAY: u64 = 24 * 60 * 60 * 1_000_000;
 
-/// A clock that is set, and numbers that never repeat.
+/// A clock that tests set, and random numbers that never repeat.
 #[derive(Default)]
 struct Clock {
     now: AtomicU64,
@@ -101,7 +101,7 @@ impl World {
         self.endpoint.retain(&self.notes, retained).await.unwrap()
     }
 
-    /// What is there, newest change first.
+    /// Returns the ids of all items, newest change first.
     async fn ids(&self) -> Vec<String> {
         let selection = Selection { deleted: true, ..Selection::default() };
         let store = self.endpoint.store();
@@ -160,9 +160,9 @@ async fn live_items_go_by_age_and_by_number_and_those_with_conflicts_stay() {
     assert_eq!(world.retain(&mut retained).await, 0);
 }
 
-/// The walk for one kind passes over the other kind once.
+/// Walks for one kind skip items of the other kind once.
 #[tokio::test]
-async fn what_stays_is_not_looked_at_again() {
+async fn retained_items_are_not_read_again() {
     let world = World::new().await;
     let ids: Vec<String> = (0..1_200).map(|number| format!("item{number}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -179,7 +179,7 @@ async fn what_stays_is_not_looked_at_again() {
     assert_eq!((retained.live, retained.tombstones), (live, tombstones));
     world.keep(r#"{"tombstones": "1d", "count": 600}"#).await;
     assert_eq!(world.retain(&mut retained).await, 597);
-    // The first 600 changes are no more: three tombstones' and those that went.
+    // The first 600 changes are gone: those of three tombstones and of the purged items.
     assert_eq!((retained.live, retained.tombstones), (Number::new(600), tombstones));
     world.endpoint.store().drop_collection(&world.notes).await.unwrap();
     let (title, settings) = ("Notes".to_owned(), BTreeMap::new());

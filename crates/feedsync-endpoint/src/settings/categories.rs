@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Categories {
-    /// Whether others are refused (AP10). Merging is never refused for it: that would stop
-    /// convergence.
+    /// Whether other categories are refused (AP10). A merge is never refused because of categories: that
+    /// would prevent convergence.
     pub fixed: bool,
-    /// The scheme of those that name none (RFC 5023 7.2.1).
+    /// Scheme of the categories that name none (RFC 5023 7.2.1).
     pub scheme: Option<String>,
     /// The categories.
     pub list: Vec<Category>,
@@ -19,12 +19,12 @@ pub struct Categories {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
-    /// What it is called in entries.
+    /// Name of the category in entries.
     pub term: String,
-    /// Its scheme, where it is not that of the list.
+    /// Scheme of the category, if it differs from that of the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
-    /// What people call it.
+    /// Label for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
@@ -33,9 +33,9 @@ pub struct Category {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the category {term:?} of the scheme {scheme:?} is not one of this collection")]
 pub struct CategoriesError {
-    /// What the entry calls it.
+    /// Term in the entry.
     pub term: String,
-    /// Its scheme; empty for none.
+    /// Scheme in the entry; empty for none.
     pub scheme: String,
 }
 

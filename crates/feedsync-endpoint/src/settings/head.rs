@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 
-/// One line of plain text at the head of a feed. White space becomes one space, and characters that XML cannot hold are
-/// left out.
+/// One line of plain text at the head of a feed. White space is collapsed to one space, and characters that
+/// XML does not allow are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HeadText(String);
 
-/// A text that cannot stand at the head of a feed.
+/// An invalid text for the head of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeadTextError {
-    /// It has no character that is shown.
+    /// It has no visible character.
     #[error("it is empty")]
     Empty,
     /// It is too long.
@@ -24,7 +24,7 @@ pub enum HeadTextError {
 }
 
 impl HeadText {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,7 +48,7 @@ impl From<HeadText> for String {
     }
 }
 
-/// Markup at the head of a feed as a setting: an object of JSON with the format that it came in and its pieces.
+/// Markup at the head of a feed as a setting: a JSON object with the format of the markup and its pieces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Shape", into = "Shape")]
 pub struct Markup(pub HeadMarkup);
@@ -60,13 +60,13 @@ struct Shape {
     pieces: Vec<String>,
 }
 
-/// Markup that cannot stand at the head of a feed.
+/// Invalid markup for the head of a feed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarkupError {
-    /// There is no such format.
+    /// The format is unknown.
     #[error("there is no format {0:?}")]
     Format(String),
-    /// A piece is refused, or there are too many.
+    /// A piece is invalid, or there are too many.
     #[error(transparent)]
     Pieces(#[from] HeadMarkupError),
 }
@@ -89,7 +89,7 @@ impl Settings {
     /// Names of the settings that are details of the head, as they are stored.
     pub const DETAILS: [&'static str; 4] = ["subtitle", "rights", "author", "markup"];
 
-    /// Details of the head of the collection's feeds.
+    /// Returns the details for the head of the collection's feeds.
     pub fn details(&self) -> FeedDetails {
         let text = |text: &Option<HeadText>| text.clone().map(String::from);
         FeedDetails {
@@ -104,7 +104,7 @@ impl Settings {
     /// Sets all four details to those of a feed.
     pub fn set_details(&mut self, details: &FeedDetails) {
         let FeedDetails { subtitle, rights, author, markup, left_out: _ } = details;
-        // A text that a format has read is within the bounds.
+        // A text that was read from a feed is within the bounds.
         let text = |text: &Option<String>| HeadText::try_from(text.clone()?).ok();
         self.subtitle = text(subtitle);
         self.rights = text(rights);

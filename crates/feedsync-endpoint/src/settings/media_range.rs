@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What a collection accepts: `image/*`, `*/*`, `application/atom+xml;type=entry`. Kept as written;
-/// types and names of parameters are compared without case (AP7).
+/// A media range that a collection accepts: `image/*`, `*/*`, `application/atom+xml;type=entry`. It is stored
+/// as written; types and names of parameters are compared without case (AP7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MediaRange(String);
@@ -17,17 +17,17 @@ pub struct MediaRange(String);
 pub struct MediaRangeError(String);
 
 impl MediaRange {
-    /// Entries of Atom, the text that AtomPub clients compare (AP6).
+    /// Returns the range of Atom entries, with the text that AtomPub clients compare (AP6).
     pub fn entry() -> Self {
         Self("application/atom+xml;type=entry".to_owned())
     }
 
-    /// The text as it was given.
+    /// Returns the text as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is about Atom entries, which make members without media.
+    /// Whether the range is that of Atom entries, which become members without media.
     pub fn is_entry(&self) -> bool {
         parts(&self.0).is_some_and(|(essence, parameters)| {
             essence == "application/atom+xml"
@@ -35,7 +35,7 @@ impl MediaRange {
         })
     }
 
-    /// Whether a media type falls into it: all parameters of the range must be there.
+    /// Whether a media type is in the range: it must have all parameters of the range.
     pub fn takes(&self, media_type: &str) -> bool {
         let (Some((range, wanted)), Some((essence, given))) = (parts(&self.0), parts(media_type))
         else {
@@ -77,8 +77,8 @@ impl From<MediaRange> for String {
     }
 }
 
-/// `type/subtype` in lower case, and the parameters: names in lower case, values without quotes.
-/// Values of `charset` and `type` are compared without case.
+/// Splits a text into `type/subtype` in lower case and the parameters: names in lower case, values without
+/// quotes. Values of `charset` and `type` are in lower case too.
 fn parts(text: &str) -> Option<(String, Vec<(String, String)>)> {
     let mut pieces = text.split(';');
     let essence = pieces.next()?.trim_matches([' ', '\t']).to_ascii_lowercase();
@@ -107,7 +107,7 @@ fn parts(text: &str) -> Option<(String, Vec<(String, String)>)> {
     Some((essence, parameters))
 }
 
-/// RFC 9110 5.6.2, without the wildcard.
+/// Whether a text is a token (RFC 9110 5.6.2), without the wildcard.
 fn is_token(text: &str) -> bool {
     let is_mark = |byte| b"!#$%&'+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))

@@ -1,4 +1,4 @@
-//! Periods as people write them.
+//! Periods of time in the form that people write.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,21 +19,22 @@ pub struct PeriodError(String);
 
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
-/// A hundred years: with the present in microseconds it stays far below any bound.
+/// Maximum period in seconds: a hundred years. Added to the current time in microseconds, it stays far below
+/// any bound.
 const MOST: u64 = 36_500 * 86_400;
 
 impl Period {
-    /// How long it is.
+    /// Returns the length of the period.
     pub const fn duration(self) -> Duration {
         Duration::from_secs(self.0)
     }
 
-    /// The moment so long after another.
+    /// Returns the moment that is this period after another.
     pub fn after(self, moment: Moment) -> Moment {
         Moment::from_micros(moment.micros().saturating_add(self.0.saturating_mul(1_000_000)))
     }
 
-    /// The moment so long before another; the earliest one if there was none.
+    /// Returns the moment that is this period before another; the earliest moment if there is none.
     pub fn before(self, moment: Moment) -> Moment {
         Moment::from_micros(moment.micros().saturating_sub(self.0.saturating_mul(1_000_000)))
     }
@@ -55,7 +56,7 @@ impl FromStr for Period {
 }
 
 impl fmt::Display for Period {
-    /// In the greatest unit that fits.
+    /// Writes the period in the largest unit that divides it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fitting = |(_, unit): &&(char, u64)| self.0 > 0 && self.0.is_multiple_of(*unit);
         let (letter, unit) = UNITS.iter().find(fitting).unwrap_or(&('s', 1));
@@ -64,7 +65,7 @@ impl fmt::Display for Period {
 }
 
 impl From<Duration> for Period {
-    /// Whole seconds of it, within what a period may be.
+    /// Truncates a duration to whole seconds and to the maximum period.
     fn from(duration: Duration) -> Self {
         Self(duration.as_secs().min(MOST))
     }

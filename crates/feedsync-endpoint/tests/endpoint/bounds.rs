@@ -1,4 +1,4 @@
-//! Bounds of items: an endpoint makes nothing that its peers refuse, and items with many edits stay small.
+//! Bounds of items: an endpoint makes no item that its peers refuse, and items with many edits stay small.
 
 use std::ops::RangeInclusive;
 
@@ -26,7 +26,7 @@ fn update(sequence: u32, by: &str) -> Update {
     Update::signed(Sequence::new(sequence).unwrap(), when, By::new(by).unwrap())
 }
 
-/// An item of one version that others made.
+/// Returns an item of one version that others made.
 fn foreign(updates: u32, history: Vec<Update>, payload: Payload) -> Item<Payload> {
     let stamp = Stamp::new(Timestamp::from_unix_seconds(1).unwrap(), By::new("z").unwrap());
     let mut item = Item::create(id(), Creation::default(), &stamp, payload).unwrap();
@@ -40,7 +40,7 @@ async fn outcome(endpoint: &Endpoint, item: Item<Payload>) -> ItemOutcome {
     report.items[0].outcome
 }
 
-/// A peer that knows the item from before, and one that never heard of it, take what an endpoint made.
+/// Checks that a peer that has the former item, and one without it, accept the new one.
 async fn peers_take(before: &Item<Payload>, made: &Item<Payload>) {
     let (fresh, old) = (endpoint("fresh").await, endpoint("old").await);
     assert_eq!(outcome(&fresh, made.clone()).await, ItemOutcome::Added);
@@ -72,7 +72,7 @@ async fn more_edits_than_a_history_may_hold_leave_an_item_that_peers_accept() {
     peers_take(&before, &gone).await;
 }
 
-/// Histories that an earlier version of this program stored, or that somebody pushed.
+/// Histories that an earlier version of this program stored, or that a client pushed.
 #[tokio::test]
 async fn histories_that_are_too_long_are_shortened_when_they_are_written_or_received() {
     for lines in [1, 3 * MAX_UPDATES] {
@@ -93,7 +93,8 @@ async fn histories_that_are_too_long_are_shortened_when_they_are_written_or_rece
     }
 }
 
-/// Each stale edit takes another line than the winner; lines are used again once they are resolved.
+/// Each stale edit takes another authoring line than the winner. Lines are reused once the conflicts are
+/// resolved.
 #[tokio::test]
 async fn stale_edits_and_resolutions_use_few_lines() {
     let ann = endpoint("ann").await;
@@ -185,7 +186,7 @@ async fn an_item_with_as_many_conflicts_as_there_may_be_refuses_one_more_alone()
     peers_take(&gone, &resolved).await;
 }
 
-/// A number at one of the ends of a range, or anywhere in it.
+/// Returns a number near one of the ends of a range, or anywhere in it.
 fn near(random: &mut SmallRng, range: RangeInclusive<u32>) -> u32 {
     let (low, high) = range.into_inner();
     match random.random_range(0..4) {
@@ -195,7 +196,7 @@ fn near(random: &mut SmallRng, range: RangeInclusive<u32>) -> u32 {
     }
 }
 
-/// A version with a counter near `most` or below it, and with few or many lines.
+/// Returns a version with a counter near `most` or below it, and with few or many authoring lines.
 fn random_version(random: &mut SmallRng, name: &str, most: u32) -> Item<Payload> {
     let updates = near(random, 1..=most);
     let lines = *[1, 2, 40, 600].choose(random).unwrap();
@@ -204,7 +205,8 @@ fn random_version(random: &mut SmallRng, name: &str, most: u32) -> Item<Payload>
     foreign(updates, history, titled(name))
 }
 
-/// Does one random thing to the item: edits, deletes, restores or resolves it, or receives a version from elsewhere.
+/// Does one random thing to the item: edits, deletes, restores or resolves it, or receives a version from
+/// elsewhere.
 async fn act(random: &mut SmallRng, endpoint: &Endpoint, base: &Base, round: u32) {
     let stored = endpoint.item(&notes(), &id()).await.unwrap().item;
     let change = || Edit::from(titled(&format!("edit {round}")));
@@ -232,8 +234,7 @@ async fn act(random: &mut SmallRng, endpoint: &Endpoint, base: &Base, round: u32
     }
 }
 
-/// Each item that an endpoint makes near a bound is accepted by a peer that does not know it, and by a peer that knows
-/// the version before.
+/// A peer accepts each item that an endpoint makes near a bound, whether or not it has the version before.
 #[tokio::test]
 async fn no_operation_near_a_bound_makes_an_item_that_a_peer_refuses() {
     for seed in 0..12 {

@@ -1,4 +1,4 @@
-//! Deleting an item and dropping its data.
+//! Deletion of an item together with its data.
 
 use crate::support::{endpoint, notes, titled};
 use feedsync_core::{Creation, Edit, Incorporation, incorporate};
@@ -20,7 +20,7 @@ async fn a_truncated_tombstone_keeps_every_history_and_supersedes_what_it_droppe
 }
 
 #[tokio::test]
-async fn nothing_is_dropped_while_conflicts_are_open() {
+async fn item_with_open_conflicts_keeps_its_data() {
     let (ann, bob) = (endpoint("ann").await, endpoint("bob").await);
     let id = ann.new_id();
     let item =

@@ -1,4 +1,4 @@
-//! Details of a feed that a collection takes in (FeedSync 2.1 rule 7).
+//! Details of a feed that a collection stores (FeedSync 2.1 rule 7).
 
 use feedsync_core::Format;
 use feedsync_endpoint::{Actor, Settings};

@@ -143,7 +143,7 @@ fn a_resolution_covers_what_it_weighed_and_only_of_the_item_that_was_seen() {
     assert!(matches!(settled, Err(FileEditError::Edit(EditFailure::Nothing(_)))), "{settled:?}");
 }
 
-/// A document of others: a window, an item that is not shared, one that is faulty, and comments.
+/// A document of another program: a window, an item that is not shared, an invalid one, and comments.
 const OTHERS: &str = "<?xml version='1.0'?>\n<rss version='2.0' xmlns:s='http://feedsync.org/2007/feedsync'>\n\
     <channel><title>t</title><s:sharing since='1' until='7' expires='2030-01-01T00:00:00Z'>\
     <s:related link='http://example.com/all' type='complete'/></s:sharing><!-- kept -->\n\
@@ -215,7 +215,7 @@ fn outlines_of_a_file_move_and_new_ones_come_last() {
     assert_eq!(text.matches("</outline></outline>").count(), 0, "{text}");
 }
 
-/// A document by a writer that says nothing of where its outlines stand.
+/// A document of another program that does not state the positions of its outlines.
 #[test]
 fn a_new_outline_reads_back_as_it_was_written_in_documents_of_others() {
     let text = "<opml version='2.0' xmlns:s='http://feedsync.org/2007/feedsync'><head/><body>\
@@ -228,7 +228,7 @@ fn a_new_outline_reads_back_as_it_was_written_in_documents_of_others() {
     assert_eq!(FeedDocument::read(&feed.to_bytes()).unwrap().item(&id("new")), Some(&added));
 }
 
-/// 2.4 forbids it; both are merged, and the surplus goes with the next edit.
+/// Duplicate ids are forbidden (2.4). Both items are merged, and the next edit removes the duplicate.
 #[test]
 fn an_id_that_occurs_twice_is_one_item() {
     let head = FeedHead {

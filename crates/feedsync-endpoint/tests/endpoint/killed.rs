@@ -1,7 +1,7 @@
-//! A process is killed 200 times while it edits and merges. What it acknowledged is there, to the byte;
-//! the change order has no gap; no operation is there by half; the file is sound.
+//! A process is killed 200 times while it edits and merges. All acknowledged changes are stored, to the byte;
+//! the change order has no gap; no operation is stored in part; the file is intact.
 //!
-//! The child is this test binary, run again with the one ignored test below.
+//! The child process is this test binary, run again with the one ignored test below.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -23,14 +23,14 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 const KILLS: usize = 200;
-/// Kills that one store lives through.
+/// Number of kills of each store.
 const KILLS_OF_A_STORE: usize = 20;
 const WORKERS: usize = 4;
-/// An operation changes two items at most.
+/// Maximum number of items that an operation changes.
 const CHANGES_AT_ONCE: usize = 2;
 
-/// Edits and merges in the store in `FEEDSYNC_CHILD_STORE` until it is killed; prints each change
-/// once it is acknowledged.
+/// Edits and merges in the store in `FEEDSYNC_CHILD_STORE` until it is killed; prints each acknowledged
+/// change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run as a child process by the other test"]
 async fn child() {
@@ -46,8 +46,8 @@ async fn child() {
     }
 }
 
-/// Makes conflicts, in new items and in one that lives as long as the store. Nobody else changes that
-/// one, so that an unacknowledged change is still its last when the process is dead.
+/// Makes conflicts, in new items and in one that exists as long as the store. Only this worker changes that
+/// item, so an unacknowledged change is still its last one after the kill.
 async fn work(endpoint: Endpoint, kept: ItemId) {
     if let Err(EndpointError::NoItem { .. }) = endpoint.item(&notes(), &kept).await {
         add(&endpoint, &kept).await;
@@ -56,7 +56,7 @@ async fn work(endpoint: Endpoint, kept: ItemId) {
         let fresh = ItemId::new(&format!("fresh-{}", endpoint.new_id())).unwrap();
         add(&endpoint, &fresh).await;
         let mut theirs = Vec::new();
-        // A line for each merge: it tells which changes belong together.
+        // Each merge has its own authoring line, which shows the changes that belong together.
         let peer = By::new(&format!("peer.{:x}", SystemEnvironment.random())).unwrap();
         let stamp = Stamp::new(SystemEnvironment.now().timestamp().unwrap(), peer);
         for id in [&kept, &fresh] {
@@ -87,14 +87,14 @@ async fn add(endpoint: &Endpoint, id: &ItemId) {
     say(created.collection.last.get(), &created.item, created.item.winner.dot().by());
 }
 
-/// Acknowledges a change: its number, and what a line of edits made of the item.
+/// Prints an acknowledged change: its number, and the item's state with the sequence of a line.
 fn say(number: u64, item: &Item<Payload>, line: Option<&By>) {
     let line = line.unwrap();
     let sequence = item.highest(line).unwrap().get();
     println!("\nacknowledged {number} {} {line} {sequence} {}", item.id, digest(item));
 }
 
-/// Of everything that an item is.
+/// Digest of everything in an item.
 fn digest(item: &Item<Payload>) -> Digest {
     Digest::of(format!("{item:?}").as_bytes())
 }
@@ -118,7 +118,8 @@ async fn a_killed_process_loses_nothing_of_its_edits_and_merges() {
             let store = open(directory.path());
             assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
             let now = store.identity().await.unwrap().by;
-            // Before its first commit it may die between the two writes that tell a copy.
+            // A process killed before its first commit may leave one of the two marks by which a copy is
+            // detected.
             assert!(now == by || heard == 0, "a crash is no copy");
             by = now;
             witness.examine(&endpoint(store)).await;
@@ -129,7 +130,7 @@ async fn a_killed_process_loses_nothing_of_its_edits_and_merges() {
     println!("{KILLS} kills, {changes} acknowledged changes");
 }
 
-/// What a child said until it was killed, at any moment of its life.
+/// Returns the output of a child process that is killed at a random moment.
 fn run_and_kill(directory: &Path) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["killed::child", "--exact", "--ignored", "--nocapture"])
@@ -151,7 +152,7 @@ fn run_and_kill(directory: &Path) -> String {
     said
 }
 
-/// What is known of a store from outside.
+/// State of a store as known from acknowledgements.
 #[derive(Default)]
 struct Witness {
     said: Vec<Said>,
@@ -169,12 +170,12 @@ struct Said {
 }
 
 impl Witness {
-    /// Notes what was acknowledged; how much.
+    /// Stores the acknowledged changes; returns their number.
     fn hear(&mut self, output: &str) -> usize {
         let heard = self.said.len();
         let before = self.numbers.last().copied().unwrap_or(0);
         for line in output.split_inclusive('\n') {
-            // A line that was cut off was not said.
+            // A line that was cut off is not an acknowledgement.
             let line = line.strip_prefix("acknowledged ").and_then(|line| line.strip_suffix('\n'));
             let Some(line) = line else { continue };
             let [number, id, line, sequence, digest] = line.split(' ').collect::<Vec<_>>()[..]
@@ -229,14 +230,14 @@ impl Witness {
     }
 }
 
-/// The lines that an item's histories name and that begin so.
+/// Returns the authoring lines in an item's histories that have this prefix.
 fn lines(item: &Item<Payload>, start: &str) -> BTreeSet<By> {
     let updates = item.versions().flat_map(|version| version.history.updates());
     let lines = updates.filter_map(|update| update.by());
     lines.filter(|line| line.as_str().starts_with(start)).cloned().collect()
 }
 
-/// The collection's last change, and its items, read in change order.
+/// Returns the number of the last change, and all items, read in change order.
 async fn everything(endpoint: &Endpoint) -> (u64, BTreeMap<ItemId, StoredItem>) {
     let publication = endpoint.publish(&notes(), None).await.unwrap();
     let mut found = BTreeMap::new();

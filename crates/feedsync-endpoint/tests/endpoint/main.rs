@@ -1,4 +1,4 @@
-//! Endpoints on stores: what they promise to who calls them.
+//! Endpoints on stores: the guarantees that they give to callers.
 
 mod bounds;
 mod deletion;

@@ -1,4 +1,4 @@
-//! Whose an item is: what may be discarded, and what is refused.
+//! Origins of items: which items may be discarded, and which are refused.
 
 use crate::support::{endpoint, notes, titled};
 use feedsync_core::{
@@ -17,7 +17,7 @@ async fn remote(endpoint: &Endpoint, url: &str) -> RemoteId {
 
 /// R-F36: items that came from another subscription as well stay.
 #[tokio::test]
-async fn what_two_remotes_gave_is_not_discarded_when_one_drops_it() {
+async fn item_of_two_remotes_is_kept_when_one_drops_it() {
     let (ann, bob) = (endpoint("ann").await, endpoint("bob").await);
     let (first, second) = (remote(&bob, "http://one/").await, remote(&bob, "http://two/").await);
     let mut items = Vec::new();
@@ -45,7 +45,7 @@ async fn what_two_remotes_gave_is_not_discarded_when_one_drops_it() {
     assert_eq!(bob.store().discarded(&notes()).await.unwrap()[0].item.id, one);
 }
 
-/// A reader of one publisher's feed, and the items that it gave.
+/// Returns a reader of one publisher's feed, and the items that it provided.
 async fn reader_of_a_feed(titles: &[&str]) -> (Endpoint, RemoteId, Vec<Item<Payload>>) {
     let (ann, bob) = (endpoint("ann").await, endpoint("bob").await);
     let publisher = remote(&bob, "http://one/").await;
@@ -59,7 +59,8 @@ async fn reader_of_a_feed(titles: &[&str]) -> (Endpoint, RemoteId, Vec<Item<Payl
     (bob, publisher, items)
 }
 
-/// R-F32, R-F36: a publisher was restored from a backup. What it shows is still its own, and what it lost is not.
+/// R-F32, R-F36: a publisher was restored from a backup. Items that it shows are still its own; items that it
+/// lost are not.
 #[tokio::test]
 async fn items_that_a_publisher_lost_stay_once_it_went_back() {
     let (bob, publisher, items) = reader_of_a_feed(&["lost", "older there", "there"]).await;
@@ -84,7 +85,7 @@ async fn items_that_a_publisher_lost_stay_once_it_went_back() {
     assert!(bob.item(&notes(), &lost.id).await.is_ok());
 }
 
-/// R-F36: in a circle of endpoints an item would otherwise come and go for ever.
+/// R-F36: in a circle of endpoints an item would otherwise be added and discarded forever.
 #[tokio::test]
 async fn versions_that_come_again_after_a_discard_are_kept() {
     let (bob, publisher, items) = reader_of_a_feed(&["gone"]).await;
@@ -103,7 +104,7 @@ async fn versions_that_come_again_after_a_discard_are_kept() {
 
 #[tokio::test]
 async fn a_stale_edit_of_an_item_without_conflicts_is_refused_and_takes_no_number() {
-    // Also where it would have won over what its author never saw.
+    // This holds also where the edit would have won over versions that its author never saw.
     for since in [&["Oat milk"][..], &["Oat milk", "Two oat milk"]] {
         refused_after(since).await;
     }
@@ -141,9 +142,10 @@ async fn an_item_that_would_not_fit_into_one_answer_is_refused() {
     assert!(matches!(huge, Err(EndpointError::Edit(EditFailure::Refused(_)))), "{huge:?}");
 }
 
-/// R-F44: what a dry run says is what then happens, also where a copy of this store signed as we do.
+/// R-F44: the report of a dry run equals that of the merge, also where a copy of this store signed with the
+/// same authoring line.
 #[tokio::test]
-async fn what_is_foreseen_of_an_edit_by_a_copy_is_what_becomes_of_it() {
+async fn foresee_equals_incorporate_for_an_edit_by_a_copy() {
     let ann = endpoint("ann").await;
     let id = ann.new_id();
     let milk = ann.add(&notes(), id.clone(), Creation::default(), titled("Milk")).await.unwrap();
@@ -168,9 +170,9 @@ async fn what_is_foreseen_of_an_edit_by_a_copy_is_what_becomes_of_it() {
     assert_eq!((foreseen.items, foreseen.counts), (report.items, report.counts));
 }
 
-/// Whoever dies after this transaction still knows that something is to be read again.
+/// After a crash that follows this transaction, the remote is still to be read again.
 #[tokio::test]
-async fn that_an_item_was_refused_for_now_is_stored_with_the_others() {
+async fn temporary_refusal_is_stored_with_the_other_items() {
     let ann = endpoint("ann").await;
     let remote = remote(&ann, "http://one/").await;
     let version = |id: &str, by: &str| -> Item<Payload> {

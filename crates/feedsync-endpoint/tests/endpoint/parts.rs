@@ -1,5 +1,5 @@
-//! What is in a payload besides content: blobs, which the store learns of, and what a server owns, which
-//! is never stored.
+//! Special parts of a payload: blobs, which are reported to the store, and parts that a server owns, which
+//! are never stored.
 
 use crate::support::{endpoint, notes};
 use feedsync_core::{
@@ -15,7 +15,7 @@ fn id() -> ItemId {
     ItemId::new("item").unwrap()
 }
 
-/// An entry as a server writes it for people who edit there, and as it is.
+/// Returns an entry as a server writes it for editors, and without the parts that the server owns.
 fn entries(title: &str) -> [Payload; 2] {
     let served = format!(
         "{ENTRY} xmlns:app=\"http://www.w3.org/2007/app\">\n <title>{title}</title>\n \
@@ -70,7 +70,7 @@ async fn importers_of_an_entry_with_and_without_what_a_server_owns_agree() {
 }
 
 #[tokio::test]
-async fn what_a_server_owns_is_never_signed() {
+async fn parts_that_a_server_owns_are_never_signed() {
     let endpoint = endpoint("desk").await;
     let [served, plain] = entries("one");
     endpoint.add(&notes(), id(), Creation::default(), served).await.unwrap();
@@ -110,7 +110,7 @@ async fn an_item_names_the_blobs_of_all_its_versions_each_once() {
     endpoint.add(&notes(), id(), Creation::default(), payload).await.unwrap();
     assert_eq!(names(cat).await, [(notes(), id())]);
     assert_eq!(names(dog).await, []);
-    // As a conflict, in another format, by what somebody offers.
+    // As a conflict, in another format, in an offered item.
     let text = format!(
         "{{\"fs:blobs\":[{{\"name\":\"n\",\"type\":\"image/png\",\"length\":3,\"sha-256\":\"{dog}\"}}]}}"
     );
@@ -121,7 +121,7 @@ async fn an_item_names_the_blobs_of_all_its_versions_each_once() {
     both.sort();
     assert_eq!(stored.blobs, both);
     assert_eq!(names(dog).await, [(notes(), id())]);
-    // Nobody names them once no version is left that does.
+    // The blobs are unreferenced once no version names them.
     let seen = stored.item;
     let keep = Keep::Content { payload: holding(&[]), deleted: None };
     let resolution = Resolution { resolved: Resolved::All, keep };

@@ -1,4 +1,4 @@
-//! Who may sign in, what that allows, and what the record says of it.
+//! Sign-in, the rights that it gives, and the record of changes of users.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -107,7 +107,7 @@ async fn a_token_signs_in_until_it_expires_or_is_revoked_and_for_its_kind_alone(
 }
 
 #[tokio::test]
-async fn whatever_changes_people_is_recorded_without_a_secret() {
+async fn changes_of_users_are_recorded_without_secrets() {
     let silent = endpoint("hub").await;
     let actor = Actor { user: Some(user("anna")), address: Some("192.0.2.7".to_owned()) };
     let hub = silent.on_behalf_of(actor.clone());
@@ -156,7 +156,7 @@ async fn whatever_changes_people_is_recorded_without_a_secret() {
 }
 
 #[tokio::test]
-async fn who_signed_in_is_asked_for_again() {
+async fn person_again_returns_current_rights_or_none() {
     let hub = endpoint("hub").await;
     hub.add_user(new("anna", Some("correct horse"), true)).await.unwrap();
     hub.add_user(new("ben", None, false)).await.unwrap();
@@ -177,7 +177,7 @@ async fn who_signed_in_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn who_changes_their_password_stays_in_the_session_they_are_in() {
+async fn change_password_keeps_the_current_session() {
     let hub = endpoint("hub").await;
     hub.add_user(new("anna", Some("correct horse"), true)).await.unwrap();
     let day = "1d".parse().unwrap();

@@ -1,4 +1,5 @@
-//! Conflicts that are resolved by a policy: every seed gives other edits, other clocks and another order of exchanges.
+//! Conflicts that are resolved by a policy: every seed gives other edits, other clocks and another order of
+//! exchanges.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -85,14 +86,14 @@ async fn two(here: ConflictPolicy, there: ConflictPolicy) -> (Peer, Peer, ItemId
     (ann, bob, id)
 }
 
-/// The title of what is left, if it is not deleted.
+/// Returns the title of the remaining version, if it is not deleted.
 fn title(item: &Item<Payload>) -> Option<String> {
     let title = feedsync_formats::entry(&item.winner.payload).title.unwrap();
     (!item.winner.deleted).then_some(title)
 }
 
-/// Every endpoint that has a policy may resolve at once: all end with the same item and without conflicts, and then
-/// no exchange changes anything.
+/// Every endpoint that has a policy may resolve at once. All end with the same item and without conflicts,
+/// and then no exchange changes anything.
 #[tokio::test]
 async fn endpoints_with_one_policy_agree_and_stop() {
     for seed in 0..5_000 {
@@ -100,7 +101,7 @@ async fn endpoints_with_one_policy_agree_and_stop() {
         let policy = [ConflictPolicy::Latest, ConflictPolicy::Undeleted][rng.random_range(0..2)];
         let (mut peers, mut have_all) = (Vec::new(), true);
         for number in 0..rng.random_range(2..5) {
-            // At least one has it.
+            // At least one endpoint has the policy.
             let has = number == 0 || rng.random_bool(0.6);
             have_all &= has;
             peers.push(Peer::new(number, if has { policy } else { ConflictPolicy::Keep }).await);
@@ -114,17 +115,17 @@ async fn endpoints_with_one_policy_agree_and_stop() {
         for step in 0..rng.random_range(2..12) {
             let one = rng.random_range(0..peers.len());
             if rng.random_bool(0.6) {
-                // Few texts, so that two peers write the same now and then.
+                // There are few texts, so that two peers sometimes write the same one.
                 let text = format!("text {}", rng.random_range(0..4));
                 let text = rng.random_bool(0.8).then_some(&*text);
-                // The same is not written twice in one second: that would stay a conflict.
+                // The same text is not written twice in one second: that would remain a conflict.
                 peers[one].edit(&id, rng.random_range(0..50) * 16 + step, text).await;
             } else {
                 let other = rng.random_range(0..peers.len());
                 peers[one].give(&id, &peers[other]).await;
             }
         }
-        // All give all what they have at the same moment: the worst case, since all resolve at once.
+        // All peers send everything at the same moment. This is the worst case, since all resolve at once.
         let mut rounds = 0;
         loop {
             let mut items = Vec::new();
@@ -149,7 +150,7 @@ async fn endpoints_with_one_policy_agree_and_stop() {
             _ => {
                 let deleted = first.versions().filter(|version| version.deleted).count();
                 assert!(deleted == 0 || first.conflicts.is_empty(), "seed {seed}");
-                // An endpoint without the policy does not fold the doubles of its own versions.
+                // An endpoint without the policy does not fold equal versions of its own.
                 let texts: BTreeSet<_> = first.versions().map(|it| &it.payload.text).collect();
                 let is_distinct = texts.len() == first.versions().count();
                 assert!(is_distinct || !have_all, "seed {seed}");
@@ -183,7 +184,7 @@ async fn the_policy_decides_which_of_two_edits_stays() {
         assert_eq!((report.counts.updated, report.counts.conflict), (1, 0), "{policy:?}");
         let item = ann.item(&id).await;
         assert_eq!((title(&item).as_deref(), &item.conflicts[..]), (kept, &[][..]), "{policy:?}");
-        // The peer without a policy is not asked.
+        // The peer without a policy accepts the resolution.
         assert_eq!(ann.give(&id, &bob).await.counts.updated, 1, "{policy:?}");
         assert_eq!(bob.item(&id).await, item, "{policy:?}");
     }
@@ -207,7 +208,8 @@ async fn versions_with_content_stay_conflicts_where_only_deletions_are_resolved(
     assert!(item.versions().all(|version| !version.deleted));
 }
 
-/// The resolution repeats an edit: an edit that was made after that one, before the resolution, is the later one.
+/// The resolution has the time of an edit. A later edit that was made before the resolution is still the
+/// later one.
 #[tokio::test]
 async fn an_edit_made_before_the_resolution_of_others_can_still_be_the_latest() {
     let (ann, bob, id) = two(ConflictPolicy::Latest, ConflictPolicy::Keep).await;
@@ -241,7 +243,7 @@ async fn conflicts_from_before_are_resolved_when_asked() {
     ann.edit(&id, 10, Some("Oat milk")).await;
     bob.edit(&id, 20, Some("Soy milk")).await;
     assert_eq!(bob.give(&id, &ann).await.counts.conflict, 1);
-    // A policy acts on what comes from then on.
+    // A policy applies to items that are incorporated from then on.
     let settings = Some([("conflicts".to_owned(), "\"latest\"".to_owned())].into());
     let change = CollectionChange { settings, ..CollectionChange::default() };
     let decide = move |_: &_| Ok::<_, ()>(Alteration::Change(change));

@@ -6,7 +6,7 @@ use feedsync_store::{Moment, Number, PageLimit};
 
 use crate::support::{endpoint, notes, titled};
 
-/// A reader of such a window would keep the deleted item for ever.
+/// A reader of such a window would keep the deleted item forever.
 #[tokio::test]
 async fn publication_whose_tombstones_were_purged_meanwhile_is_not_read_to_its_end() {
     let hub = endpoint("hub").await;
@@ -21,7 +21,7 @@ async fn publication_whose_tombstones_were_purged_meanwhile_is_not_read_to_its_e
     let first = page(Number::ZERO).await.unwrap();
     assert!(first.more);
 
-    // A new change takes nothing away.
+    // A new change removes nothing from the publication.
     hub.edit(&notes(), &ids[1], None, Edit::from(titled("T2"))).await.unwrap();
     assert!(page(first.through).await.is_ok());
 
@@ -34,7 +34,7 @@ async fn publication_whose_tombstones_were_purged_meanwhile_is_not_read_to_its_e
     let sse = hub.sse_page(&documents, Number::ZERO, PageLimit::items(9)).await;
     assert!(sse.is_err_and(overtaken));
 
-    // Read again, it begins behind what was purged.
+    // A new publication begins after the purged changes.
     let publication = hub.publish(&notes(), None).await.unwrap();
     let read = hub.page(&publication, publication.after, PageLimit::items(9)).await.unwrap();
     assert_eq!(read.items.len(), 1);

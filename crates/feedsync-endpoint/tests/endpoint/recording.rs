@@ -1,4 +1,4 @@
-//! Who changed what stands in the record, in one transaction with the change.
+//! The record names the user of each change, in one transaction with the change.
 
 use crate::support::{endpoint, notes, titled};
 use feedsync_core::{Creation, Edit, ItemId};

@@ -1,27 +1,27 @@
-//! The world's time and chance.
+//! Time and randomness of the simulation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use feedsync_store::{Environment, Moment};
 
-/// One clock for the world; each endpoint reads it with its own skew.
+/// The common clock; each endpoint reads it with its own skew.
 #[derive(Debug, Default)]
 pub(crate) struct Time(AtomicI64);
 
 impl Time {
-    /// Starts some time in 2023.
+    /// Creates a clock that starts in 2023.
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self(AtomicI64::new(1_700_000_000)))
     }
 
-    /// Lets seconds pass.
+    /// Advances the clock by some seconds.
     pub(crate) fn pass(&self, seconds: i64) {
         self.0.fetch_add(seconds, Ordering::Relaxed);
     }
 }
 
-/// What one endpoint sees of time, and its own random numbers.
+/// The clock of one endpoint with its skew, and its own random numbers.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     time: Arc<Time>,
@@ -42,7 +42,8 @@ impl Environment for Surroundings {
     }
 
     fn random(&self) -> u64 {
-        // A counter run through a mixing function: different each time, the same for each seed.
+        // A counter is run through a mixing function: the number differs each time, and is the same for each
+        // seed.
         let mut state = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

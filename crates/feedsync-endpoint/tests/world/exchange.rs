@@ -1,7 +1,7 @@
-//! How two endpoints of the world exchange feeds: by section 4 of the text and the rules of a hub, over
-//! a network that loses requests and answers.
+//! Exchange of feeds between two endpoints of the simulation: by section 4 of the specification and the rules
+//! of a hub, over a network that loses requests and responses.
 //!
-//! What each side does is decided by the library; this only carries it.
+//! The library decides what each side does; this module only transfers it.
 
 use feedsync_core::window::{Reason, Step, after_complete, after_reading};
 use feedsync_core::{Format, Item, Payload, Related, RelatedKind, Sharing, Timestamp, Window};
@@ -11,21 +11,21 @@ use feedsync_store::{Number, Origin, PageLimit, Remote, RemoteState, StoredItem}
 
 use super::peer::{Peer, list, now};
 
-/// How the network treats one exchange.
+/// Behaviour of the network in one exchange.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weather {
-    /// After so many messages nothing more comes through.
+    /// Number of messages after which all are lost.
     pub(crate) messages: usize,
-    /// Whether what the last message did is done, although its answer is lost.
+    /// Whether the last message takes effect, although its response is lost.
     pub(crate) last_takes_effect: bool,
-    /// How many items go into one page.
+    /// Number of items in one page.
     pub(crate) page: usize,
-    /// In which format feeds travel, unless who writes them knows only one; absent: as values, which is
-    /// quicker.
+    /// Format of the feeds, unless their writer knows only one format. Absent, items are passed as values,
+    /// which is faster.
     pub(crate) wire: Option<Format>,
 }
 
-/// The network gave up in the middle.
+/// The network failed in the middle.
 pub(crate) struct Lost;
 
 /// One exchange between a peer and a remote of it.
@@ -34,7 +34,7 @@ pub(crate) struct Exchange<'a> {
     there: &'a mut Peer,
     remote: Remote,
     weather: Weather,
-    /// What was pushed, for a network that repeats itself later.
+    /// Items that were pushed, for a network that repeats them later.
     pub(crate) pushed: Vec<Item<Payload>>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Exchange<'a> {
     /// Reads the remote's feed (4.1).
     pub(crate) fn pull(&mut self) -> Result<(), Lost> {
         let state = self.remote.state.clone();
-        // A file is the same for everybody.
+        // A file is the same for all readers.
         let since = state.until.as_deref().filter(|_| self.there.takes_pushes);
         let publication = self.publication(since)?;
         let address = format!("{}/changes", self.remote.url);
@@ -82,7 +82,7 @@ impl<'a> Exchange<'a> {
         partial: &Sharing,
     ) -> Result<(), Lost> {
         if reason != Reason::Initial && self.there.takes_pushes {
-            // Whatever the remote has forgotten, it can have back from us: first of all.
+            // The remote first gets back any items that it may have purged or lost.
             self.change_state(|state| state.may_lack = true);
             self.push()?;
         }
@@ -112,7 +112,7 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// Reads the pages of a window; without `seen` what was read is remembered page by page.
+    /// Reads the pages of a window. Without `seen`, the progress is stored page by page.
     fn read_changes(
         &mut self,
         publication: &Publication,
@@ -142,7 +142,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Incorporates a page here, and remembers how far it reached in the same transaction.
+    /// Incorporates a page here, and stores the progress in the same transaction.
     fn take(&mut self, items: Vec<StoredItem>, until: Option<String>) {
         let items = items.into_iter().map(|stored| stored.item).collect();
         let items = self.here.received(self.travel(self.there, items));
@@ -155,7 +155,7 @@ impl<'a> Exchange<'a> {
             .expect("a store that works");
     }
 
-    /// Offers what changed here since the last time.
+    /// Offers items that changed here since the last time.
     pub(crate) fn push(&mut self) -> Result<(), Lost> {
         let may_lack = self.remote.state.may_lack;
         let mut after = if may_lack { Number::ZERO } else { self.remote.state.pushed };
@@ -230,7 +230,7 @@ impl<'a> Exchange<'a> {
 }
 
 impl Peer {
-    /// What this peer keeps of items that it was given.
+    /// Returns incoming items in the form in which this peer stores them.
     pub(crate) fn received(&self, items: Vec<Item<Payload>>) -> Vec<Item<Payload>> {
         if !self.knows_one_format {
             return items;
@@ -245,7 +245,7 @@ impl Peer {
         items.into_iter().map(keep).collect()
     }
 
-    /// Takes in what somebody offers.
+    /// Incorporates offered items.
     pub(crate) fn offered(&self, items: Vec<Item<Payload>>) {
         let items = self.received(items);
         now(self.endpoint.incorporate(&list(), Source::Offered, items, None))

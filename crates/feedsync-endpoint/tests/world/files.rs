@@ -1,4 +1,4 @@
-//! Copies of a file that people edit and merge, without an endpoint anywhere.
+//! Copies of a file that people edit and merge, without any endpoint.
 
 use feedsync_core::{
     Base, Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved,
@@ -12,16 +12,16 @@ use rand::{Rng, SeedableRng};
 use crate::world::peer::{content, number};
 use crate::world::truth::{EditNumber, Truth};
 
-/// Names under which copies are edited.
+/// Author names with which copies are edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// Each copy is edited by somebody of another name.
+    /// Each copy is edited with another name.
     Different,
-    /// All copies are edited under one name.
+    /// All copies are edited with one name.
     Same,
 }
 
-/// A version that somebody saw in a copy.
+/// A version that a person saw in a copy.
 struct Seen {
     id: ItemId,
     base: Base,
@@ -34,7 +34,7 @@ struct Copy {
     seen: Vec<Seen>,
 }
 
-/// Copies of a file, and what must be in them in the end.
+/// Copies of a file, and the edits that must be in them at the end.
 pub(crate) struct Files {
     random: SmallRng,
     copies: Vec<Copy>,
@@ -121,7 +121,7 @@ impl Files {
         self.check();
     }
 
-    /// Does something to a copy, which is written and read back.
+    /// Changes a copy, which is written and read back.
     fn change(
         &mut self,
         copy: usize,
@@ -139,7 +139,7 @@ impl Files {
 
     fn add(&mut self, copy: usize) {
         let edit = self.truth.next();
-        // Somebody else may have chosen the same id.
+        // Another person may have chosen the same id.
         let id = match self.ids.choose(&mut self.random) {
             Some(id) if self.random.random_range(0..4) == 0 => id.clone(),
             _ => ItemId::new(&format!("item{edit}")).expect("an id"),
@@ -156,7 +156,7 @@ impl Files {
         });
     }
 
-    /// An item of a copy, if there is one.
+    /// Returns an item of a copy, if there is one.
     fn choose(&mut self, copy: usize) -> Option<(Item<Payload>, Format)> {
         let feed = feed(&self.copies[copy].bytes);
         let item = feed.items().choose(&mut self.random)?.clone();
@@ -177,7 +177,7 @@ impl Files {
         self.change(copy, |feed, author| feed.edit(author, &item.id, base, change).cloned());
     }
 
-    /// An edit of a version that somebody saw here a while ago.
+    /// Edits a version that a person saw in this copy some time ago.
     fn edit_stale(&mut self, copy: usize) {
         let Some((_, format)) = self.choose(copy) else { return };
         let seen = self.copies[copy].seen.choose(&mut self.random).expect("the one just seen");
@@ -206,7 +206,7 @@ impl Files {
         self.change(copy, |feed, author| feed.resolve(author, &item, resolution).cloned());
     }
 
-    /// Somebody copies the file.
+    /// Copies the file.
     fn fork(&mut self, copy: usize) {
         if self.copies.len() < 6 {
             let name = self.name(self.copies.len());

@@ -1,4 +1,4 @@
-//! Laws of a world of files alone: after each step, and in the end.
+//! Invariants of a simulation with files alone: after each step, and at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,15 @@ type Edits = BTreeMap<ItemId, BTreeSet<EditNumber>>;
 /// A kind of change at an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Its people changed something.
+    /// Its users changed an item.
     Edit,
-    /// It read files of another one, and may have discarded items.
+    /// It read files of another endpoint, and may have discarded items.
     Poll,
     /// It purged tombstones.
     Purge,
 }
 
-/// The edits that one endpoint holds, and those that it has held, published and lost.
+/// Edits that one endpoint holds, and edits that it has held, published and lost.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Memory {
     held: Edits,
@@ -30,7 +30,7 @@ pub(crate) struct Memory {
     discarded: BTreeSet<EditNumber>,
     /// Deletions that it purged.
     purged: BTreeSet<EditNumber>,
-    /// The endpoints whose files showed it an item, and itself where its people changed one.
+    /// Endpoints whose files showed it an item, and itself where its users changed one.
     sources: BTreeMap<ItemId, BTreeSet<usize>>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Memory {
 #[derive(Debug)]
 pub(crate) struct Witness {
     pub(crate) memories: Vec<Memory>,
-    /// Deletions that any of them purged.
+    /// Deletions that any endpoint purged.
     purged: BTreeSet<EditNumber>,
 }
 
@@ -48,12 +48,12 @@ fn held(peer: &Peer) -> Edits {
 }
 
 impl Witness {
-    /// A witness of so many endpoints that hold nothing yet.
+    /// Creates a witness of a number of endpoints that hold nothing yet.
     pub(crate) fn of(count: usize) -> Self {
         Self { memories: vec![Memory::default(); count], purged: BTreeSet::new() }
     }
 
-    /// Compares what an endpoint holds with what it held before: nothing moves backwards.
+    /// Compares the edits that an endpoint holds with those before the event: nothing goes back.
     pub(crate) fn look(&mut self, index: usize, peer: &Peer, truth: &Truth, event: Event) {
         let now = held(peer);
         let memory = &mut self.memories[index];
@@ -98,7 +98,7 @@ impl Witness {
         memory.held = now;
     }
 
-    /// An endpoint read a file with these items.
+    /// Records that an endpoint read a file with these items.
     pub(crate) fn show<'a>(
         &mut self,
         reader: usize,
@@ -110,13 +110,13 @@ impl Witness {
         }
     }
 
-    /// Its files tell what it holds.
+    /// Records that its files show what it holds.
     pub(crate) fn publish(&mut self, index: usize) {
         let memory = &mut self.memories[index];
         memory.published.extend(memory.held.values().flatten());
     }
 
-    /// A backup is restored: it has seen what it had seen then.
+    /// Restores a backup together with the memory of that time.
     pub(crate) fn restore(&mut self, index: usize, backup: Memory, peer: &Peer) {
         let memory = &mut self.memories[index];
         let published = &memory.published | &backup.published;
@@ -134,8 +134,8 @@ impl Witness {
         self.memories.iter().any(|memory| !memory.discarded.is_empty())
     }
 
-    /// Checks what all hold in the end. `publishers` are those that each endpoint polls: a deletion that one in the
-    /// middle has purged does not reach those behind it.
+    /// Checks what all endpoints hold at the end. `publishers` are those that each endpoint polls. A deletion
+    /// that an endpoint in the middle has purged does not reach those behind it.
     pub(crate) fn check(&self, truth: &Truth, peers: &[Peer], publishers: &[Vec<usize>]) {
         for id in truth.items() {
             let open = truth.open(id);
@@ -174,8 +174,8 @@ impl Witness {
         self.check_equal(peers);
     }
 
-    /// Checks that who has an item from one publisher alone does not keep it once that one has purged its deletion. For
-    /// worlds where no publisher went back, and no cache made it look so.
+    /// Checks that an endpoint with one source for an item does not keep it after that publisher has purged
+    /// its deletion. This holds only where no publisher went back, and no cache made it look so.
     pub(crate) fn check_discards(&self, truth: &Truth) {
         for (index, memory) in self.memories.iter().enumerate() {
             for (id, held) in &memory.held {
@@ -194,7 +194,7 @@ impl Witness {
         }
     }
 
-    /// Endpoints that hold the same versions hold the same item, to the last byte.
+    /// Checks that endpoints that hold the same versions hold the same item, to the last byte.
     fn check_equal(&self, peers: &[Peer]) {
         let mut first: BTreeMap<(ItemId, BTreeSet<EditNumber>), Item<Payload>> = BTreeMap::new();
         for peer in peers {

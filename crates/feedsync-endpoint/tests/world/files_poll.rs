@@ -1,6 +1,6 @@
 //! An endpoint that polls the partial feed of another one (4.1).
 //!
-//! What it does is decided by the library; this only carries it.
+//! The library decides what it does; this module only transfers files.
 
 use std::rc::Rc;
 
@@ -40,8 +40,8 @@ impl<'a> Poll<'a> {
         Self { here, remote, transactions }
     }
 
-    /// Reads the partial feed, and with it the complete one where that is needed. `fetch` returns the file at an
-    /// address, or none if it cannot be read.
+    /// Reads the partial feed, and the complete one if it is needed. `fetch` returns the file at an address,
+    /// or `None` if it cannot be read.
     pub(crate) fn run(
         mut self,
         partial: &Version,
@@ -108,7 +108,7 @@ impl<'a> Poll<'a> {
         Some(())
     }
 
-    /// Merges both feeds, the complete one first. What neither holds is discarded by the safe rule.
+    /// Merges both feeds, the complete one first. Items that are in neither are discarded by the safe rule.
     fn take_both(
         &mut self,
         partial: &Version,
@@ -144,7 +144,7 @@ impl<'a> Poll<'a> {
         Some(())
     }
 
-    /// Counts a transaction; none if the process is dead by then.
+    /// Counts a transaction; `None` if the process is dead by then.
     fn transaction(&mut self) -> Option<()> {
         self.transactions = self.transactions.checked_sub(1)?;
         Some(())

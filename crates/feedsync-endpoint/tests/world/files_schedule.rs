@@ -1,4 +1,4 @@
-//! A schedule of endpoints that have nothing between them but files on a static web server.
+//! A schedule of endpoints that exchange only files on a static web server.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use super::peer::{Peer, list, now};
 use super::static_files::{Extent, Progress, Server, Version, address, publish};
 use super::truth::Truth;
 
-/// The most rounds of publishing and polling until everybody is at rest.
+/// Maximum number of rounds of publishing and polling until nothing changes.
 const ROUNDS: usize = 12;
 
 /// The part of an endpoint that is not in its store.
 struct Station {
     /// The format of its files.
     format: Format,
-    /// Those that it polls.
+    /// The endpoints that it polls.
     publishers: Vec<usize>,
-    /// Number of steps that it does not poll any more.
+    /// Number of steps for which it does not poll.
     away: usize,
     has_joined: bool,
 }
 
-/// The world.
+/// The simulated world.
 pub(crate) struct World {
     random: SmallRng,
     time: Arc<Time>,
@@ -43,17 +43,17 @@ pub(crate) struct World {
     backups: Vec<(usize, Image, Memory)>,
     purges: bool,
     restores: bool,
-    /// Number of items that may be created; where there are few, more happens to each.
+    /// Number of items that may be created; with few items, more happens to each.
     items: usize,
-    /// Whether everybody publishes after each change, as `publish --watch` does.
+    /// Whether each endpoint publishes after each change, as `publish --watch` does.
     watches: bool,
-    /// How often caches answer with old copies.
+    /// Probability that a cache returns an old copy.
     staleness: f64,
     /// A record of all steps, printed when a schedule fails.
     steps: Vec<String>,
 }
 
-/// The dangers that a schedule met; a run of many has to meet each.
+/// Dangers that occurred in a schedule; all of them must occur in a run of many.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Met {
     pub(crate) purges: u64,
@@ -70,7 +70,7 @@ impl Drop for World {
 }
 
 impl World {
-    /// A world of so many endpoints. Of three, two may have no link but through the third.
+    /// Creates a world with a number of endpoints. Of three, two may be linked only through the third.
     pub(crate) fn new(seed: u64, count: usize) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let time = Time::new();
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// Lets a schedule happen, lets everybody read what everybody publishes, and checks the end.
+    /// Runs a schedule, lets all endpoints read all files, and checks the end.
     pub(crate) fn run(mut self) -> Met {
         for _ in 0..self.random.random_range(20..70) {
             self.time.pass(self.random.random_range(1..20));
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// Whether no publisher ever goes back, or looks so, and nobody dies while it reads.
+    /// Whether no publisher ever goes back, or seems to, and no process dies while it reads.
     fn is_calm(&self) -> bool {
         !self.restores && self.staleness == 0.0
     }
@@ -181,7 +181,7 @@ impl World {
         }
     }
 
-    /// An endpoint that was not there begins, empty or as a copy of another one.
+    /// Starts an endpoint, empty or as a copy of another one.
     fn join(&mut self, index: usize) {
         self.stations[index].has_joined = true;
         let copied = self.backups.choose(&mut self.random).cloned();
@@ -304,7 +304,7 @@ impl World {
         self.witness.look(index, &self.peers[index], &self.truth, Event::Purge);
     }
 
-    /// Restores a backup, once everything that was edited since is somewhere else too.
+    /// Restores a backup, once all later edits are also at another endpoint.
     fn restore(&mut self) {
         let Some((index, image, memory)) = self.backups.choose(&mut self.random).cloned() else {
             return;
@@ -347,7 +347,7 @@ impl World {
     }
 }
 
-/// A version of a file as the server, or a cache in front of it, has it.
+/// Returns a version of a file as the server, or a cache in front of it, has it.
 fn served(
     server: &Server,
     random: &mut SmallRng,

@@ -1,4 +1,4 @@
-//! One endpoint of the world, and what its people do.
+//! One endpoint of the simulation, and the edits of its users.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -27,12 +27,12 @@ pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// The one collection of the world.
+/// The one collection of the simulation.
 pub(crate) fn list() -> CollectionName {
     CollectionName::new("list").expect("a valid name")
 }
 
-/// A version that somebody opened in an editor some time ago.
+/// A version that a user opened in an editor some time ago.
 struct Opened {
     item: ItemId,
     base: Base,
@@ -44,11 +44,11 @@ pub(crate) struct Peer {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) endpoint: Endpoint,
     surroundings: Arc<Surroundings>,
-    /// The format of what is written here.
+    /// Format of the payloads that are written here.
     pub(crate) format: Format,
-    /// Whether this peer keeps everything in that format.
+    /// Whether this peer stores everything in that format.
     pub(crate) knows_one_format: bool,
-    /// Whether others may offer it items; a file on a web server takes none.
+    /// Whether others may push items; a file on a web server accepts none.
     pub(crate) takes_pushes: bool,
     opened: Option<Opened>,
     /// Remotes by the address of the other peer.
@@ -66,13 +66,13 @@ impl Peer {
         peer
     }
 
-    /// Publishes files alone: a partial feed of the latest changes, and the complete feed.
+    /// Publishes only files: a partial feed of the latest changes, and the complete feed.
     pub(crate) fn publish_files(&mut self) {
         self.takes_pushes = false;
         self.bound_partial_feed(3);
     }
 
-    /// Sets the number of changes that the partial feed has at most.
+    /// Sets the maximum number of changes in the partial feed.
     pub(crate) fn bound_partial_feed(&self, count: u64) {
         let settings = BTreeMap::from([("partial".to_owned(), format!("{{\"count\":{count}}}"))]);
         let change = CollectionChange { settings: Some(settings), ..CollectionChange::default() };
@@ -93,7 +93,7 @@ impl Peer {
         }
     }
 
-    /// A second endpoint over a copy of this one's store; nobody has noticed.
+    /// Returns a second endpoint over an unnoticed copy of this one's store.
     pub(crate) fn copied(&self, surroundings: Arc<Surroundings>) -> Self {
         let store = MemoryStore::reopened(self.store.image(), surroundings.clone());
         let mut copy = Self::over(Arc::new(store), surroundings, self.format);
@@ -101,12 +101,13 @@ impl Peer {
         copy
     }
 
-    /// The process dies and starts again: what was acknowledged is there, what was open is not.
+    /// Restarts the process after a crash: acknowledged changes are stored, versions open in an editor are
+    /// lost.
     pub(crate) fn crash(&mut self) {
         self.become_store(MemoryStore::reopened(self.store.image(), self.surroundings.clone()));
     }
 
-    /// A backup is restored: a new life.
+    /// Restores a backup, which starts a new incarnation.
     pub(crate) fn restore(&mut self, backup: Image) {
         self.become_store(MemoryStore::restored(backup, self.surroundings.clone()));
         let remotes = now(self.endpoint.store().remotes(None)).expect("remotes");
@@ -123,7 +124,7 @@ impl Peer {
         self.opened = None;
     }
 
-    /// The remote that stands for another peer.
+    /// Returns the remote for another peer, which is added if needed.
     pub(crate) fn remote(&mut self, other: usize) -> Remote {
         let store = self.endpoint.store();
         let id = *self.remotes.entry(other).or_insert_with(|| {
@@ -209,20 +210,20 @@ impl Peer {
     }
 }
 
-/// Content that tells which edit wrote it.
+/// Returns content that names the edit that wrote it.
 pub(crate) fn content(format: Format, edit: EditNumber) -> Payload {
     let entry = Entry { title: Some(format!("edit {edit}")), ..Entry::default() };
     compose(format, &entry)
 }
 
-/// The edit that wrote a payload.
+/// Returns the edit that wrote a payload.
 pub(crate) fn number(payload: &Payload) -> EditNumber {
     let (_, after) = payload.text.split_once("edit ").expect("every edit writes a title");
     let digits = after.bytes().take_while(u8::is_ascii_digit).count();
     after[..digits].parse().expect("a title has the number of its edit")
 }
 
-/// The edits that an item's versions hold.
+/// Returns the edits that an item's versions hold.
 pub(crate) fn numbers(item: &Item<Payload>) -> std::collections::BTreeSet<EditNumber> {
     item.versions().map(|version| number(&version.payload)).collect()
 }

@@ -1,4 +1,4 @@
-//! A schedule: what happens in the world, decided by a seed, and the check at its end.
+//! A schedule: random events in the simulation, decided by a seed, and the check at its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::exchange::{Exchange, Weather};
 use super::peer::{Peer, list, now, number, numbers};
 use super::truth::Truth;
 
-/// Which dangers a world has, beside its network.
+/// Dangers of a simulation besides its network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Network,
@@ -36,17 +36,17 @@ impl Kind {
     }
 }
 
-/// The world.
+/// The simulated world.
 pub(crate) struct World {
     kind: Kind,
     random: SmallRng,
     time: Arc<Time>,
     peers: Vec<Peer>,
     truth: Truth,
-    /// What the network may repeat at any time.
+    /// Messages that the network may repeat at any time.
     in_flight: Vec<(usize, Vec<Item<Payload>>)>,
     backups: Vec<(usize, Image)>,
-    /// A store was copied; once is enough.
+    /// Whether a store was copied; this happens at most once.
     copied: bool,
     /// Items that a peer purged.
     purged: BTreeSet<(usize, ItemId)>,
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// Lets a schedule happen, lets everybody hear from everybody, and checks the end.
+    /// Runs a schedule, lets all peers exchange everything, and checks the end.
     pub(crate) fn run(mut self) {
         let steps = self.random.random_range(20..60);
         for _ in 0..steps {
@@ -185,7 +185,7 @@ impl World {
         Format::ALL.choose(&mut self.random).copied().filter(|_| formats)
     }
 
-    /// Both exchange everything, without disturbance.
+    /// Exchanges everything in both directions, without disturbance.
     fn meet_in_peace(&mut self, here: usize, there: usize) {
         let weather =
             Weather { messages: usize::MAX, last_takes_effect: true, page: 100, wire: self.wire() };
@@ -199,7 +199,7 @@ impl World {
         let [first, second] =
             self.peers.get_disjoint_mut([here, there]).expect("two different peers");
         let mut exchange = Exchange::new(first, second, there, weather);
-        // A lost exchange is taken up again by a later one.
+        // A lost exchange is repeated by a later one.
         let _ = if pull_only { exchange.pull() } else { exchange.sync() };
         let pushed = std::mem::take(&mut exchange.pushed);
         if !pushed.is_empty() {
@@ -232,7 +232,7 @@ impl World {
         self.peers[peer].stored().into_iter().map(|stored| stored.item.id).collect()
     }
 
-    /// Restores a backup, once everything that was edited since is somewhere else too.
+    /// Restores a backup, once all later edits are also at another peer.
     fn restore(&mut self) {
         let Some((peer, backup)) = self.backups.choose(&mut self.random).cloned() else { return };
         for there in 0..self.peers.len() {
@@ -246,7 +246,7 @@ impl World {
         if std::mem::replace(&mut self.copied, true) {
             return;
         }
-        // Their clocks differ: two edits of one line in one second cannot be told apart.
+        // Their clocks differ: two edits of one authoring line in one second cannot be told apart.
         let (skew, seed) = (100_000, self.random.random());
         let mut copy = self.peers[peer].copied(Surroundings::new(&self.time, skew, seed));
         if noticed {
@@ -276,8 +276,8 @@ impl World {
                 let held = stored.as_ref().map(|stored| numbers(&stored.item)).unwrap_or_default();
                 match self.kind {
                     Kind::Purges => self.check_purged(index, id, &held),
-                    // An edit issued twice may stand beside what superseded it, and so may one that a restored
-                    // store still has, once histories elsewhere do not list it any more.
+                    // An edit that was issued twice may be beside the edit that superseded it. So may an edit
+                    // that a restored store still has, once histories elsewhere no longer list it.
                     Kind::Copies | Kind::LongCopies | Kind::LongLives => {
                         assert!(open.is_subset(&held), "{id} at {index}: {open:?} {held:?}")
                     }
@@ -304,7 +304,8 @@ impl World {
         }
     }
 
-    /// Whoever purged a deletion does not get the item back, and every live edit is everywhere.
+    /// Checks that a peer that purged a deletion does not get the item back, and that every live edit is
+    /// everywhere.
     fn check_purged(&self, peer: usize, id: &ItemId, held: &BTreeSet<u32>) {
         let open = self.truth.open(id);
         let live: BTreeSet<_> =

@@ -1,8 +1,8 @@
-//! Two endpoints that know SSE 0.91 alone and one that knows FeedSync alone, in step through a hub: by its documents of
-//! SSE, partial and complete, and by feeds that it reads. Edits beside each other, deletions, resolutions, histories that
-//! are cut off, documents that are lost.
+//! Two endpoints that know SSE 0.91 alone and one that knows FeedSync alone, synchronised through a hub. They
+//! use its documents of SSE, partial and complete, and feeds that the hub reads. There are concurrent edits,
+//! deletions, resolutions, truncated histories, and lost documents.
 //!
-//! In the end everybody shows the same version of each item, and the hub has lost no edit that ever reached it.
+//! In the end all show the same version of each item, and the hub has lost no edit that ever reached it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// Whether anybody ended in conflict.
+    /// Runs the schedule; returns whether any conflict was left.
     pub(crate) fn run(mut self) -> bool {
         for _ in 0..self.random.random_range(10..60) {
             self.step();
@@ -127,7 +127,7 @@ impl World {
         Date::from(self.clock.now().timestamp().unwrap())
     }
 
-    /// The hub reads a peer's feed.
+    /// Incorporates a peer's feed into the hub.
     fn take(&mut self, peer: usize) {
         let text = self.peers[peer].publish(&self.date());
         let read = read_as_feed(text.as_bytes(), &ReadOptions::tolerant()).unwrap().reading;
@@ -137,7 +137,7 @@ impl World {
         assert_eq!(taken.unwrap().counts.refused, 0);
     }
 
-    /// A peer reads the hub's feed, and the complete one if it is behind.
+    /// Sends the hub's feed to a peer, and the complete one if the peer is behind.
     fn give(&mut self, peer: usize) {
         let partial = self.document(false);
         if self.peers[peer].read(9, &partial, &self.truth) {
@@ -178,7 +178,7 @@ impl World {
         drop(Exchange::new(&mut self.other, &mut self.hub, 0, weather).sync());
     }
 
-    /// Notes the edits that the hub holds now.
+    /// Records the edits that the hub holds now.
     fn look(&mut self) {
         for stored in self.hub.stored() {
             let item = stored.item;
@@ -186,7 +186,7 @@ impl World {
         }
     }
 
-    /// Whether there were conflicts.
+    /// Checks the end; returns whether there were conflicts.
     fn check(mut self) -> bool {
         self.look();
         let mut has_conflicts = false;

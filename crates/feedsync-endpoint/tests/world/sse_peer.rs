@@ -1,4 +1,5 @@
-//! An endpoint that knows SSE 0.91 alone: an item set, the rules of the text, and RSS as it writes it by hand.
+//! An endpoint that knows SSE 0.91 alone: an item set, the rules of the specification, and its own writer of
+//! RSS.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +15,13 @@ use super::truth::{EditNumber, Truth};
 
 pub(crate) struct SsePeer {
     by: By,
-    /// Number of `sx:update`s that it keeps of its own edits; all, if none is said.
+    /// Number of `sx:update`s that it keeps of its own edits; `None` keeps all.
     keep: Option<usize>,
     namespace: &'static str,
     pub(crate) items: BTreeMap<ItemId, Item<Payload>>,
     /// The last `until` of each feed that it read.
     until: BTreeMap<usize, Date>,
-    /// Edits that a rule of SSE had it give up, without anybody having seen them.
+    /// Edits that a rule of SSE discarded before anybody saw them.
     pub(crate) given_up: BTreeSet<EditNumber>,
 }
 
@@ -47,7 +48,7 @@ impl SsePeer {
         truth.made(&id, edit, [], false);
     }
 
-    /// An edit of what is shown, with all that is kept beside it: it resolves that (5).
+    /// Edits the shown version, which resolves all kept conflicts (5).
     pub(crate) fn edit(&mut self, id: &ItemId, deleted: bool, now: &Date, truth: &mut Truth) {
         let (stamp, keep, edit) = (self.stamp(now), self.keep, truth.next());
         let Some(item) = self.items.get_mut(id) else { return };
@@ -57,7 +58,7 @@ impl SsePeer {
         truth.made(id, edit, seen, deleted);
     }
 
-    /// Its whole set as a feed.
+    /// Returns its whole set as a feed.
     pub(crate) fn publish(&self, now: &Date) -> String {
         let mut out = format!(
             "<rss version=\"2.0\" xmlns:sx=\"{}\"><channel><title>T</title><link>http://a/</link>\
@@ -98,7 +99,8 @@ impl SsePeer {
         out
     }
 
-    /// Takes in a feed (3.1, 4.4). Whether it may lack something, so that the complete one is to be read.
+    /// Incorporates a feed (3.1, 4.4). Returns whether it may lack something, so that the complete one is to
+    /// be read.
     pub(crate) fn read(&mut self, from: usize, text: &str, truth: &Truth) -> bool {
         let document = Document::read(text.as_bytes(), &ReadOptions::strict()).expect("SSE");
         assert!(document.refused().is_empty(), "{:?}", document.refused());
@@ -140,7 +142,7 @@ fn content(edit: EditNumber) -> Payload {
     Payload::new(Format::Rss, text.as_str())
 }
 
-/// The edits that an item holds, with what it keeps of losers.
+/// Returns the edits that an item holds, including those in kept conflicts.
 pub(crate) fn numbers(item: &Item<Payload>) -> BTreeSet<EditNumber> {
     let records = item.conflicts.iter().filter_map(|conflict| conflict.payload.as_ref());
     std::iter::once(&item.payload).chain(records).map(number).collect()

@@ -1,6 +1,6 @@
-//! A static web server, and an endpoint that publishes on it: a partial and a complete feed, as files.
+//! A static web server, and an endpoint that publishes a partial and a complete feed on it, as files.
 //!
-//! Caches in front of the server may answer with any version that a file ever had.
+//! Caches in front of the server may return any version that a file ever had.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use feedsync_store::{Number, PageLimit, StoredItem};
 
 use super::peer::{Peer, list, now};
 
-/// Kinds of files, in the order in which they are written: a subscriber that is out of sync goes from the partial
-/// feed to the complete one.
+/// Kinds of files, in the order in which they are written. A subscriber that is out of sync reads the partial
+/// feed and then the complete one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extent {
     Complete,
@@ -25,16 +25,16 @@ pub(crate) enum Extent {
 #[derive(Debug)]
 pub(crate) struct Version {
     text: String,
-    /// Differs from that of each other version of this file.
+    /// Entity tag, which differs for each version of this file.
     pub(crate) etag: String,
     reading: OnceCell<Reading>,
 }
 
 impl Version {
-    /// The document, read as a subscriber reads documents of the web. None of its items is refused.
+    /// Returns the document as parsed by a subscriber. None of its items is refused.
     pub(crate) fn reading(&self) -> &Reading {
         self.reading.get_or_init(|| {
-            // Our own documents have no faults, however strictly they are read.
+            // Our own documents must be valid in both modes.
             let mode =
                 if self.text.len().is_multiple_of(2) { Mode::Strict } else { Mode::Tolerant };
             let options = ReadOptions { mode, ..ReadOptions::tolerant() };
@@ -59,12 +59,13 @@ impl Version {
 pub(crate) struct Server(BTreeMap<String, Vec<Rc<Version>>>);
 
 impl Server {
-    /// All versions of a file, the newest last; none if there is no such file.
+    /// Returns all versions of a file, newest last; none if there is no such file.
     pub(crate) fn versions(&self, address: &str) -> &[Rc<Version>] {
         self.0.get(address).map_or(&[], Vec::as_slice)
     }
 
-    /// Writes a file, unless it has this text already; returns whether it was written. `until` never falls.
+    /// Writes a file, unless it has this text already; returns whether it was written. `until` never
+    /// decreases.
     fn write(&mut self, address: String, text: String) -> bool {
         let versions = self.0.entry(address).or_default();
         if versions.last().is_some_and(|last| last.text == text) {
@@ -80,12 +81,12 @@ impl Server {
     }
 }
 
-/// How far publishing gets.
+/// Steps that publishing completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// The process dies after the first file.
     OneFile,
-    /// The process dies before the store hears that others can see its changes.
+    /// The process dies before its store records that others can see its changes.
     BothFiles,
     Done,
 }
@@ -119,7 +120,7 @@ pub(crate) fn publish(
     changed
 }
 
-/// The address of a file of an endpoint; that of the partial feed is the one that subscribers know.
+/// Returns the address of a file of an endpoint; subscribers know that of the partial feed.
 pub(crate) fn address(index: usize, extent: Extent, format: Format) -> String {
     match extent {
         Extent::Partial => format!("http://peer-{index}.example/list"),

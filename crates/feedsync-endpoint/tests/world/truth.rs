@@ -1,21 +1,21 @@
-//! What must be true in the end: which edits of which item nobody superseded or resolved.
+//! The expected end: edits of each item that were not superseded or resolved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_core::ItemId;
 
-/// The number of an edit; every edit writes its own number as content.
+/// Number of an edit; every edit writes its own number as content.
 pub(crate) type EditNumber = u32;
 
 #[derive(Debug, Default)]
 struct Edits {
     made: BTreeSet<EditNumber>,
     superseded: BTreeSet<EditNumber>,
-    /// Edits that were made on each one, by somebody who had seen it.
+    /// Edits that were made on each one, by an author who had seen it.
     next: BTreeMap<EditNumber, BTreeSet<EditNumber>>,
 }
 
-/// All edits ever made, and what each one had seen.
+/// All edits ever made, and the edits that each one had seen.
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
     last: EditNumber,
@@ -24,18 +24,18 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    /// The number of the next edit.
+    /// Returns the number of a new edit.
     pub(crate) fn next(&mut self) -> EditNumber {
         self.last += 1;
         self.last
     }
 
-    /// The number of the latest edit.
+    /// Returns the number of the latest edit.
     pub(crate) fn last(&self) -> EditNumber {
         self.last
     }
 
-    /// Records an edit by somebody who had seen these versions and decided about them.
+    /// Records an edit by an author who had seen these versions and decided about them.
     pub(crate) fn made(
         &mut self,
         item: &ItemId,
@@ -54,12 +54,12 @@ impl Truth {
         }
     }
 
-    /// Every item there ever was.
+    /// Returns every item that ever existed.
     pub(crate) fn items(&self) -> impl Iterator<Item = &ItemId> {
         self.items.keys()
     }
 
-    /// The edits of an item that nobody superseded.
+    /// Returns the edits of an item that were not superseded.
     pub(crate) fn open(&self, item: &ItemId) -> BTreeSet<EditNumber> {
         self.items
             .get(item)
@@ -67,7 +67,7 @@ impl Truth {
             .unwrap_or_default()
     }
 
-    /// All edits of an item that supersede one: edits made on it, on those, and so on.
+    /// Returns all edits of an item that supersede one: edits made on it, on those, and so on.
     pub(crate) fn later(&self, item: &ItemId, edit: EditNumber) -> BTreeSet<EditNumber> {
         let Some(edits) = self.items.get(item) else { return BTreeSet::new() };
         let (mut later, mut unexplored) = (BTreeSet::new(), vec![edit]);

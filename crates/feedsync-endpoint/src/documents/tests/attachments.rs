@@ -1,4 +1,4 @@
-//! Whatever a revision has attached is there wherever it is replicated to, stubs or not.
+//! Attachments of a revision exist wherever it is replicated to, with or without stubs.
 
 use proptest::sample::Index;
 
@@ -8,7 +8,8 @@ use crate::documents::leaves::{Leaves, chosen};
 use crate::documents::show::{Show, held};
 
 impl Room {
-    /// What a replicator gives of what is missing elsewhere: with stubs of what is known there, if that counts.
+    /// Returns documents as a replicator sends them for missing revisions, with stubs for known attachments
+    /// if `stubs` is set.
     fn given(&self, missing: &Difference, stubs: bool) -> Vec<String> {
         let asks = Leaves::Named { revisions: missing.missing.clone(), latest: true };
         let ids = [missing.id.parse().unwrap()];
@@ -28,7 +29,8 @@ impl Room {
         asks.of(&read.document.tree).into_iter().map(give).collect()
     }
 
-    /// Replicates all documents from another one, as a replicator does: what is refused for its stubs comes again without.
+    /// Replicates all documents from another database as a replicator does: documents that are refused
+    /// because of stubs are sent again without.
     fn take(&self, from: &Self) {
         let leaves = |read: &ReadDocument| {
             let leaves = read.document.tree.leaves().into_iter();
@@ -50,7 +52,7 @@ impl Room {
         }
     }
 
-    /// What the leaves of all documents have attached, by revision and name.
+    /// Returns the digests of all attachments of all leaves, by revision and name.
     fn attached(&self) -> BTreeMap<(Revision, String), String> {
         let all = self.changes();
         let all = all.iter().flat_map(|read| &read.bodies).flat_map(|(revision, body)| {
@@ -61,7 +63,7 @@ impl Room {
     }
 }
 
-/// A revision of `a` by its path, the newest first, with an attachment `f`.
+/// Returns a revision of `a` by its path, newest first, with an attachment `f`.
 fn revision(path: &[&str], attachment: &str) -> String {
     let ids: Vec<String> = path.iter().map(|id| format!("{id:?}")).collect();
     format!(
@@ -71,7 +73,7 @@ fn revision(path: &[&str], attachment: &str) -> String {
     )
 }
 
-/// Whoever writes revisions need not say where an attachment comes from, or says where that of before came from.
+/// A client may omit the generation of an attachment, or state that of the former one.
 #[test]
 fn an_attachment_that_is_new_is_never_taken_for_the_one_before() {
     for said in ["", r#","revpos":0"#, r#","revpos":1"#] {
@@ -90,7 +92,7 @@ fn an_attachment_that_is_new_is_never_taken_for_the_one_before() {
     }
 }
 
-/// A generation that can be is kept as it is said, and so is that none is said.
+/// A possible generation is stored as stated, and a missing one as 0.
 #[test]
 fn a_generation_is_kept_where_it_can_be() {
     for (said, generation) in [("", 0), (r#","revpos":1"#, 1), (r#","revpos":2"#, 2)] {
@@ -123,7 +125,7 @@ fn a_stub_stands_for_nothing_else_than_it_says() {
     }
 }
 
-/// What a stub brings under another name is as new there as what is sent.
+/// An attachment that a stub brings under another name is as new there as one with content.
 #[test]
 fn a_stub_under_another_name_is_of_the_revision_that_brings_it() {
     let facts = |room: &Room| -> Vec<(String, u64)> {
@@ -154,9 +156,9 @@ fn a_stub_under_another_name_is_of_the_revision_that_brings_it() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
-    /// Whatever generations are said, and whenever it is replicated, everybody has the same attached.
+    /// For any stated generations and any times of replication, all databases end with the same attachments.
     #[test]
-    fn what_is_attached_is_the_same_everywhere(
+    fn attachments_are_equal_after_replication(
         steps in prop::collection::vec(
             (
                 any::<Index>(),
@@ -170,7 +172,7 @@ proptest! {
         let mut paths: Vec<Vec<usize>> = Vec::new();
         let mut written = BTreeMap::new();
         for (number, (parent, attached, is_replicated)) in steps.iter().enumerate() {
-            // Most revisions are made on the one before.
+            // Most revisions follow the one before.
             let parent = parent.index(2 * paths.len() + 1);
             let parent = paths.get(parent).or_else(|| paths.last());
             let path: Vec<usize> = std::iter::once(number).chain(parent.into_iter().flatten().copied()).collect();
@@ -204,7 +206,7 @@ proptest! {
     }
 }
 
-/// A stub may name what another document of the database has, and nothing that is stored nowhere.
+/// A stub may name an attachment of another document of the database, but nothing that is not stored.
 #[test]
 fn a_stub_stands_for_what_another_document_has() {
     let room = Room::new();
@@ -223,7 +225,7 @@ fn a_stub_stands_for_what_another_document_has() {
     assert_eq!(attachment.digest, digest);
 }
 
-/// A stub never stands for content that no kept revision names, although it is not swept yet.
+/// A stub never stands for content that no stored revision names, even if it is not swept yet.
 #[test]
 fn a_stub_of_an_attachment_that_compaction_dropped_is_refused() {
     let room = Room::new();
@@ -250,7 +252,7 @@ fn a_stub_of_an_attachment_that_compaction_dropped_is_refused() {
         format!(r#"{{"_id":"e","_attachments":{{"g":{{"stub":true,"digest":"{other}"}}}}}}"#);
     let refused = room.write(&[&gone], Edits::New).unwrap_err();
     assert_eq!(refused.kind, RefusalKind::MissingStub);
-    // What another document of the same request brings is there.
+    // Content of another document of the same request can be named.
     let brings = r#"{"_id":"f","_rev":"1-a","_attachments":{"h":{"data":"QkJC"}}}"#;
     let names = gone.replace("\"e\"", "\"e\",\"_rev\":\"1-a\"");
     assert_eq!(room.write(&[&names, brings], Edits::Replicated).unwrap(), ["1-a", "1-a"]);

@@ -1,4 +1,4 @@
-//! What goes by itself when nobody needs it any more.
+//! Automatic removal of superseded revisions and unused attachments.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,8 +19,8 @@ impl Environment for Clock {
     }
 }
 
-/// What large attachments hold counts for the revisions that name them: it goes when all of those are superseded, or gone,
-/// and it is a day old.
+/// Large attachments belong to the revisions that name them. Their content is deleted when all of these are
+/// superseded or gone and it is a day old.
 #[test]
 fn attachments_of_superseded_revisions_go_by_themselves() {
     let clock = Arc::new(Clock::default());
@@ -58,9 +58,9 @@ fn attachments_of_superseded_revisions_go_by_themselves() {
     assert_eq!(are_here(), [false, false, true, false]);
 }
 
-/// It is told, and the others are compacted.
+/// The failure is reported, and the other databases are compacted.
 #[test]
-fn a_database_that_cannot_be_compacted_holds_up_no_other() {
+fn failed_compaction_does_not_stop_other_databases() {
     let directory = tempfile::tempdir().unwrap();
     let name = EndpointName::new("tester").unwrap();
     let environment = Arc::new(SystemEnvironment);
