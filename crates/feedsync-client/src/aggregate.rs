@@ -1,11 +1,11 @@
 //! Aggregation: a collection that incorporates the feeds of others (2.3, F40, F41).
 //!
-//! A subscription is a remote that is only read. What it gives is merged as anything is: ids stay,
-//! origins are recorded, conflicts are kept. Nobody is subscribed to unasked (R-F42).
+//! A subscription is a remote that is only read. Its items are merged like any others: ids stay, origins are
+//! recorded, conflicts are kept. No feed is subscribed to without a request (R-F42).
 //!
-//! Whether a subscription may reach private addresses is settled once, when a person gives its
-//! address: a name that is pointed elsewhere later, or a feed that a publisher named, never leads into
-//! this network.
+//! Whether a subscription may reach private addresses is decided once, when a person gives its address. If
+//! the name resolves to another address later, or a publisher names another feed, the subscription still
+//! cannot reach this network.
 
 use std::time::Duration;
 
@@ -24,27 +24,28 @@ use crate::pull::page_url;
 use crate::session::Session;
 use crate::wire::{ACCEPT_FEED, Origin};
 
-/// How a feed is subscribed to.
+/// Settings of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// How often it is read.
+    /// Interval at which the feed is read.
     pub every: Duration,
     /// Whether entries without sync information are imported.
     pub plain: bool,
-    /// Whether those who read the collection are told of it; of an address with a query they never are.
+    /// Whether the subscription is shown to readers of the collection. Addresses with a query are never
+    /// shown.
     pub announced: bool,
-    /// A name for people.
+    /// Title for people.
     pub title: Option<String>,
 }
 
 impl Terms {
-    /// No feed is read more often than this, whoever wishes it.
+    /// Minimum interval between two readings of a feed.
     pub const SHORTEST: Duration = Duration::from_secs(60);
 }
 
 impl Session {
-    /// Has a collection incorporate a feed, from now on; a remote of that address becomes a
-    /// subscription. `named_by` is the remote whose publisher named the address, if no person gave it.
+    /// Subscribes a collection to a feed; a remote of that address becomes a subscription. `named_by` is the
+    /// remote whose publisher named the address, if no person gave it.
     pub async fn subscribe(
         &self,
         collection: &CollectionName,
@@ -58,7 +59,7 @@ impl Session {
         let every = every.max(Terms::SHORTEST);
         let subscription = Some(Subscription { every, plain, reaches_private, due: None });
         let known = store.remotes(Some(collection)).await?;
-        // In one step: nothing is ever pushed to what is to be read alone.
+        // Both are set in one step, so that nothing is ever pushed to a feed that is only to be read.
         let remote = match known.into_iter().find(|known| known.url == url) {
             Some(known) => {
                 let remote = Remote { subscription, ..known };
@@ -71,21 +72,21 @@ impl Session {
             }
         };
         let link = without_credentials(url);
-        // A query may hold what lets in; without it, the address may be another feed's.
+        // A query may contain a secret, and without its query the address may be that of another feed.
         let announced = (announced && !link.contains('?')).then_some(title);
         self.endpoint().announce_aggregated(collection, &link, announced).await?;
         Ok(remote)
     }
 
-    /// Ends a subscription: the remote is forgotten, what came from it stays. It goes last, so that what
-    /// breaks off can be done again.
+    /// Ends a subscription: the remote is removed, and its items stay. The remote is removed last, so that an
+    /// interrupted call can be repeated.
     pub async fn unsubscribe(&self, remote: &Remote) -> Result<(), SyncError> {
         let link = without_credentials(&remote.url);
         self.endpoint().announce_aggregated(&remote.collection, &link, None).await?;
         Ok(self.endpoint().store().remove_remote(remote.id).await?)
     }
 
-    /// The feeds that a remote's publisher says it incorporates. They are only told of.
+    /// Returns the feeds that a remote's publisher states it incorporates. They are not read.
     pub async fn aggregated_by(&self, remote: &Remote) -> Result<Vec<Related>, SyncError> {
         let page = match self.head_of(remote).await {
             Ok(page) => page,
@@ -98,7 +99,7 @@ impl Session {
         Ok(related)
     }
 
-    /// A document of a remote with what its publisher says of it; of a hub as short as can be.
+    /// Reads a document with the head of a remote's feed; from a hub, the shortest possible one.
     async fn head_of(&self, remote: &Remote) -> Result<Page, SyncError> {
         let given = address(&remote.url)?;
         let fetcher = self.fetcher_for(remote).given(given.clone());
@@ -123,8 +124,8 @@ impl Session {
         page.ok_or_else(|| not_asked(&remote.url))
     }
 
-    /// Whether an address that is to be subscribed to may lead to private ones. One that a publisher
-    /// named is refused if it does and the publisher's own does not.
+    /// Whether a new subscription may reach private addresses. An address that a publisher named is refused
+    /// if it is private and the publisher's own address is not.
     async fn may_reach_private(
         &self,
         url: &Url,

@@ -1,7 +1,7 @@
-//! Blobs that items name: they are there before the items are, on either side.
+//! Transfer of the blobs that items name, before the items on either side.
 //!
-//! A blob that cannot be had keeps no item back: the item is taken all the same, and a warning names
-//! the blob. It is looked for again by each later synchronisation, so many at a time.
+//! A blob that cannot be transferred does not delay its items. They are stored, and a warning names the blob.
+//! Each later synchronisation retries a limited number of such blobs.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use crate::fetch::{Fetched, Request, Response, Url};
 use crate::report::Warning;
 use crate::session::Run;
 
-/// Blobs that earlier synchronisations could not have and that are asked for again by one.
+/// Maximum number of missing blobs that one synchronisation retries.
 const AGAIN: usize = 16;
 
 impl Run<'_> {
-    /// Fetches what incoming items name and is not here.
+    /// Fetches the blobs that incoming items name and that are not stored here.
     pub(crate) async fn fetch_blobs(&mut self, items: &[Item<Payload>]) -> Result<(), SyncError> {
         let Some(hub) = self.hub.clone().filter(|_| !self.dry_run) else { return Ok(()) };
         let named: BTreeSet<Digest> = items
@@ -37,8 +37,8 @@ impl Run<'_> {
         self.fetch_each(&hub, missing).await
     }
 
-    /// Fetches what items here name and earlier synchronisations could not have. Where there is more
-    /// than is asked for at once, it begins anywhere, so that none waits for ever.
+    /// Fetches blobs that items here name and that earlier synchronisations could not fetch. If there are
+    /// more than one synchronisation retries, it starts at a random digest, so that none waits forever.
     pub(crate) async fn fetch_lost_blobs(&mut self, hub: &Url) -> Result<(), SyncError> {
         if self.dry_run {
             return Ok(());
@@ -54,7 +54,7 @@ impl Run<'_> {
         self.fetch_each(hub, lost).await
     }
 
-    /// Fetches blobs; none twice in one synchronisation.
+    /// Fetches blobs, each at most once in a synchronisation.
     async fn fetch_each(&mut self, hub: &Url, missing: Vec<Digest>) -> Result<(), SyncError> {
         for digest in missing {
             if !self.blobs_asked.insert(digest) {
@@ -77,7 +77,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Sends what items name and the hub does not have.
+    /// Sends the blobs that items name and that the hub lacks.
     pub(crate) async fn send_blobs(
         &mut self,
         hub: &Url,
@@ -112,7 +112,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Warns of a blob, once.
+    /// Adds a warning about a blob, at most once.
     fn warn_of(&mut self, digest: Digest, reason: &str) {
         let of_it = |warning: &Warning| matches!(warning, Warning::Blob { digest: other, .. } if *other == digest);
         if !self.report.warnings.iter().any(of_it) {
@@ -121,17 +121,18 @@ impl Run<'_> {
     }
 }
 
-/// Whether an answer is about this blob: its entity tag is the digest.
+/// Whether a response is about this blob: its entity tag is the digest.
 fn names(answer: &Response, digest: Digest) -> bool {
     answer.header(ETAG).is_some_and(|tag| tag.contains(&digest.to_string()))
 }
 
-/// Whether a hub answers an upload so.
+/// Whether the status of an upload's response means that the blob is stored.
 fn is_stored(status: StatusCode) -> bool {
     matches!(status, StatusCode::CREATED | StatusCode::NO_CONTENT)
 }
 
-/// Where a hub has a blob: beside its collections, asked for in the name of one.
+/// Returns the address of a blob at a hub, which is in a path beside the collections. A parameter names the
+/// collection for which it is requested.
 fn address(changes: &Url, digest: Digest) -> Option<Url> {
     let collection = changes.path_segments()?.rev().nth(1)?.to_owned();
     let mut url = changes.join(&format!("../../blobs/{digest}")).ok()?;

@@ -1,4 +1,5 @@
-//! The complete feed (2.3, 4.1.1 step 2), and what is discarded after it (4.1.2 step 2.1.2).
+//! The complete feed (2.3, 4.1.1 step 2), and the items that are discarded after it was read (4.1.2 step
+//! 2.1.2).
 
 use feedsync_core::window::Conclusion;
 use feedsync_core::{ItemId, Sharing};
@@ -15,36 +16,37 @@ use crate::progress::Step;
 use crate::session::Run;
 use crate::wire::{ACCEPT_FEED, Origin};
 
-/// Items of one part; fewer where so many are too large.
+/// Number of items in one part; fewer if the part would be too large.
 const PART_ITEMS: usize = 1_000;
 
-/// The most documents that a complete feed is read from.
+/// Maximum number of documents from which a complete feed is read.
 const PARTS: usize = 1_000_000;
 
 /// A complete feed that was read to its end; its items are stored.
 #[derive(Default)]
 pub(crate) struct Whole {
-    /// What its publisher says of it; of several parts, the first, whose window was read first.
+    /// Sharing information of the publisher. In a feed of several parts it is that of the first, whose window
+    /// was read first.
     pub(crate) sharing: Option<Sharing>,
     seen: Seen,
-    /// An item that is there cannot be told by its id.
+    /// Whether the feed contains an item whose id cannot be read.
     illegible: bool,
 }
 
 impl Whole {
-    /// A complete feed with this sharing, none of whose items is read yet.
+    /// Creates a complete feed with this sharing, none of whose items is read yet.
     pub(crate) fn of(sharing: Option<Sharing>) -> Self {
         Self { sharing, ..Self::default() }
     }
 
-    /// The items of one document.
+    /// Creates a complete feed of the items of one document.
     pub(crate) fn read(reading: &Reading) -> Self {
         let mut whole = Self::default();
         whole.note(reading);
         whole
     }
 
-    /// Remembers the items of a document, those too that were refused: they are there.
+    /// Adds the items of a document, including those that were refused: they exist in the feed.
     pub(crate) fn note(&mut self, reading: &Reading) {
         reading.feed.items.iter().for_each(|item| self.seen.insert(item));
         for refused in &reading.refused {
@@ -57,7 +59,7 @@ impl Whole {
 }
 
 impl Reader<'_> {
-    /// Reads a document that must be there.
+    /// Reads a document that must exist.
     async fn document(&self, url: &Url, origin: Origin) -> Result<Page, SyncError> {
         let request = Request::read(url.clone()).accept(ACCEPT_FEED);
         match self.ask(request, url).await? {
@@ -71,8 +73,8 @@ impl Reader<'_> {
 }
 
 impl Run<'_> {
-    /// Reads the complete feed that a page names, to its end, and merges it. It is followed one step
-    /// only, whatever it names itself (R-F37).
+    /// Reads the complete feed that a page names, to its end, and merges it. If the complete feed names
+    /// another one, that is not followed (R-F37).
     pub(crate) async fn read_complete(
         &mut self,
         page: &Url,
@@ -83,7 +85,7 @@ impl Run<'_> {
         let mut whole = Whole::default();
         let start = page.join(link).or_else(|_| address(link))?;
         let start = with_credentials(start, &self.remote.url);
-        // A hub may give it in parts, each naming the next.
+        // A hub may split it into parts, each of which links to the next.
         let mut items = PART_ITEMS;
         let mut next = Some(match origin {
             Origin::Hub => of_items(&start, items),
@@ -106,7 +108,7 @@ impl Run<'_> {
             if std::mem::take(&mut first) {
                 whole.sharing.clone_from(&document.reading.feed.sharing);
                 if let Some(sharing) = whole.sharing.as_mut().filter(|_| document.is_sse) {
-                    // Of SSE it may not say where it ends (S7).
+                    // A document of SSE may omit its end (S7).
                     sharing.window.take_if(|window| window.until.is_empty());
                 }
             }
@@ -116,8 +118,8 @@ impl Run<'_> {
         Ok(whole)
     }
 
-    /// Protects what this remote gave earlier and does not show any more, if the conclusion leads back to an earlier
-    /// state of it. A hub that is offered everything has it again.
+    /// Protects items that this remote provided earlier and no longer shows, if the conclusion leads back to
+    /// an earlier state of it. A hub that is offered everything gets them again anyway.
     pub(crate) async fn protect_all_but(
         &mut self,
         whole: &Whole,
@@ -131,8 +133,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Discards what this remote gave and no longer has, by the safe rule. Nothing is discarded as
-    /// long as an item that it has cannot be told by its id.
+    /// Discards items that this remote provided and no longer has, by the safe rule. Nothing is discarded if
+    /// the feed contains an item whose id cannot be read.
     pub(crate) async fn discard_all_but(&mut self, whole: &Whole) -> Result<(), SyncError> {
         if whole.illegible || self.dry_run {
             return Ok(());
@@ -145,7 +147,7 @@ impl Run<'_> {
     }
 }
 
-/// The part of at most so many items.
+/// Returns the address of a part with at most this number of items.
 fn of_items(url: &Url, items: usize) -> Url {
     with_pairs(url, &[("limit", Some(&items.to_string()))])
 }

@@ -1,6 +1,6 @@
-//! Documents of a remote, from the question to what they say.
+//! Documents of a remote, from the request to the parsed content.
 //!
-//! Nothing here changes a run, so that one page can be read while the one before it is stored.
+//! This module does not change a `Run`, so that one page can be read while the one before it is stored.
 
 use feedsync_formats::{MEDIA_TYPES, Reading};
 
@@ -9,15 +9,15 @@ use crate::fetch::{Fetched, Fetcher, Request, Response, Url, Validators, shown};
 use crate::progress::{Progress, Step};
 use crate::wire::{Decoded, Origin, ResponseBody, decode};
 
-/// Bytes of a page of several items; a hub ends it at half of that, as it counts. An item that
-/// stands alone may be as large as the policy of the way out allows.
+/// Maximum number of bytes of a page of several items; a hub ends a page at half of that, by its own count. A
+/// page of a single item may be as large as the fetch policy allows.
 pub(crate) const PAGE_BYTES: u64 = 16 << 20;
 
-/// A document as it was read.
+/// A parsed document.
 pub(crate) struct Page {
     pub(crate) url: Url,
     pub(crate) reading: Reading,
-    /// Whether it is one of SSE 0.91.
+    /// Whether it is a document of SSE 0.91.
     pub(crate) is_sse: bool,
     pub(crate) next: Option<Url>,
     pub(crate) validators: Validators,
@@ -30,20 +30,20 @@ impl Page {
     }
 }
 
-/// The way to a remote's documents.
+/// Reads a remote's documents.
 pub(crate) struct Reader<'a> {
     pub(crate) fetcher: Fetcher,
     pub(crate) progress: &'a dyn Progress,
 }
 
 impl Reader<'_> {
-    /// Fetches, and tells.
+    /// Sends a request and reports it as progress.
     pub(crate) async fn ask(&self, request: Request, url: &Url) -> Result<Fetched, SyncError> {
         self.progress.step(Step::Reading { url: &shown(url) });
         Ok(self.fetcher.fetch(request).await?)
     }
 
-    /// Reads a page of so many items of a hub; `None` if nothing has changed.
+    /// Reads a page of a hub with a maximum number of items; `None` if nothing has changed.
     pub(crate) async fn page(
         &self,
         url: &Url,
@@ -51,7 +51,7 @@ impl Reader<'_> {
         known: &Validators,
     ) -> Result<Option<Page>, SyncError> {
         let bound = if items > 1 { PAGE_BYTES } else { u64::MAX };
-        // Any format with equal liking, so that a hub takes the collection's own.
+        // All formats have the same quality value, so that a hub uses the collection's own.
         let request = Request::read(url.clone()).accept(MEDIA_TYPES).within(bound).unless(known);
         match self.ask(request, url).await? {
             Fetched::NotModified => Ok(None),
@@ -59,7 +59,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a document to its end. One without any sync information is an error.
+    /// Reads a document to its end. A document without any sync information is an error.
     pub(crate) async fn read(
         &self,
         mut response: Response,

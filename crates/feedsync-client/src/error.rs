@@ -1,4 +1,4 @@
-//! What can go wrong in a synchronisation, by culprit. What was done before stays done.
+//! Errors of a synchronisation. Everything stored before the error stays stored.
 
 use feedsync_endpoint::EndpointError;
 use feedsync_formats::ReadError;
@@ -6,55 +6,55 @@ use feedsync_store::{CollectionName, Moment, StoreError};
 
 use crate::fetch::FetchError;
 
-/// Why a collection could not be brought in step with a remote.
+/// Reason for the failure of a synchronisation with a remote.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// The remote, or the way to it.
+    /// The remote could not be fetched.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// What the remote sent is not a document that can be read; nothing of it was used.
+    /// The remote sent a document that cannot be read; nothing of it was used.
     #[error("{url}:{error}")]
     Document {
-        /// Where it came from.
+        /// Address of the document.
         url: String,
-        /// What is wrong, and where.
+        /// The fault, with its position.
         error: ReadError,
     },
-    /// A feed without any sync information.
+    /// The feed has no sync information.
     #[error("{url}: not a FeedSync feed; take its entries with import")]
     NotFeedSync {
-        /// Where it came from.
+        /// Address of the feed.
         url: String,
     },
-    /// The hub's answer makes no sense.
+    /// The response of the hub is invalid.
     #[error("{url}: {reason}")]
     Protocol {
-        /// Whose answer.
+        /// Address of the hub.
         url: String,
-        /// What is wrong with it.
+        /// The fault in the response.
         reason: String,
     },
-    /// The remote asked to be left alone until then.
+    /// The remote asked not to be read before a time.
     #[error("{url}: the remote asked not to be read before {}", shown(*.until))]
     NotYet {
-        /// Which.
+        /// Address of the remote.
         url: String,
-        /// Until when.
+        /// The time.
         until: Moment,
     },
-    /// Only pushing was asked for, and the remote takes no pushes.
+    /// Only a push was requested, and the remote accepts none.
     #[error("{url}: a feed that can only be read")]
     ReadOnly {
-        /// Which.
+        /// Address of the remote.
         url: String,
     },
-    /// The remote was removed meanwhile.
+    /// The remote was removed in the meantime.
     #[error("{collection} has no such remote any more")]
     Forgotten {
-        /// Where it was.
+        /// The collection of the remote.
         collection: CollectionName,
     },
-    /// The disk of this endpoint is full. What changed here was offered all the same, where the remote takes it.
+    /// The disk of this endpoint is full. Changes made here were still offered, if the remote accepts them.
     #[error(
         "the disk is full: changes from {url} cannot be stored here; {} made here {} offered to it",
         changes(*.offered),
@@ -66,7 +66,7 @@ pub enum SyncError {
         /// Number of items that were offered.
         offered: u64,
     },
-    /// This endpoint.
+    /// This endpoint failed.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
 }
@@ -78,7 +78,7 @@ impl From<StoreError> for SyncError {
 }
 
 impl SyncError {
-    /// Tells whether the disk of this endpoint is full.
+    /// Whether the disk of this endpoint is full.
     pub fn is_full(&self) -> bool {
         match self {
             Self::DiskFull { .. } => true,

@@ -1,25 +1,25 @@
-//! Server-Sent Events (WHATWG HTML, 9.2), as far as a follower needs them: bounded lines, ids, data.
+//! Server-Sent Events (WHATWG HTML, 9.2), as far as this client needs them: bounded lines, ids, data.
 
-/// The longest line, and the longest data of one event, in bytes.
+/// Maximum length of a line, and of the data of one event, in bytes.
 const LONGEST: usize = 64 << 10;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// Its place, where to resume after it.
+    /// Id of the event, after which a stream can be resumed.
     pub(crate) id: Option<String>,
-    /// `message` unless it says otherwise.
+    /// Type of the event; `message` if none is given.
     pub(crate) kind: String,
-    /// Its data; several lines are joined.
+    /// Data of the event; several lines are joined.
     pub(crate) data: String,
 }
 
-/// A line or an event that is longer than we take.
+/// A line or an event exceeds the maximum length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of more than 64 KiB")]
 pub(crate) struct TooLong;
 
-/// Cuts a stream of bytes into events.
+/// Splits a stream of bytes into events.
 #[derive(Debug, Default)]
 pub(crate) struct Parser {
     line: Vec<u8>,
@@ -32,12 +32,12 @@ pub(crate) struct Parser {
 }
 
 impl Parser {
-    /// The id of what came last to its end, an event or not: where to resume.
+    /// Returns the id after which to resume: that of the last complete block, with or without an event.
     pub(crate) fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
-    /// The events that these bytes complete.
+    /// Returns the events that these bytes complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, TooLong> {
         let mut events = Vec::new();
         for &byte in bytes {
@@ -73,7 +73,7 @@ impl Parser {
                     data.push_str(value);
                 }
             },
-            // Comments (an empty field), `retry`, and what is not known.
+            // Comments (an empty field), `retry`, and unknown fields are ignored.
             _ => {}
         }
         Ok(None)
@@ -118,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_remembered_without_an_event() {
+    fn an_id_counts_without_an_event() {
         let mut parser = Parser::default();
         assert_eq!(parser.push(b"id: 7\n\n"), Ok(Vec::new()));
         assert_eq!(parser.last_id(), Some("7"));
-        // What breaks off is asked for again.
+        // An interrupted block is requested again.
         assert_eq!(parser.push(b"id: 8\ndata: half"), Ok(Vec::new()));
         assert_eq!(parser.last_id(), Some("7"));
     }

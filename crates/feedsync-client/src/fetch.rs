@@ -1,15 +1,16 @@
-//! The one outbound fetch policy: whatever the program asks of another machine goes through here.
+//! The single policy for outbound requests: every request of the program to another machine goes through this
+//! module.
 //!
 //! - `http` and `https` only; never from `https` down to `http`.
-//! - Redirects are followed by hand: at most [`Policy::redirects`], loops are reported, credentials in
-//!   an address and logins never go to another origin.
-//! - Bodies as they travel and as they are decompressed, and times, are bounded.
-//! - Private addresses are reachable or not by [`Private`], checked for names as they are resolved,
-//!   for addresses in URLs, and again on each redirect. Where they are, a public address that a person
-//!   gave still leads to no private one, by a redirect or by a link. Networks that the operator
-//!   [names](Fetcher::reaching) are as public ones.
-//! - Proxies of the environment carry requests of the person who runs the program, never those on behalf of
-//!   strangers. A proxy resolves names itself, so names are checked here before (`route`).
+//! - Redirects are followed here and not by the HTTP library: at most [`Policy::redirects`]. Loops are
+//!   reported, and credentials in an address and logins are never sent to another origin.
+//! - The size of bodies, both compressed and decompressed, and all times are bounded.
+//! - [`Private`] decides whether private addresses are reachable. It is checked for names when they are
+//!   resolved, for addresses in URLs, and again on each redirect. Even if they are reachable, a public
+//!   address that a person gave never leads to a private one, by a redirect or by a link. Networks that the
+//!   operator [names](Fetcher::reaching) count as public.
+//! - Proxies of the environment are used for requests of the person who runs the program, never for those on
+//!   behalf of strangers. A proxy resolves names itself, so names are checked here first (`route`).
 //! - Cookies that a redirect sets are returned to their server within the same fetch, and then dropped.
 
 mod address;
@@ -58,34 +59,35 @@ use route::Routes;
 /// Whether addresses that only this machine or this network can reach may be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Private {
-    /// For what a person asks on their own command line.
+    /// Allowed, for requests that a person makes on their own command line.
     Allowed,
-    /// For whatever is fetched on behalf of a stranger.
+    /// Refused, for requests on behalf of a stranger.
     Refused,
 }
 
-/// So many bytes a second are sent on the slowest way that is used.
+/// Bytes a second at which a request body is sent over the slowest supported connection.
 const SLOWEST: u64 = 16 << 10;
 
-/// Bounds of what one fetch may cost.
+/// Limits of one fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Whether private addresses may be fetched.
     pub private: Private,
-    /// How many redirects are followed.
+    /// Maximum number of redirects.
     pub redirects: usize,
-    /// Bytes of a body, as it travels and decompressed; a request may ask for less.
+    /// Maximum number of bytes of a body, both compressed and decompressed; a request may set a lower one.
     pub bytes: u64,
-    /// For making a connection.
+    /// Timeout for making a connection.
     pub connect: Duration,
-    /// For each wait: for the head of an answer, and for each piece of its body.
+    /// Timeout of each wait: for the head of a response, and for each piece of its body.
     pub idle: Duration,
-    /// For all of it, redirects included.
+    /// Timeout of the whole fetch, including redirects.
     pub overall: Duration,
 }
 
 impl Policy {
-    /// 5 redirects, 64 MiB; 10 s to connect, 30 s for each wait, 10 minutes in all.
+    /// Returns the default limits: 5 redirects, 64 MiB; 10 s to connect, 30 s for each wait, 10 minutes in
+    /// all.
     pub const fn new(private: Private) -> Self {
         Self {
             private,
@@ -98,7 +100,7 @@ impl Policy {
     }
 }
 
-/// Fetches under one policy. Cheap to clone; clones share connections.
+/// Fetches documents under one policy. It is cheap to clone; clones share connections.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     routes: Routes,
@@ -108,20 +110,20 @@ pub struct Fetcher {
     traffic: Arc<Traffic>,
 }
 
-/// What a server answered, if not an error.
+/// Outcome of a fetch that did not fail.
 #[derive(Debug)]
 pub enum Fetched {
-    /// Nothing has changed since the answer that the validators came with.
+    /// Nothing has changed since the response with these validators.
     NotModified,
-    /// A success; its body is still to be read.
+    /// A successful response; its body is still to be read.
     Answer(Box<Response>),
 }
 
 impl Fetcher {
-    /// A fetcher with its own connections. Installs `ring` as the cryptography of TLS unless the
+    /// Creates a fetcher with its own connections. Installs `ring` as the cryptography of TLS unless the
     /// process has chosen another.
     pub fn new(policy: Policy) -> Result<Self, FetchError> {
-        // An error means that one is installed already, which is as good.
+        // An error means that one is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Ok(Self {
             routes: Routes::new(policy)?,
@@ -132,8 +134,8 @@ impl Fetcher {
         })
     }
 
-    /// The same fetcher, which proves who asks where it has a login. It does so only where the address
-    /// that a person gave is of that origin, and no longer once another one has sent it on.
+    /// Returns the same fetcher with logins. A login is sent only if the address that a person gave is of its
+    /// origin, and never again after a redirect to another origin.
     pub fn signed_in(self, logins: Logins) -> Result<Self, FetchError> {
         let routes = match logins.has_plain() {
             true => self.routes.with_local(self.policy)?,
@@ -142,7 +144,7 @@ impl Fetcher {
         Ok(Self { routes, logins: Arc::new(logins), ..self })
     }
 
-    /// The same fetcher, to which addresses of these networks are as good as public ones.
+    /// Returns the same fetcher, for which addresses of these networks count as public.
     pub fn reaching(self, networks: &[IpNet]) -> Result<Self, FetchError> {
         if networks.is_empty() {
             return Ok(self);
@@ -151,33 +153,33 @@ impl Fetcher {
         Ok(Self { routes, ..self })
     }
 
-    /// The same fetcher, which reaches public names through this proxy, also on behalf of strangers. Each name is
-    /// resolved and checked here first.
+    /// Returns the same fetcher, which reaches public names through this proxy, also on behalf of strangers.
+    /// Each name is resolved and checked here first.
     pub fn through(self, proxy: &Url) -> Result<Self, FetchError> {
         let routes = self.routes.through(self.policy, proxy)?;
         Ok(Self { routes, ..self })
     }
 
-    /// The bounds.
+    /// Returns the limits.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The same fetcher for what is learnt from an address that a person gave: only a private one
-    /// may lead to private ones. Without it, each address counts as given itself.
+    /// Returns the same fetcher for addresses that are learnt from an address that a person gave. Only if
+    /// that is private may it lead to private ones. Without this call, each address counts as given itself.
     #[must_use]
     pub fn given(&self, given: Url) -> Self {
         Self { given: Some(Arc::new(given)), ..self.clone() }
     }
 
-    /// The same fetcher, which reaches public addresses only.
+    /// Returns the same fetcher, which reaches only public addresses.
     #[must_use]
     pub fn refusing_private(&self) -> Self {
         Self { policy: Policy { private: Private::Refused, ..self.policy }, ..self.clone() }
     }
 
-    /// The same fetcher as it is for a stranger: it reaches public addresses only, and those of networks that are
-    /// [as good](Self::reaching), and is signed in nowhere.
+    /// Returns the same fetcher for requests on behalf of a stranger. It has no logins, and reaches only
+    /// public addresses and those of networks that [count as public](Self::reaching).
     #[must_use]
     pub fn for_stranger(&self) -> Self {
         let stranger = self.refusing_private();
@@ -185,34 +187,34 @@ impl Fetcher {
         Self { logins: Arc::default(), routes, ..stranger }
     }
 
-    /// The same fetcher, which waits no longer than this each time, and in all.
+    /// Returns the same fetcher with these timeouts, for each wait and for the whole fetch.
     #[must_use]
     pub fn within(&self, idle: Duration, overall: Duration) -> Self {
         Self { policy: Policy { idle, overall, ..self.policy }, ..self.clone() }
     }
 
-    /// The same fetcher, which takes bodies of so many bytes.
+    /// Returns the same fetcher with this maximum size of bodies, in bytes.
     #[must_use]
     pub fn up_to(&self, bytes: u64) -> Self {
         Self { policy: Policy { bytes, ..self.policy }, ..self.clone() }
     }
 
-    /// The same fetcher, whose traffic is counted anew.
+    /// Returns the same fetcher with new traffic counters.
     #[must_use]
     pub fn metered(&self) -> Self {
         Self { traffic: Arc::default(), ..self.clone() }
     }
 
-    /// What this fetcher and its clones have moved.
+    /// Returns the traffic of this fetcher and its clones.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
 
-    /// Asks, follows redirects, and returns once the head of a success has arrived.
+    /// Sends a request, follows redirects, and returns once the head of a successful response has arrived.
     pub async fn fetch(&self, request: Request) -> Result<Fetched, FetchError> {
         let deadline = (!request.endless).then(|| Instant::now() + self.policy.overall);
         let bound = match request.method {
-            // What is announced does not come.
+            // The announced body of a HEAD response is not sent.
             Method::HEAD => u64::MAX,
             _ => request.bytes.unwrap_or(u64::MAX).min(self.policy.bytes),
         };
@@ -234,7 +236,7 @@ impl Fetcher {
             let wait = body::Wait { idle: self.policy.idle, deadline };
             let late = || FetchError::Timeout { url: shown(&url) };
             let client = wait.on(resolving).await.ok_or_else(late)??;
-            // Packing costs more than the way inside one machine.
+            // Within one machine, compression costs more than it saves.
             let is_packed = match wanted {
                 Wanted::Success => !address::is_loopback(&url),
                 Wanted::AsItIs => false,
@@ -261,7 +263,7 @@ impl Fetcher {
             let mut secrets = login.map_or_else(Vec::new, |login| login.secrets(&asked));
             secrets.extend(url.password().map(unescaped));
             self.traffic.asked(body.as_ref().map_or(0, Bytes::len));
-            // What is sent takes its time, too.
+            // Sending the body takes time, too.
             let sent = Duration::from_secs(body.as_ref().map_or(0, Bytes::len) as u64 / SLOWEST);
             let sending = body::Wait {
                 idle: wait.idle + sent,
@@ -301,8 +303,8 @@ impl Fetcher {
         }
     }
 
-    /// The login for an address, unless the address or somebody else than the person says who asks.
-    /// Over plain HTTP it goes only where this machine itself may be asked.
+    /// Returns the login for an address, unless the address has credentials of its own or is of another
+    /// origin than the given one. Over plain HTTP a login is sent only on a connection to this machine.
     fn login(&self, url: &Url, given: &Url, open: bool) -> Option<&Login> {
         let says_itself = !url.username().is_empty() || url.password().is_some();
         let is_safe = url.scheme() == "https" || open;
@@ -310,7 +312,7 @@ impl Fetcher {
         self.logins.of(url).filter(|_| own)
     }
 
-    /// Asks for a document that must be there, and reads it to its end.
+    /// Requests a document that must exist, and reads it to its end.
     pub async fn document(&self, url: Url, accept: &'static str) -> Result<Response, FetchError> {
         match self.fetch(Request::read(url.clone()).accept(accept)).await? {
             Fetched::Answer(mut response) => {
@@ -322,7 +324,7 @@ impl Fetcher {
     }
 }
 
-/// The text of a password in an address.
+/// Decodes the password in an address.
 fn unescaped(password: &str) -> String {
     percent_encoding::percent_decode_str(password).decode_utf8_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! Following a hub's events: connected, reconnected with growing pauses, resumed where it was.
+//! Follower of a hub's events: it reconnects after growing pauses, and resumes after the last event.
 
 use http::HeaderValue;
 use http::header::HeaderName;
@@ -10,7 +10,7 @@ use crate::watch::Pace;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// One hub's stream of events.
+/// The stream of events of one hub.
 pub(crate) struct Follower {
     fetcher: Fetcher,
     url: Url,
@@ -23,7 +23,7 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// A follower of the hub with these changes; it connects when it is first asked.
+    /// Creates a follower of the hub with these changes. It connects at the first call of `next`.
     pub(crate) fn new(fetcher: Fetcher, changes: &Url, pace: Pace) -> Option<Self> {
         let mut url = changes.join("events").ok()?;
         url.set_query(None);
@@ -39,13 +39,13 @@ impl Follower {
         })
     }
 
-    /// Whether events come in now.
+    /// Whether the connection is open.
     pub(crate) fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// The next event; waits for it, however often the connection breaks. `since` is where a
-    /// follower begins that has seen none. May be dropped at any moment.
+    /// Waits for the next event, however often the connection breaks. `since` is the position at which to
+    /// start if no event was received yet. The future may be dropped at any moment.
     pub(crate) async fn next(&mut self, since: Option<&str>) -> Event {
         loop {
             if !self.waiting.is_empty() {

@@ -1,4 +1,4 @@
-//! Items that came, on their way into the store.
+//! Storage of incoming items.
 
 use feedsync_core::{Item, Payload};
 use feedsync_endpoint::{Counts, ItemOutcome, ItemReport, Source};
@@ -10,11 +10,12 @@ use crate::progress::Step;
 use crate::report::{RefusedItem, Side, Warning};
 use crate::session::Run;
 
-/// Items of one transaction.
+/// Maximum number of items in one transaction.
 const BATCH: usize = 1_000;
 
 impl Run<'_> {
-    /// Merges what was read, as FeedSync or as SSE. `state` is stored in the transaction of the last items.
+    /// Merges the items that were read, as FeedSync or as SSE. `state` is stored in the transaction of the
+    /// last items.
     pub(crate) async fn store(
         &mut self,
         reading: Reading,
@@ -45,8 +46,8 @@ impl Run<'_> {
         }
     }
 
-    /// Has the collection take up the details of a remote's feed if it has none, the first time that the remote is read.
-    /// So what a person takes back later stays so.
+    /// Stores the details of a remote's feed in the collection if it has none, at the first reading of the
+    /// remote. So details that a person removes later stay removed.
     pub(crate) async fn take_up(&mut self, details: &FeedDetails) -> Result<(), SyncError> {
         let is_first = self.state.until.is_none() && self.state.succeeded.is_none();
         if is_first && !self.dry_run {
@@ -89,8 +90,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Notes what became of items here. Where one was refused by a bound that may pass, what is
-    /// remembered from now on has the remote read again.
+    /// Records the outcomes of items here. If a bound that may pass refused one, the stored state lets the
+    /// remote be read again.
     pub(crate) fn took(&mut self, counts: Counts, items: Vec<ItemReport>) {
         self.report.pulled += counts;
         for ItemReport { id, outcome } in items {

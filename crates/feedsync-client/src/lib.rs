@@ -1,8 +1,8 @@
 //! Reading and writing remote feeds over HTTP: pull, push, sync, follow.
 //!
-//! [`fetch`] is the one way out of the program, with the bounds of everything that is asked of another
-//! machine. [`Session::sync`] brings one collection in step with one remote: a hub, or any feed on any
-//! web server. [`Watch`] tells when it is time to, and [`Schedule`] reads what a collection is subscribed to.
+//! [`fetch`] makes all outbound requests of the program, within its limits. [`Session::sync`] synchronises
+//! one collection with one remote: a hub, or any feed on any web server. [`Watch`] decides when to
+//! synchronise, and [`Schedule`] reads the subscriptions of collections.
 
 mod aggregate;
 mod blobs;

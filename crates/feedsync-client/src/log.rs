@@ -1,7 +1,7 @@
-//! Append-only logs (REST-logging): what a [`Session`] decides, done with a log wherever it is.
+//! Append-only logs (REST-logging): the I/O that a [`Session`] decides on, for logs of any kind.
 //!
-//! [`RemoteLog`] is one on a server, [`StoredLog`] one of this endpoint, [`FileLog`] a file that can only be
-//! read. [`synchronise`] brings a [`Follower`] in step with any of them.
+//! [`RemoteLog`] is a log on a server, [`StoredLog`] a log of this endpoint, [`FileLog`] a file that can only
+//! be read. [`synchronise`] synchronises a [`Follower`] with any of them.
 
 mod copy;
 mod file;
@@ -25,19 +25,20 @@ pub use lines::LineAppend;
 pub use remote::RemoteLog;
 pub use stored::StoredLog;
 
-/// The media type of records.
+/// Media type of records.
 pub const RECORDS: &str = "application/x-ndjson";
 
-/// The longest that is waited within one synchronisation.
+/// Maximum wait within one synchronisation.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 
-/// A log, as whoever reads it and appends to it sees it.
+/// A log, as its readers and writers see it.
 #[async_trait]
 pub trait LogAccess: Send + Sync {
-    /// For people.
+    /// Returns the name of the log for people.
     fn name(&self) -> String;
 
-    /// By what it is found again, and told from others: of an address all but the credentials.
+    /// Returns the identifier of the log, which differs from that of other logs: the whole address except the
+    /// credentials.
     fn address(&self) -> String {
         self.name()
     }
@@ -45,67 +46,67 @@ pub trait LogAccess: Send + Sync {
     /// Reports that a request failed, and that it is sent again after a pause.
     fn retrying(&self, _reason: &Stop, _pause: Duration) {}
 
-    /// Makes one request. That nobody answers is an answer of status 0.
+    /// Makes one request. A missing response is an [`Answer`] of status 0.
     async fn ask(&self, ask: &Ask) -> Result<Answer, LogError>;
 
-    /// Stores a snapshot that stands for the log up to a place, which is the text of the log's entity tag.
+    /// Stores a snapshot of the log up to a position, given as the text of the log's entity tag.
     async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<Answer, LogError>;
 
-    /// Begins the next generation of the log, if it still has this entity tag (LR46).
+    /// Starts the next generation of the log, if it still has this entity tag (LR46).
     async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<Answer, LogError>;
 }
 
-/// What keeps in step with a log: it applies what comes, and has records that wait.
+/// A participant that is synchronised with a log: it applies incoming events, and has records to append.
 pub trait Follower: Send {
-    /// Why something could not be applied or stored.
+    /// Error when an event cannot be applied or stored.
     type Error: From<LogError>;
 
-    /// What waits, in the order in which it is to be appended: names and lines. Asked before each request; what
-    /// is named for the first time is stored first.
+    /// Returns the names and lines of records to append, in order. It is called before each request. A record
+    /// that is named for the first time is stored first.
     fn waiting(&mut self, session: &Session) -> Result<Vec<(RecordId, String)>, Self::Error>;
 
-    /// Applies what an event brought, and stores it together with [`Session::position`]: all or nothing. It
-    /// tells the session what a snapshot covers.
+    /// Applies an event, and stores the result together with [`Session::position`], atomically. For a
+    /// snapshot it reports to the session what the snapshot covers.
     fn apply(&mut self, event: Event, session: &mut Session) -> Result<(), Self::Error>;
 }
 
-/// Why a log could not be read or appended to.
+/// Reason for failing to read a log or append to it.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The address, or the way to it.
+    /// A request failed.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// This endpoint.
+    /// The store of this endpoint failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file.
+    /// A file could not be read.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         source: std::io::Error,
     },
-    /// The server's answers.
+    /// The responses of the server prevent the session from continuing.
     #[error("{log}: {stop}")]
     Stopped {
-        /// Which log.
+        /// Name of the log.
         log: String,
-        /// Why.
+        /// The reason.
         stop: Stop,
     },
-    /// The server asks for more patience than one synchronisation has.
+    /// The server asks for a longer wait than one synchronisation allows.
     #[error("{log}: the server asks to be left alone for {seconds} s")]
     Later {
-        /// Which log.
+        /// Name of the log.
         log: String,
-        /// For how long.
+        /// The wait, in seconds.
         seconds: u64,
     },
 }
 
-/// Brings a follower in step with a log: reads what is new and appends what waits, until both are done. An error
-/// at any time does no harm: what was applied was stored, and what waits goes on waiting.
+/// Synchronises a follower with a log: reads new records and appends waiting ones, until both are done. After
+/// an error at any time, applied events are stored and waiting records still wait.
 pub async fn synchronise<F: Follower>(
     log: &dyn LogAccess,
     session: &mut Session,

@@ -13,21 +13,21 @@ pub struct LoginFile {
     file: PrivateFile,
 }
 
-/// Why logins cannot be read or kept.
+/// Reason for failing to read or store logins.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginFileError {
-    /// Others than its owner may read it.
+    /// Other users may read the file.
     #[error("{path}: others can read it; take new tokens, then: chmod 600 {path}")]
     Open {
         /// The file.
         path: PathBuf,
     },
-    /// It is not what was kept. What it holds is not repeated.
+    /// The file is invalid. The message does not contain its content.
     #[error("{path}: line {line} is not what was written; remove the file and log in again")]
     Faulty {
         /// The file.
         path: PathBuf,
-        /// Where, from 1.
+        /// Line of the fault, from 1.
         line: usize,
     },
     /// The operating system failed.
@@ -35,7 +35,7 @@ pub enum LoginFileError {
     File {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         source: io::Error,
     },
 }
@@ -44,12 +44,12 @@ impl LoginFile {
     /// The name of the file.
     pub const NAME: &'static str = "logins.json";
 
-    /// The file in this directory; neither needs to be there.
+    /// Returns the file in this directory; neither needs to exist.
     pub fn within(directory: &Path) -> Self {
         Self { file: PrivateFile::within(directory, Self::NAME) }
     }
 
-    /// What it holds; nothing if it is not there.
+    /// Reads the logins; none if the file does not exist.
     pub fn read(&self) -> Result<Logins, LoginFileError> {
         let path = self.file.path();
         let failed = |source| LoginFileError::File { path: path.clone(), source };
@@ -62,8 +62,7 @@ impl LoginFile {
             .map_err(|error| LoginFileError::Faulty { path, line: error.line() })
     }
 
-    /// Changes what it holds: whole and durable, or not at all. Who changes it at the same moment
-    /// waits.
+    /// Changes the logins, atomically and durably. Concurrent changes wait for each other.
     pub fn change<T>(&self, change: impl FnOnce(&mut Logins) -> T) -> Result<T, LoginFileError> {
         let lock = self.file.lock(|| {})?;
         let mut logins = self.read()?;

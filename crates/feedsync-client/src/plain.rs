@@ -1,6 +1,5 @@
-//! Subscriptions to feeds without sync information: their entries are imported, as `import` does it, if
-//! a person asked for that. An entry keeps all that it came with, its `atom:source` too (RFC 4287
-//! 4.2.11).
+//! Subscriptions to feeds without sync information. Their entries are imported as by `import`, if a person
+//! requested it. An entry keeps all of its content, including its `atom:source` (RFC 4287 4.2.11).
 
 use feedsync_endpoint::PlainItem;
 use feedsync_formats::{Plain, ReadError, ReadOptions, read_plain};
@@ -14,7 +13,7 @@ use crate::session::Run;
 use crate::wire::{Origin, ResponseBody};
 
 impl Run<'_> {
-    /// Reads a feed that is no hub's and whose entries may take no part in sharing.
+    /// Reads a feed that is not a hub's, and whose entries may have no sync information.
     pub(crate) async fn pull_or_import(&mut self, mut feed: Response) -> Result<(), SyncError> {
         let (url, validators) = (feed.url().clone(), feed.validators());
         feed.complete_document().await?;
@@ -25,7 +24,7 @@ impl Run<'_> {
             Err(SyncError::NotFeedSync { .. }) => {}
             Err(error) => return Err(error),
         }
-        // It becomes part of what is imported, so that it must hold no secret.
+        // The address becomes part of the imported entries, so it must not contain a secret.
         let base = shown(&url);
         let plain = decode_plain(body, base.clone())
             .await
@@ -46,7 +45,7 @@ impl Run<'_> {
             etag: validators.etag,
             last_modified: validators.last_modified,
             read_only: true,
-            // All that there is has been read.
+            // The whole feed has been read.
             needs_complete: false,
             ..self.state.clone()
         };
@@ -54,7 +53,7 @@ impl Run<'_> {
     }
 }
 
-/// Reads entries away from the threads that must not wait.
+/// Parses entries on a thread that may block.
 async fn decode_plain(body: ResponseBody, base: String) -> Result<Plain, ReadError> {
     let reading = tokio::task::spawn_blocking(move || {
         let options = ReadOptions { base: Some(&base), ..ReadOptions::tolerant() };

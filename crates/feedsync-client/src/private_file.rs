@@ -1,4 +1,4 @@
-//! Files that only their owner can read, and that are replaced as a whole.
+//! Files that only their owner can read, and that are replaced atomically.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use crate::whole_file::{Readers, beside, replace_by};
 
-/// A file of a directory; neither needs to be there.
+/// A file in a directory; neither needs to exist.
 #[derive(Debug, Clone)]
 pub(crate) struct PrivateFile {
     directory: PathBuf,
     name: &'static str,
 }
 
-/// Why a file cannot be used.
+/// Reason for failing to use a file.
 #[derive(Debug)]
 pub(crate) struct PrivateFileError {
     /// The file or directory.
     pub(crate) path: PathBuf,
-    /// What the system says.
+    /// Message of the system.
     pub(crate) source: io::Error,
 }
 
-/// Keeps others from changing the file, until it is dropped.
+/// Excludes other writers of the file until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
@@ -33,12 +33,12 @@ impl PrivateFile {
         Self { directory: directory.to_owned(), name }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.join(self.name)
     }
 
-    /// The file, if it is there.
+    /// Opens the file; `None` if it does not exist.
     pub(crate) fn open(&self) -> Result<Option<File>, PrivateFileError> {
         match File::open(self.path()) {
             Ok(file) => Ok(Some(file)),
@@ -47,7 +47,7 @@ impl PrivateFile {
         }
     }
 
-    /// Waits until nobody else changes it. If somebody does, `waiting` is told of it first.
+    /// Waits until no other process changes the file. `waiting` is called first if one does.
     pub(crate) fn lock(&self, waiting: impl FnOnce()) -> Result<Lock, PrivateFileError> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -71,7 +71,7 @@ impl PrivateFile {
         Ok(Lock { _file: file })
     }
 
-    /// Replaces what it holds: whole and durable, or not at all. The lock must be held.
+    /// Replaces the content of the file, atomically and durably. The lock must be held.
     pub(crate) fn replace(&self, bytes: &[u8], _: &Lock) -> Result<(), PrivateFileError> {
         let path = self.path();
         let replaced = replace_by(&path, &beside(&path, ".partial"), bytes, Readers::Owner);
@@ -79,7 +79,7 @@ impl PrivateFile {
     }
 }
 
-/// The file that is locked, for its owner only.
+/// Opens the lock file, with access for its owner only.
 fn guarding(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);

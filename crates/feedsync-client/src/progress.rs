@@ -1,39 +1,39 @@
-//! What a person sees of long work while it is done.
+//! Progress reports of long operations.
 
 /// One step of a synchronisation; numbers count from its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// A document is asked for.
+    /// A document is being requested.
     Reading {
-        /// Where; without credentials.
+        /// Address without credentials.
         url: &'a str,
     },
-    /// So many items have been received and are stored.
+    /// Items have been received and are being stored.
     Pulled {
-        /// Items.
+        /// Number of items.
         items: u64,
     },
-    /// So many of our changes have been looked at.
+    /// Local changes have been processed.
     Pushed {
-        /// Changes, whether they were sent or came from there.
+        /// Number of changes, whether they were sent or originally came from the remote.
         changes: u64,
-        /// All that there are.
+        /// Total number of changes.
         of: u64,
     },
     /// Items that the remote no longer has were discarded (4.1.2).
     Discarded {
-        /// Items.
+        /// Number of items.
         items: u64,
     },
 }
 
-/// Is told of each step.
+/// Receives progress reports.
 pub trait Progress: Send + Sync {
-    /// Called between waits; should return at once.
+    /// Reports a step. It is called between waits, and should return at once.
     fn step(&self, step: Step<'_>);
 }
 
-/// Shows nothing.
+/// Ignores all reports.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

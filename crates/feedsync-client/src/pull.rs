@@ -1,4 +1,4 @@
-//! From the remote to us: what a subscriber does with what it reads (4.1).
+//! Pull: the actions of a subscriber on what it reads from a remote (4.1).
 
 use feedsync_core::window::{self, Conclusion, Reason, Step, without_complete};
 use feedsync_core::{Related, RelatedKind, Sharing, Timestamp};
@@ -13,22 +13,22 @@ use crate::report::Warning;
 use crate::session::Run;
 use crate::wire::Origin;
 
-/// Items asked for at once.
+/// Maximum number of items in one request.
 const PAGE_ITEMS: usize = 1_000;
 
-/// What is read after a page.
+/// Next request after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Onward {
-    /// Nothing, for now.
+    /// None, for now.
     Stop,
     /// The next page, if there is one.
     NextPage,
-    /// What has changed since: the hub was offered items, or read whole.
+    /// The changes since then: the hub was offered items, or was read completely.
     Changes,
 }
 
 impl Run<'_> {
-    /// Reads a feed that is no hub's.
+    /// Reads a feed that is not a hub's.
     pub(crate) async fn pull_feed(&mut self, feed: Response) -> Result<(), SyncError> {
         if self.remote.subscription.as_ref().is_some_and(|subscription| subscription.plain) {
             return self.pull_or_import(feed).await;
@@ -37,19 +37,19 @@ impl Run<'_> {
         self.take_page(page).await
     }
 
-    /// Does with the one page of such a feed what 4.1 says.
+    /// Processes the single page of such a feed as 4.1 defines.
     pub(crate) async fn take_page(&mut self, page: Page) -> Result<(), SyncError> {
         self.take(page, None).await?;
         Ok(())
     }
 
-    /// Reads a hub's pages from where we are to the end. While one is stored the next is read, no
-    /// further ahead; it is dropped if it turns out not to be what is asked next.
+    /// Reads a hub's pages from the stored position to the end. While one page is stored, the next one is
+    /// read, but no further ones. That page is dropped if it turns out not to be the next one needed.
     pub(crate) async fn pull_hub(&mut self, hub: &Url) -> Result<(), SyncError> {
         let reader = self.reader();
         let mut items = PAGE_ITEMS;
         let mut caught_up = false;
-        // Where we are, while that may not be remembered.
+        // The current position, while it may not be stored.
         let mut place: Option<String> = None;
         let mut ahead: Option<(Url, Result<Option<Page>, SyncError>)> = None;
         loop {
@@ -74,7 +74,7 @@ impl Run<'_> {
             let onward = if more && until != before && self.goes_on(&page) {
                 let url = page_url(hub, until.as_deref(), items);
                 let known = Validators::default();
-                // That the next page cannot be read matters once this one is stored.
+                // An error in reading the next page counts only once this one is stored.
                 let next = async { Ok(reader.page(&url, items, &known).await) };
                 let (onward, read) = tokio::try_join!(self.take(page, Some(hub)), next)?;
                 ahead = Some((url, read));
@@ -97,13 +97,13 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a page will be merged and the one after it asked for, whatever it holds.
+    /// Whether this page will be merged and the next one requested, whatever the page contains.
     fn goes_on(&self, page: &Page) -> bool {
         let Judgement { step, reason } = self.judge(self.sharing(page).as_ref(), &page.url);
         matches!(step, Step::Merge(_)) && reason.is_none_or(|reason| reason == Reason::Initial)
     }
 
-    /// Does with a page what 4.1 says.
+    /// Processes a page as 4.1 defines.
     async fn take(&mut self, page: Page, hub: Option<&Url>) -> Result<Onward, SyncError> {
         self.take_up(&page.reading.details).await?;
         let sharing = self.sharing(&page);
@@ -147,8 +147,8 @@ impl Run<'_> {
         }
     }
 
-    /// Merges a page whose complete feed cannot be read (R-F35). A hub's pages are read on all the
-    /// same; the complete feed is tried again at the next synchronisation.
+    /// Merges a page whose complete feed cannot be read (R-F35). Further pages of a hub are read anyway. The
+    /// complete feed is tried again at the next synchronisation.
     async fn take_alone(
         &mut self,
         page: Page,
@@ -158,7 +158,7 @@ impl Run<'_> {
     ) -> Result<Onward, SyncError> {
         let mut conclusion = without_complete(reason, sharing);
         if self.hub.is_some() && reason == Reason::Initial {
-            // Nothing is discarded after a first reading, whenever it is complete: it goes on from here.
+            // A first reading discards nothing, whenever it is completed: it continues from here.
             conclusion.remember = page.until();
         }
         self.protect_all_but(&Whole::read(&page.reading), &conclusion).await?;
@@ -167,8 +167,8 @@ impl Run<'_> {
         Ok(if self.hub.is_some() { Onward::NextPage } else { Onward::Stop })
     }
 
-    /// What is done before a subscriber that is out of sync with a hub reads on: what it holds is
-    /// offered, all of it to a hub that began anew.
+    /// Offers local items before a subscriber that is out of sync with a hub reads on. A hub that began anew
+    /// is offered all of them.
     async fn offer_first(&mut self, hub: &Url, reason: Option<Reason>) -> Result<(), SyncError> {
         let state = self.state.clone();
         match reason {
@@ -189,8 +189,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Concludes once the complete feed is here too: what neither feed holds is discarded by the safe
-    /// rule, and only then is it remembered how far we are (R-F30, R-F35).
+    /// Concludes after the complete feed was read. Items that are in neither feed are discarded by the safe
+    /// rule, and only then is the new position stored (R-F30, R-F35).
     async fn conclude(
         &mut self,
         page: Page,
@@ -200,7 +200,7 @@ impl Run<'_> {
         noted: RemoteState,
     ) -> Result<(), SyncError> {
         let mut conclusion = after_both(reason, partial, whole.sharing.as_ref());
-        // SSE has no rule for what a publisher no longer has (R-S2).
+        // SSE has no rule for items that a publisher no longer has (R-S2).
         conclusion.discard &= !page.is_sse;
         whole.note(&page.reading);
         self.store(page.reading, page.is_sse, None).await?;
@@ -213,16 +213,17 @@ impl Run<'_> {
         self.remember(state).await
     }
 
-    /// Sharing of a page. A complete feed that is the very same document has the address of the page
-    /// (R-F37). Where the publisher names none and says nothing of its window, it is the one that it named before
-    /// (R-F31).
+    /// Returns the sharing information of a page. A complete feed that is the same document gets the address
+    /// of the page (R-F37). If the publisher names none and states no window, it is the one that it named
+    /// before (R-F31).
     fn sharing(&self, page: &Page) -> Option<Sharing> {
         let mut sharing = page.reading.feed.sharing.clone();
         if let Some(window) = sharing.as_mut().and_then(|sharing| sharing.window.as_mut())
             && page.is_sse
             && window.until.is_empty()
         {
-            // A publisher of SSE need not say where its feed ends: then no more is known than before (S7).
+            // A publisher of SSE may omit the end of its feed: then the stored position does not advance
+            // (S7).
             let known = self.state.until.clone().unwrap_or_default();
             window.until = known.max(window.since.clone());
         }
@@ -248,10 +249,10 @@ impl Run<'_> {
         Judgement::of(&self.state, sharing, url.as_str(), self.lacks_complete)
     }
 
-    /// What a page tells of the remote, whatever is done with its items.
+    /// Returns the state that a page reveals about the remote, independent of its items.
     fn noted(&self, page: &Page, sharing: Option<&Sharing>, hub: bool) -> RemoteState {
         let window = sharing.and_then(|sharing| sharing.window.as_ref());
-        // The next page of a hub has another address, unless there was nothing after this place.
+        // The next page of a hub has another address, unless there was nothing after this position.
         let same_next_time = !hub || window.is_some_and(|window| window.since == window.until);
         let validators =
             if same_next_time { page.validators.clone() } else { Validators::default() };

@@ -1,8 +1,8 @@
-//! From us to a hub: what changed here since it was last offered something.
+//! Push: offering a hub the changes made here since the last offer.
 //!
-//! Items whose every version came from that same hub are not sent back to it, unless it may have lost
-//! them. A batch that is refused as a whole is halved until the item at fault stands alone: that one
-//! is reported and passed over, the others go.
+//! Items whose every version came from the same hub are not sent back to it, unless it may have lost them. A
+//! batch that is refused as a whole is halved until the faulty item is alone. That item is reported and
+//! skipped, and the others are sent.
 
 use feedsync_endpoint::{Counts, EndpointError};
 use feedsync_formats::media_type;
@@ -18,24 +18,24 @@ use crate::report::{RefusedItem, Side, Warning};
 use crate::session::Run;
 use crate::wire;
 
-/// What one request holds at most, as a hub takes it.
+/// Maximum number of items and bytes in one request that a hub accepts.
 const BATCH: PageLimit = PageLimit { items: 1_000, bytes: 4 << 20 };
 const BATCH_BYTES: usize = 8 << 20;
 
-/// So many items refused with whole requests are passed over; more means that the hub, not an item,
-/// is at fault.
+/// Maximum number of skipped items that were refused with whole requests. If there are more, the hub is at
+/// fault and not an item.
 const FAULTY: usize = 16;
 
-/// How we stand with a hub after a push.
+/// State of a hub after a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aftermath {
-    /// We know all that it holds.
+    /// All that it has is known here.
     InStep,
-    /// Others changed something there meanwhile.
+    /// Other clients changed something there in the meantime.
     Behind,
 }
 
-/// What a hub says of the items that it was offered.
+/// Response of a hub to offered items.
 #[derive(Debug, Deserialize)]
 struct Answer {
     since: String,
@@ -62,26 +62,26 @@ struct Judged {
     reason: Option<String>,
 }
 
-/// What became of one request.
+/// Outcome of one request.
 enum Posted {
     Taken(Answer),
-    /// Some item is at fault, or there are too many.
+    /// An item is faulty, or there are too many.
     Refused(FetchError),
-    /// The hub takes nothing from us.
+    /// The hub accepts no pushes from this endpoint.
     Closed(FetchError),
 }
 
 impl Run<'_> {
-    /// Offers what changed here. What was offered is remembered after each request; a temporary
-    /// refusal is an error and leaves that as it was.
+    /// Offers the changes made here. The position is stored after each request. A temporary refusal is an
+    /// error and leaves the position unchanged.
     pub(crate) async fn push(&mut self, hub: &Url) -> Result<Aftermath, SyncError> {
         let name = self.remote.collection.clone();
         let up_to = self.endpoint.collection(&name).await?.last;
         let mut aftermath = Aftermath::InStep;
-        // What was refused earlier is offered again, once a synchronisation.
+        // Items that were refused earlier are offered again, once in a synchronisation.
         let again = self.state.may_lack && self.first_refused.is_none();
         let mut after = if again { Number::ZERO } else { self.state.pushed };
-        // What an earlier push left out is not passed over now.
+        // Changes are marked as sent only if all earlier ones are: an earlier push may have left some out.
         let marks = self.endpoint.collection(&name).await?.sent >= after;
         while after < up_to {
             let store = self.endpoint.store();
@@ -115,7 +115,7 @@ impl Run<'_> {
         self.state.may_lack || stored.origin != Origin::Remote(self.remote.id)
     }
 
-    /// Sends items, in their order, in as many requests as it takes; `None` if the hub takes nothing.
+    /// Sends items in order, in as many requests as needed; `None` if the hub accepts no pushes.
     async fn offer(
         &mut self,
         hub: &Url,
@@ -190,8 +190,8 @@ impl Run<'_> {
         Ok(Posted::Taken(answer.map_err(|error| nonsense(hub, &error.to_string()))?))
     }
 
-    /// Reckons with an answer. If the hub stood where we knew it, all that it has got since is ours:
-    /// its new place can be remembered, and nothing of it is read again.
+    /// Processes a response. If the hub was at the known position, all of its later changes come from this
+    /// push. Then its new position can be stored, and none of these changes is read again.
     async fn account(
         &mut self,
         answer: Answer,
@@ -200,13 +200,13 @@ impl Run<'_> {
     ) -> Result<Aftermath, SyncError> {
         let Answer { since, until, counts, items } = answer;
         let named = |id: Option<&str>| batch.iter().find(|one| Some(one.item.id.as_str()) == id);
-        // A conflict that is not here: the hub put a version of its own into this transaction.
+        // The hub has a conflict that is not here: it added a version of its own in this transaction.
         let surprise = items.iter().any(|item| {
             item.outcome == "conflict"
                 && named(item.id.as_deref()).is_none_or(|one| one.item.conflicts.is_empty())
         });
         for item in items.iter().filter(|item| item.outcome == "refused") {
-            // What cannot be told by its id may be any of them.
+            // An item without a legible id may be any of the batch.
             let one = named(item.id.as_deref()).or(batch.first());
             self.offers_again = true;
             self.note_refused(one.map_or(through, |one| one.number));
@@ -249,8 +249,9 @@ impl Run<'_> {
     }
 }
 
-/// Tells refusals of an item from refusals of everything, and those for now from those for good. A hub says why it
-/// refuses an item or a person. The same status without a reason may come from something in between, and passes.
+/// Distinguishes refusals of an item from refusals of everything, and temporary from permanent ones. A hub
+/// gives a reason if it refuses an item or a user. The same status without a reason may come from a proxy,
+/// and is temporary.
 fn refusal(error: FetchError) -> Result<Posted, SyncError> {
     let gives_reason = matches!(error, FetchError::Status { problem: Some(_), .. });
     match error.status() {

@@ -1,4 +1,5 @@
-//! Somebody's newsreading in a file of the data directory, kept in step by a log, a collection or a database.
+//! The reading state of a user in a file of the data directory, synchronised through a log, a collection or a
+//! database.
 
 mod collection;
 mod database;
@@ -18,96 +19,96 @@ use crate::fetch::shown_text;
 use crate::log::{Follower, LogAccess, LogError, synchronise};
 use crate::private_file::{Lock, PrivateFile, PrivateFileError};
 
-/// A log that is shorter is not compacted.
+/// Size in bytes up to which a log is not compacted.
 const LONG: u64 = 1 << 20;
 
-/// Nor is one that is not so many times as long as a snapshot.
+/// Minimum ratio of the size of a log to that of a snapshot at which it is compacted.
 const TIMES: u64 = 4;
 
-/// The file of a data directory.
+/// The reader file of a data directory.
 #[derive(Debug, Clone)]
 pub struct ReaderFile {
     file: PrivateFile,
 }
 
-/// What it holds, while nobody else can change it.
+/// Content of the reader file. A lock excludes other writers.
 pub struct StoredReader {
-    /// The state, and what waits. What is changed is stored by [`StoredReader::store`].
+    /// The state and the waiting records. [`StoredReader::store`] stores changes of it.
     pub replica: Replica,
     file: PrivateFile,
     lock: Lock,
     random: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
-/// What came of bringing it in step.
+/// Outcome of a synchronisation with a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReaderSync {
-    /// How many records were appended.
+    /// Number of records that were appended.
     pub appended: usize,
-    /// Whether something new was read.
+    /// Whether new records were read.
     pub has_read: bool,
     /// Whether the log was compacted.
     pub was_compacted: bool,
-    /// Whether there is no log, and nothing to begin one with.
+    /// Whether there is no log, and nothing to create one with.
     pub is_absent: bool,
 }
 
-/// What came of joining it with the items of a collection, or the documents of a database.
+/// Outcome of merging with the items of a collection, or the documents of a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReaderJoin {
-    /// Whether they said something new.
+    /// Whether they contained new information.
     pub has_read: bool,
-    /// How many of them were written.
+    /// Number of items or documents that were written.
     pub written: u64,
-    /// Ids of those that were left alone, since a later version of this program wrote them.
+    /// Ids of those that were skipped, since a later version of this program wrote them.
     pub newer: BTreeSet<String>,
 }
 
-/// Why it could not be joined.
+/// Reason for the failure of a merge.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaderJoinError {
-    /// The file of the reader.
+    /// The reader file failed.
     #[error(transparent)]
     Reader(#[from] ReaderFileError),
-    /// The collection.
+    /// The collection failed.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Documents(#[from] DocumentsError),
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why it could not be read, stored or brought in step.
+/// Reason for failing to read, store or synchronise a reader file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaderFileError {
-    /// The log.
+    /// The log failed.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The file is not what was written.
+    /// The file is invalid.
     #[error("{path}: {source}")]
     Faulty {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in it.
         source: ReplicaError,
     },
-    /// The snapshot beside a log is none. Nothing was taken from it.
+    /// The snapshot beside a log is invalid. None of it was used.
     #[error("the snapshot of {log}: {source}")]
     Snapshot {
-        /// Which log.
+        /// Name of the log.
         log: String,
-        /// What is wrong with it.
+        /// The fault in it.
         source: SnapshotError,
     },
-    /// It is kept in step by another log.
+    /// The reader is synchronised with another log.
     #[error("this reader is kept in step by {known}, and not by {given}")]
     OtherLog {
-        /// By which.
+        /// The other log.
         known: String,
-        /// Which was given.
+        /// The given log.
         given: String,
     },
     /// The operating system failed.
@@ -115,7 +116,7 @@ pub enum ReaderFileError {
     File {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         source: io::Error,
     },
 }
@@ -130,17 +131,17 @@ impl ReaderFile {
     /// The name of the file.
     pub const NAME: &'static str = "reader.jsonl";
 
-    /// The file in this directory; neither needs to be there.
+    /// Returns the file in this directory; neither needs to exist.
     pub fn within(directory: &Path) -> Self {
         Self { file: PrivateFile::within(directory, Self::NAME) }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> PathBuf {
         self.file.path()
     }
 
-    /// Reads it, whoever changes it meanwhile, and makes nothing; a new replica where it is not there.
+    /// Reads the file without a lock and without creating it; returns a new replica if it does not exist.
     pub fn read(&self, random: impl Fn() -> u64) -> Result<Replica, ReaderFileError> {
         let path = self.path();
         let Some(mut file) = self.file.open()? else {
@@ -152,7 +153,7 @@ impl ReaderFile {
         Replica::read(&bytes).map_err(|source| ReaderFileError::Faulty { path, source })
     }
 
-    /// Waits until nobody else changes it, and reads it. If somebody does, `waiting` is told of it first.
+    /// Waits until no other process changes the file, and reads it. `waiting` is called first if one does.
     pub fn open(
         &self,
         random: impl Fn() -> u64 + Send + Sync + 'static,
@@ -165,13 +166,13 @@ impl ReaderFile {
 }
 
 impl StoredReader {
-    /// Stores what was changed: whole and durable, or not at all.
+    /// Stores the changes, atomically and durably.
     pub fn store(&self) -> Result<(), ReaderFileError> {
         store(&self.file, &self.lock, &self.replica)
     }
 
-    /// Brings it in step with a log, and compacts the log if it has become long. `may_begin` lets a log that was
-    /// removed begin again.
+    /// Synchronises it with a log, and compacts the log if it has become long. With `may_begin`, a log that
+    /// was removed is created again.
     pub async fn synchronise(
         &mut self,
         log: &dyn LogAccess,
@@ -182,7 +183,7 @@ impl StoredReader {
         let store = |replica: &Replica| store(file, lock, replica);
         let done = bring_in_step(&mut self.replica, log, &store, &*self.random, may_begin).await;
         if !was_kept && done.as_ref().map_or(true, |done| done.is_absent) {
-            // A person gave this address, and no log was found there: it may be a wrong one.
+            // A person gave this address, and there was no log: the address may be wrong.
             self.replica.keep_by_none();
             self.store()?;
         }
@@ -190,7 +191,7 @@ impl StoredReader {
     }
 }
 
-/// The same for a replica that nobody stores: what waits in it is lost with it.
+/// Synchronises a replica that is not stored in a file: records that wait in it are lost with it.
 pub async fn synchronise_reader(
     replica: &mut Replica,
     log: &dyn LogAccess,
@@ -228,11 +229,11 @@ fn store(file: &PrivateFile, lock: &Lock, replica: &Replica) -> Result<(), Reade
 
 fn is_long(session: &Session, replica: &Replica) -> bool {
     let Position { offset, generation, .. } = session.position();
-    // Of other servers nobody knows who else counts their bytes.
+    // On servers without generations, other programs may depend on the log's bytes.
     generation.is_some() && *offset > LONG && *offset > TIMES * replica.write().len() as u64
 }
 
-/// What a log says, all of it.
+/// Reads all of a log.
 pub async fn read_reader_log(
     log: &dyn LogAccess,
     random: &(dyn Fn() -> u64 + Send + Sync),
@@ -242,8 +243,8 @@ pub async fn read_reader_log(
     Ok((replica, session))
 }
 
-/// Puts a snapshot beside a log, and begins its next generation with nothing but that (LR45, LR46). `false` if
-/// somebody appended meanwhile, or not all of the log is known.
+/// Stores a snapshot beside a log, and starts its next generation with only a reference to it (LR45, LR46).
+/// Returns `false` if another client appended in the meantime, or if not all of the log was read.
 pub async fn compact(
     log: &dyn LogAccess,
     replica: &mut Replica,
@@ -252,7 +253,7 @@ pub async fn compact(
 ) -> Result<bool, ReaderFileError> {
     let Some(compaction) = replica.compacted(session, random) else { return Ok(false) };
     let stored = log.put_snapshot(&compaction.covers, compaction.snapshot.into_bytes()).await?;
-    // A server that tells generations apart refuses in words of its own, not with a page.
+    // A server that knows generations returns errors of its own, not an HTML page.
     let has_generations = session.position().generation.is_some();
     let check = |answer: &Answer| match answer.status {
         404 | 409 | 410 | 412 if has_generations => answer.refused(true),
@@ -260,10 +261,10 @@ pub async fn compact(
     };
     check(&stored).map_err(|stop| stopped(log, stop))?;
     match stored.status {
-        // One that stands there already for this place, or a later one, is as good: if the log went on, the next step
-        // finds that out.
+        // A snapshot that is already stored for this position, or a later one, is as good. If the log has
+        // grown, the next step detects it.
         409 => {}
-        // A generation that goes on from a snapshot which nobody has would lose what it leaves out.
+        // A generation that refers to a missing snapshot would lose its content.
         200..=399 => stored.stored().map_err(|stop| stopped(log, stop))?,
         _ => return Ok(false),
     }
@@ -329,8 +330,8 @@ impl Follower for Following<'_> {
         let applied = self.replica.apply(event, session, (self.random)());
         self.done.has_read |= applied
             .map_err(|source| ReaderFileError::Snapshot { log: self.log.clone(), source })?;
-        // Records of ours are known when they are read back (LR14): a crash costs no more than that, and to store all
-        // after each of many appends would cost the square of them.
+        // Own records are recognised when they are read back (LR14), so a crash only costs reading them
+        // again. Storing everything after each of many appends would have quadratic cost.
         if appended > 0 { Ok(()) } else { (self.store)(self.replica) }
     }
 }

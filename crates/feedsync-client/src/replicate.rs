@@ -1,12 +1,12 @@
-//! Replication of databases of documents, by CouchDB's protocol: whatever a source has and a target has not is written
-//! there, conflicts and deletions included.
+//! Replication of databases of documents, by CouchDB's protocol: everything that a source has and a target
+//! lacks is written to the target, including conflicts and deletions.
 //!
-//! - Source and target are each a database of a server ([`RemoteDatabase`]: a hub, CouchDB, pouchdb-server) or of a store
-//!   here ([`StoredDatabase`]).
-//! - Many batches are on their way at once, so that how far a server is costs little; memory is bounded all the same.
-//! - How far it is stands in local documents on both sides, written once all before is durable: what is interrupted goes
-//!   on there. Whatever is carried twice changes nothing.
-//! - A document that a target refuses is reported, and keeps nothing else back.
+//! - Source and target are each a database of a server ([`RemoteDatabase`]: a hub, CouchDB, pouchdb-server)
+//!   or of a store here ([`StoredDatabase`]).
+//! - Many batches are transferred concurrently, so that latency costs little; memory is bounded all the same.
+//! - Checkpoints are stored in local documents on both sides, once everything before them is durable. An
+//!   interrupted replication continues at a checkpoint. A document that is transferred twice changes nothing.
+//! - A document that a target refuses is reported, and does not stop the others.
 
 mod batch;
 mod carrier;
@@ -41,66 +41,66 @@ pub use remote::{OnWait, Patience, RemoteDatabase};
 pub use replica::{Changes, Local, Replica};
 pub use stored::StoredDatabase;
 
-/// So many batches may be carried before their turn.
+/// Maximum number of batches that are transferred ahead of the first unfinished one.
 const MOST_AHEAD: u64 = 64;
 
-/// Who wants a replication to end waits so long for it to be written down how far it is.
+/// Maximum wait for a checkpoint to be written after a stop was requested.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// What is replicated, and how.
+/// Settings of a replication.
 #[derive(Debug, Clone, Default)]
 pub struct Replication {
-    /// Which documents.
+    /// Selection of documents.
     pub filter: ReplicationFilter,
-    /// Whether it goes on once all is there, each time something changes.
+    /// Whether the replication continues after all documents were transferred, with each later change.
     pub is_continuous: bool,
-    /// Whether the target is made if it is not there.
+    /// Whether the target is created if it does not exist.
     pub creates_target: bool,
-    /// Whether all is looked at again that was replicated before.
+    /// Whether checkpoints are ignored, so that all documents are compared again.
     pub from_beginning: bool,
-    /// How much is done at once.
+    /// Degree of concurrency.
     pub pace: ReplicationPace,
 }
 
-/// How much is done at once.
+/// Degree of concurrency of a replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplicationPace {
-    /// So many changes are asked for at once.
+    /// Maximum number of changes in one page.
     pub page: usize,
-    /// So many documents are compared, and carried, at once.
+    /// Maximum number of documents in one batch.
     pub batch: usize,
-    /// So many batches are on their way at once.
+    /// Maximum number of concurrent batches.
     pub batches: usize,
-    /// How often it is written down how far it is.
+    /// Interval between checkpoints.
     pub checkpoint: Duration,
 }
 
 impl Default for ReplicationPace {
-    /// 2,000 changes, 8 batches of 500 documents, every 5 seconds.
+    /// Returns pages of 2,000 changes, 8 batches of 500 documents, and a checkpoint every 5 seconds.
     fn default() -> Self {
         Self { page: 2_000, batch: 500, batches: 8, checkpoint: Duration::from_secs(5) }
     }
 }
 
-/// Which documents are replicated.
+/// Selection of the documents that are replicated.
 #[derive(Debug, Clone, Default)]
 pub enum ReplicationFilter {
-    /// All.
+    /// All documents.
     #[default]
     All,
-    /// Those that a selector means.
+    /// The documents that match a selector.
     Selector {
-        /// As JSON.
+        /// The selector as JSON.
         text: String,
-        /// What that says.
+        /// The parsed selector.
         filter: Arc<ChangesFilter>,
     },
-    /// Those of these ids.
+    /// The documents with these ids.
     Ids(Vec<String>),
 }
 
 impl Replication {
-    /// Replicates until all is there, or until `stop`.
+    /// Replicates until all documents were transferred, or until `stop`.
     pub async fn run(
         &self,
         source: Arc<dyn Replica>,
@@ -113,7 +113,7 @@ impl Replication {
         let mut stop = pin!(stop);
         let log = tokio::select! {
             log = CheckpointLog::open(self, sides, environment) => log?,
-            // Nothing was done that could be written down.
+            // Nothing was done that a checkpoint could record.
             () = &mut stop => return Ok(Replicated { has_checkpoints: true, ..Replicated::default() }),
         };
         let after = log.began_at().cloned().unwrap_or_else(Place::beginning);
@@ -141,20 +141,20 @@ impl Replication {
     }
 }
 
-/// A replication under way.
+/// A running replication.
 struct Run {
     feed: Feed,
     pace: ReplicationPace,
     carrier: Carrier,
     log: CheckpointLog,
-    /// Batches that nobody carries yet, by number.
+    /// Batches whose transfer has not started, by number.
     waiting: VecDeque<(u64, Batch)>,
     tasks: JoinSet<Result<(u64, Batch, Replicated), ReplicationError>>,
-    /// Batches that were carried before their turn.
+    /// Batches that finished before earlier ones.
     finished: BTreeMap<u64, (Option<Place>, Replicated)>,
-    /// The number of the next batch.
+    /// Number of the next batch.
     next: u64,
-    /// That of the first batch which is not finished.
+    /// Number of the first unfinished batch.
     first: u64,
     report: Replicated,
 }
@@ -198,12 +198,13 @@ impl Run {
                 },
             }
         }
-        // What is on its way is carried again next time.
+        // Batches that are still being transferred are repeated by the next run.
         self.tasks.abort_all();
         if self.log.is_behind() {
             match is_at_end {
                 true => self.log.write().await?,
-                // Who wants to end waits for no server. What is not written down is looked at again next time.
+                // A stop does not wait long for a server. Without the checkpoint, the next run compares more
+                // documents again.
                 false => drop(timeout(LAST_WORDS, self.log.write()).await),
             }
         }
@@ -211,12 +212,12 @@ impl Run {
         Ok(self.report)
     }
 
-    /// Whether more may be read: one batch that takes long holds up the others.
+    /// Whether another page may be read. A slow batch stops this once too many later ones are read.
     fn has_room(&self) -> bool {
         self.waiting.is_empty() && self.next - self.first < MOST_AHEAD
     }
 
-    /// Sets out with batches that wait.
+    /// Starts the transfer of waiting batches.
     fn carry(&mut self) {
         while self.tasks.len() < self.pace.batches
             && let Some((number, batch)) = self.waiting.pop_front()
@@ -229,11 +230,11 @@ impl Run {
         }
     }
 
-    /// Counts what is finished, as far as all before it is.
+    /// Counts finished batches, up to the first unfinished one.
     fn advance(&mut self, progress: &dyn ReplicationProgress) {
         while let Some((last, done)) = self.finished.remove(&self.first) {
             self.first += 1;
-            // It is told before it is passed.
+            // A refusal is reported before a checkpoint passes it.
             done.refused.iter().for_each(|refused| progress.refused(refused));
             self.report.add(done);
             if let Some(last) = last {

@@ -1,11 +1,11 @@
-//! Subscriptions are read each when it is due.
+//! Schedule of subscriptions, each of which is read when it is due.
 //!
-//! Any number of processes may serve one store: who finds a subscription due moves the moment first,
-//! so that one of them reads it. Who dies meanwhile costs a delay of [`LEASE`]; who takes longer, a
-//! repetition.
+//! Any number of processes may serve one store. A process that finds a due subscription first postpones it,
+//! so that only one process reads it. If a process dies while it reads, the subscription is delayed by
+//! [`LEASE`]. If reading takes longer than that, the feed may be read twice.
 //!
-//! A feed is read again after its period, sooner where its publisher says when it expires (2.2, F26);
-//! after failures the pauses grow, and are not the same for everybody. A server's `Retry-After` is kept.
+//! A feed is read again after its period, or sooner if its publisher states when it expires (2.2, F26). After
+//! failures the pauses grow, with a random part. A server's `Retry-After` is respected.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use crate::report::SyncReport;
 use crate::session::{Direction, Session};
 use crate::watch::Pace;
 
-/// How long a subscription is left alone by others while it is read.
+/// Time for which a subscription is reserved for the process that reads it.
 const LEASE: Duration = Duration::from_secs(15 * 60);
 
-/// How often it is looked whether something is due.
+/// Interval at which due subscriptions are looked up.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Subscriptions that are read at once.
+/// Maximum number of subscriptions that are read concurrently.
 const AT_ONCE: usize = 8;
 
 /// Pauses after failures: from a minute to six hours, or to the subscription's own period.
@@ -47,17 +47,17 @@ pub struct Schedule {
     way: Option<Arc<Way>>,
 }
 
-/// Makes the way out anew, or says why it cannot.
+/// Creates a new fetcher, or gives the reason why it cannot.
 type Way = dyn Fn() -> Result<Fetcher, String> + Send + Sync;
 
 impl Schedule {
-    /// A schedule of an endpoint's subscriptions.
+    /// Creates a schedule of an endpoint's subscriptions.
     pub fn new(session: Session) -> Self {
         Self { session, way: None }
     }
 
-    /// The same schedule, which asks for the way out each time that something is due: a login that was
-    /// made or replaced meanwhile counts. If there is none to be had, the last one is taken.
+    /// Returns the same schedule, which calls `way` for a new fetcher each time that something is due. So a
+    /// login that was added or replaced in the meantime is used. If that fails, the last fetcher is used.
     #[must_use]
     pub fn renewing<E: Display>(
         self,
@@ -67,8 +67,8 @@ impl Schedule {
         Self { way: Some(Arc::new(way)), ..self }
     }
 
-    /// Reads what is due, for as long as it is polled. Dropped at any moment, it leaves what was
-    /// stored so far.
+    /// Reads due subscriptions until the future is dropped, which may happen at any moment. Everything stored
+    /// by then stays.
     pub async fn run(mut self) {
         let mut pulls = JoinSet::new();
         loop {
@@ -103,7 +103,7 @@ impl Schedule {
         }
     }
 
-    /// The subscriptions that are due, those that wait longest first.
+    /// Returns the due subscriptions, those that wait longest first.
     pub async fn due(&self) -> Result<Vec<Remote>, StoreError> {
         let now = self.session.endpoint().environment().now();
         let mut remotes = self.session.endpoint().store().remotes(None).await?;
@@ -115,8 +115,8 @@ impl Schedule {
         Ok(remotes)
     }
 
-    /// Reads a subscription, unless somebody else of this store is doing so, and settles when it is
-    /// due again.
+    /// Reads a subscription, unless another process of this store is reading it, and sets when it is due
+    /// again.
     pub async fn read(&self, remote: &Remote) -> Result<Option<SyncReport>, SyncError> {
         let Some(subscription) = &remote.subscription else { return Ok(None) };
         let store = self.session.endpoint().store();
@@ -151,8 +151,8 @@ impl Schedule {
     }
 }
 
-/// Tells whether a subscription is due. A `due` that was written while the clock was ahead does not count: it is later
-/// than any pause, or it is later than a lease and the last success is in the future.
+/// Whether a subscription is due. A `due` that was written while the clock was ahead does not count: it is
+/// later than any pause, or it is later than a lease and the last success is in the future.
 fn is_due(subscription: &Subscription, state: &RemoteState, now: Moment) -> bool {
     let Some(due) = subscription.due else { return true };
     let longest = PACE.longest.max(subscription.every).max(LEASE).max(RetryAfter::LONGEST);
@@ -160,14 +160,15 @@ fn is_due(subscription: &Subscription, state: &RemoteState, now: Moment) -> bool
     due <= now || due > after(now, longest) || (was_ahead && due > after(now, LEASE))
 }
 
-/// When a subscription is due after it was read, or was not to be had.
+/// Returns the time at which a subscription is due after it was read, or after a failure.
 fn next(now: Moment, subscription: &Subscription, state: &RemoteState, chance: u64) -> Moment {
     let left = |until: Moment| Duration::from_micros(until.micros().saturating_sub(now.micros()));
     let wish = state.not_before.map_or(Duration::ZERO, left);
     let pause = if state.failures > 0 {
         let pace = Pace { longest: PACE.longest.max(subscription.every), ..PACE };
         let pause = pace.after(state.failures);
-        // Between half of it and all of it, so that those who failed together do not return together.
+        // A random pause between half of it and all of it, so that failed subscriptions do not all retry at
+        // once.
         pause / 2 + (pause / 2).mul_f64(chance as f64 / u64::MAX as f64)
     } else {
         let expiry = state.expires.map(left).filter(|left| !left.is_zero());

@@ -1,12 +1,12 @@
-//! Synchronising one collection with one remote (section 4.1).
+//! Synchronisation of one collection with one remote (section 4.1).
 //!
-//! Any feed will do: a static file on any web server is read by the letter of 4.1, with the readings
-//! R-F28 to R-F38. A feed whose answer names a feed with the relation [`CHANGES_RELATION`] is a hub's:
-//! it is read in pages after what we remember, and takes our changes.
+//! The remote may be any feed: a static file on any web server is read as 4.1 specifies, with the readings
+//! R-F28 to R-F38. A feed whose response links to a feed with the relation [`CHANGES_RELATION`] is a hub's.
+//! It is read in pages after the stored position, and accepts changes from here.
 //!
-//! Order: pull, then push, so that what is pushed has been merged and what the push adds there can be
-//! remembered without reading it again. Each page and the place after it are stored in one
-//! transaction, so that a crash at any moment costs a repetition of one page at most.
+//! Pull comes before push, so that pushed items are merged already. Then the changes that the push causes
+//! there need not be read again. Each page and the position after it are stored in one transaction. So a
+//! crash at any moment costs a repetition of at most one page.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -27,24 +27,24 @@ use crate::push::Aftermath;
 use crate::report::{SyncReport, Warning};
 use crate::wire::ACCEPT_FEED;
 
-/// Times that a push which found changes of others is followed by another round.
+/// Maximum number of rounds, when a push finds changes of others.
 const ROUNDS: usize = 3;
 
-/// Which ways changes travel.
+/// Directions in which changes are transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Direction {
-    /// From the remote to us.
+    /// From the remote to this endpoint.
     pub pull: bool,
-    /// From us to the remote.
+    /// From this endpoint to the remote.
     pub push: bool,
 }
 
 impl Direction {
-    /// Both ways.
+    /// Both directions.
     pub const BOTH: Self = Self { pull: true, push: true };
 }
 
-/// An endpoint and its way out.
+/// An endpoint and its fetcher.
 #[derive(Clone)]
 pub struct Session {
     endpoint: Endpoint,
@@ -52,22 +52,22 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session of an endpoint.
+    /// Creates a session of an endpoint.
     pub fn new(endpoint: Endpoint, fetcher: Fetcher) -> Self {
         Self { endpoint, fetcher }
     }
 
-    /// The endpoint.
+    /// Returns the endpoint.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The way out.
+    /// Returns the fetcher.
     pub fn fetcher(&self) -> &Fetcher {
         &self.fetcher
     }
 
-    /// The way out to a remote: a subscription reaches private addresses only if a person gave one.
+    /// Returns the fetcher for a remote: a subscription reaches private addresses only if a person gave one.
     pub(crate) fn fetcher_for(&self, remote: &Remote) -> Fetcher {
         match &remote.subscription {
             Some(subscription) if !subscription.reaches_private => self.fetcher.refusing_private(),
@@ -75,12 +75,12 @@ impl Session {
         }
     }
 
-    /// Brings a collection in step with a remote. Dropped at any moment, it leaves what was stored
-    /// so far, and the next call goes on from there. A dry run reads and counts, and writes nothing on
+    /// Synchronises a collection with a remote. The future may be dropped at any moment: what was stored
+    /// stays, and the next call continues from there. A dry run reads and counts, and writes nothing on
     /// either side.
     ///
-    /// A failure is remembered with the remote, and when it wants to be asked again. A subscription is
-    /// only read, whatever direction is asked for.
+    /// A failure is stored with the remote, together with the time before which the remote asked not to be
+    /// read. A subscription is only read, whatever the direction.
     pub async fn sync(
         &self,
         remote: &Remote,
@@ -101,7 +101,7 @@ impl Session {
             }
         }
         let now = self.endpoint.environment().now();
-        // No server is left alone for longer than that: a later time was written while the clock was ahead.
+        // No server can ask for a longer pause than this: a later time was written while the clock was ahead.
         let latest = later(now, RetryAfter::Delay(RetryAfter::LONGEST));
         let not_before = remote.state.not_before.filter(|&until| until > now && until <= latest);
         if let Some(until) = not_before {
@@ -127,7 +127,7 @@ impl Session {
         match run.through().await {
             Ok(()) => Ok(run.finish().await?),
             Err(error) => {
-                // That it cannot be noted is told by whatever fails next; this failure came first.
+                // If it cannot be stored, a later failure will show that; this failure came first.
                 let _ = run.fail(&error).await;
                 Err(error)
             }
@@ -135,49 +135,50 @@ impl Session {
     }
 }
 
-/// One synchronisation under way. `state` is what is stored of the remote.
+/// A running synchronisation. `state` is the stored state of the remote.
 pub(crate) struct Run<'a> {
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) fetcher: Fetcher,
     pub(crate) remote: Remote,
-    /// The address of its changes, if it is a hub.
+    /// Address of its changes, if it is a hub.
     pub(crate) hub: Option<Url>,
     pub(crate) state: RemoteState,
     pub(crate) direction: Direction,
     pub(crate) progress: &'a dyn Progress,
     pub(crate) dry_run: bool,
     pub(crate) report: SyncReport,
-    /// The complete feed could not be read; it is not tried again now.
+    /// Whether the complete feed could not be read; this run does not try it again.
     pub(crate) lacks_complete: bool,
-    /// The first of our changes that was refused there in this synchronisation.
+    /// The first local change that the remote refused in this synchronisation.
     pub(crate) first_refused: Option<Number>,
-    /// An item was refused that may be taken another time.
+    /// Whether an item was refused that may be accepted at another time.
     pub(crate) offers_again: bool,
-    /// An item that came was refused by a bound of ours that may pass. It is read again, but not by
-    /// this run: `state` does not ask for it, what is stored does.
+    /// Whether a temporary bound here refused an incoming item. It is read again, but not by this run: only
+    /// the stored state asks for that, and not `state`.
     pub(crate) postponed: bool,
-    /// Blobs that the remote was asked for.
+    /// Blobs that were requested from the remote.
     pub(crate) blobs_asked: BTreeSet<Digest>,
-    /// Something could not be stored, since the disk is full. The run offers what it can, and fails at its end.
+    /// Whether something could not be stored, since the disk is full. The run offers what it can, and fails
+    /// at its end.
     pub(crate) lacks_room: bool,
 }
 
-/// What an address turned out to be.
+/// Kind of a remote.
 enum Peer {
     Hub(Url),
     Feed(Box<Response>),
-    /// A feed that is as it was.
+    /// A feed that has not changed.
     Unchanged,
 }
 
 impl<'a> Run<'a> {
-    /// The way to the remote's documents.
+    /// Returns the reader of the remote's documents.
     pub(crate) fn reader(&self) -> Reader<'a> {
         Reader { fetcher: self.fetcher.clone(), progress: self.progress }
     }
 
     async fn through(&mut self) -> Result<(), SyncError> {
-        // All that is asked of this remote is learnt from this address.
+        // All requests to this remote derive from this address.
         self.fetcher = self.fetcher.given(address(&self.remote.url)?);
         let hub = match self.peer().await? {
             Peer::Hub(hub) => hub,
@@ -193,7 +194,7 @@ impl<'a> Run<'a> {
                 let pulled = self.pull_with_blobs(&hub).await;
                 self.tolerate_full_disk(pulled)?;
             }
-            // Who asks for nothing but a push may know that the remote takes them again.
+            // A caller that requests only a push may know that the remote accepts them again.
             let push = self.direction.push && !(self.state.read_only && self.direction.pull);
             let settled = !push || self.push(&hub).await? == Aftermath::InStep;
             if settled || self.dry_run || self.lacks_complete || self.lacks_room {
@@ -208,7 +209,8 @@ impl<'a> Run<'a> {
         self.fetch_lost_blobs(hub).await
     }
 
-    /// Goes on where something could not be stored, since the disk is full: what changed here can still be offered.
+    /// Continues after something could not be stored because the disk is full: changes made here can still be
+    /// offered.
     pub(crate) fn tolerate_full_disk(
         &mut self,
         stored: Result<(), SyncError>,
@@ -230,7 +232,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Finds out what the remote is; asks only where that is not known.
+    /// Determines the kind of the remote; sends a request only if it is not known.
     async fn peer(&mut self) -> Result<Peer, SyncError> {
         if let Some(changes) = &self.state.changes {
             return Ok(Peer::Hub(with_credentials(address(changes)?, &self.remote.url)));
@@ -245,17 +247,17 @@ impl<'a> Run<'a> {
             return Ok(Peer::Feed(response));
         };
         if hub.origin() != response.url().origin() {
-            // Nobody has us send what we hold to a third party.
+            // Local items must not be sent to a third party.
             self.warn(Warning::Elsewhere(shown(&hub)));
             return Ok(Peer::Feed(response));
         }
-        // The body stays unread: the hub's pages hold it.
+        // The body is not read: the hub's pages contain it.
         let changes = Some(bare(&hub));
         self.remember(RemoteState { changes, read_only: false, ..self.state.clone() }).await?;
         Ok(Peer::Hub(with_credentials(hub, &self.remote.url)))
     }
 
-    /// What to ask with; nothing where an unchanged feed would still leave something to do.
+    /// Returns the validators for a request; none if an unchanged feed would still leave something to do.
     pub(crate) fn validators(&self) -> Validators {
         if self.state.needs_complete && self.state.complete.is_some() {
             return Validators::default();
@@ -266,7 +268,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Stores how far we are. In a dry run it is only kept in mind.
+    /// Stores the state of the remote. A dry run keeps it only in memory.
     pub(crate) async fn remember(&mut self, state: RemoteState) -> Result<(), SyncError> {
         if !self.dry_run && state != self.state {
             let conclusion = self.conclusion(state.clone());
@@ -280,7 +282,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What is stored of a state.
+    /// Returns the conclusion that stores a state.
     pub(crate) fn conclusion(&self, state: RemoteState) -> Conclusion {
         let state = if self.postponed { state.to_be_read_again() } else { state };
         Conclusion { remote: self.remote.id, state }
@@ -323,12 +325,12 @@ impl<'a> Run<'a> {
             if matches!(error.status(), Some(StatusCode::NOT_FOUND | StatusCode::GONE)));
         let now = self.endpoint.environment().now();
         let state = RemoteState {
-            // What is gone may have moved: the next time it is looked for again.
+            // A feed that is gone may have moved: it is looked up again the next time.
             changes: self.state.changes.clone().filter(|_| !gone),
             failures: self.state.failures.saturating_add(1),
             failure: Some(error.to_string()),
             not_before: wish.map(|wish| later(now, wish)),
-            // A clock that was ahead may have written a moment in the future.
+            // A clock that was ahead may have written a time in the future.
             succeeded: self.state.succeeded.map(|succeeded| succeeded.min(now)),
             ..self.state.clone()
         };

@@ -1,8 +1,8 @@
-//! When to synchronise: as soon as either side has something for the other.
+//! Watch: decides when to synchronise, as soon as either side has changes for the other.
 //!
-//! A hub's events tell when something changed there; without them it is asked every so often, and a
-//! feed before it `expires` (2.2). The store tells what changed here. After failures the pauses grow,
-//! and what a server asks for with `Retry-After` is kept.
+//! A hub's events announce changes there. Without them the hub is polled, and a feed is read before it
+//! `expires` (2.2). The store announces changes here. After failures the pauses grow, and a server's
+//! `Retry-After` is respected.
 
 use std::time::Duration;
 
@@ -15,34 +15,34 @@ use crate::fetch::{address, with_credentials};
 use crate::follow::Follower;
 use crate::session::{Direction, Session};
 
-/// Why it is time to synchronise.
+/// Reason for a synchronisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Due {
     /// The watch begins.
     Begin,
-    /// Something changed there.
+    /// The remote changed.
     There,
-    /// Something changed here.
+    /// The local collection changed.
     Here,
-    /// Nobody told, but it is time to look; or to try again after a failure.
+    /// A poll is due, or a retry after a failure.
     Look,
 }
 
-/// How long a watch waits.
+/// Intervals of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// Between two looks at a remote that tells nothing.
+    /// Interval between polls of a remote that sends no events.
     pub poll: Duration,
-    /// Between two looks at a hub whose events come in.
+    /// Interval between polls of a hub while its events arrive.
     pub reassure: Duration,
-    /// After a first failure; doubled with each further one.
+    /// Pause after a first failure; doubled with each further one.
     pub pause: Duration,
     /// The longest pause.
     pub longest: Duration,
 }
 
 impl Default for Pace {
-    /// 30 seconds, 15 minutes, and pauses from 2 seconds to an hour.
+    /// Returns the default: 30 seconds, 15 minutes, and pauses from 2 seconds to an hour.
     fn default() -> Self {
         Self {
             poll: Duration::from_secs(30),
@@ -54,7 +54,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The pause after so many failures in a row.
+    /// Returns the pause after a number of failures in a row.
     pub(crate) fn after(self, failures: u32) -> Duration {
         match failures.checked_sub(1) {
             None => Duration::ZERO,
@@ -66,7 +66,7 @@ impl Pace {
     }
 }
 
-/// Waits for the moments at which a collection and a remote have something for each other.
+/// Waits until a collection or a remote has changes for the other.
 pub struct Watch {
     session: Session,
     remote: Remote,
@@ -78,7 +78,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch over one remote; the first moment is now.
+    /// Creates a watch of one remote; the first synchronisation is due at once.
     pub fn new(session: Session, remote: Remote, direction: Direction, pace: Pace) -> Self {
         let (mut direction, mut pace) = (direction, pace);
         if let Some(subscription) = &remote.subscription {
@@ -89,8 +89,8 @@ impl Watch {
         Self { session, remote, direction, pace, notices, follower: None, begun: false }
     }
 
-    /// Waits until it is time to synchronise; `None` once the store is closed. To be called again
-    /// after each synchronisation; may be dropped at any moment.
+    /// Waits until it is time to synchronise; `None` once the store is closed. It is to be called again after
+    /// each synchronisation. The future may be dropped at any moment.
     pub async fn next(&mut self) -> Result<Option<Due>, SyncError> {
         let entered = Instant::now();
         let state = self.look().await?;
@@ -118,7 +118,7 @@ impl Watch {
             tokio::select! {
                 open = self.notices.next() => if !open { return Ok(None) },
                 event = event(&mut self.follower, until) => {
-                    // The synchronisation may have read it meanwhile.
+                    // The synchronisation may have read it in the meantime.
                     if is_news(&event, self.look().await?.until.as_deref()) {
                         return Ok(Some(Due::There));
                     }
@@ -132,7 +132,7 @@ impl Watch {
         }
     }
 
-    /// The remote as it is remembered now.
+    /// Returns the stored state of the remote.
     async fn look(&self) -> Result<RemoteState, SyncError> {
         let collection = &self.remote.collection;
         let known = self.session.endpoint().store().remotes(Some(collection)).await?;
@@ -142,7 +142,7 @@ impl Watch {
             .ok_or_else(|| SyncError::Forgotten { collection: collection.clone() })
     }
 
-    /// Whether something here has not been offered yet.
+    /// Whether local changes have not been offered yet.
     async fn has_news(&self, state: &RemoteState) -> Result<bool, SyncError> {
         if !self.direction.push || state.read_only {
             return Ok(false);
@@ -151,7 +151,7 @@ impl Watch {
         Ok(collection.last > state.pushed)
     }
 
-    /// Follows the hub that the remote turned out to be, if it is to be read.
+    /// Follows the events of the remote, if it is a hub that is to be read.
     fn follow(&mut self, state: &RemoteState) {
         let changes = state.changes.as_ref().filter(|_| self.direction.pull);
         if self.follower.as_ref().map(|(followed, _)| followed) != changes {
@@ -170,8 +170,8 @@ impl Watch {
         entered + if followed { self.pace.reassure } else { self.pace.poll }
     }
 
-    /// How long to wait so as to be there before what was read expires; a publisher that says "now"
-    /// is not read without a pause.
+    /// Returns the time to wait so that the feed is read before it expires. A publisher that states "now" is
+    /// not read without a pause.
     fn expiry(&self, state: &RemoteState) -> Duration {
         let left = state.expires.map_or(Duration::ZERO, |expires| self.time_until(expires));
         if left < Duration::from_secs(1) { self.pace.reassure } else { left * 9 / 10 }
@@ -190,7 +190,7 @@ async fn event(follower: &mut Option<(String, Follower)>, since: Option<&str>) -
     }
 }
 
-/// Whether an event tells of something after the place that is remembered. A `reset` always does.
+/// Whether an event announces a change after the stored position. A `reset` always does.
 fn is_news(event: &Event, until: Option<&str>) -> bool {
     event.kind != "message"
         || event.id.as_deref().is_none_or(|id| until.is_none_or(|until| id > until))
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_after_the_remembered_place_is_news() {
+    fn only_changes_after_the_stored_position_are_news() {
         let event = |kind: &str, id: &str| Event {
             id: Some(id.to_owned()),
             kind: kind.to_owned(),

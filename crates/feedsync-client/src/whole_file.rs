@@ -1,32 +1,32 @@
-//! Files that are replaced as a whole: whoever reads one meanwhile, and whoever crashes, has all of the old bytes or
-//! all of the new ones.
+//! Files that are replaced atomically: a concurrent reader, and a crash, sees all of the old bytes or all of
+//! the new ones.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Who may read a file that is written.
+/// Users who may read a written file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner.
+    /// Only its owner.
     Owner,
-    /// Whoever may read what this process makes.
+    /// The default of this process.
     AsUsual,
 }
 
-/// Replaces what a file holds: whole and durable, or not at all. A link leads to the file that is replaced. What is
-/// no file, such as a terminal or a pipe, is written to.
+/// Replaces the content of a file, atomically and durably. If the path is a link, its target is replaced. A
+/// path that is not a regular file, such as a terminal or a pipe, is written to.
 pub fn replace_file(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return OpenOptions::new().write(true).open(path)?.write_all(bytes);
     }
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    // Who writes the same file at the same time has a part of their own.
+    // Concurrent writers of the same file have different partial files.
     let partial = format!(".{}.partial", std::process::id());
     replace_by(&path, &beside(&path, &partial), bytes, readers)
 }
 
-/// The same by a partial file that nobody else writes at the same time.
+/// Replaces a file through a partial file that no other process writes at the same time.
 pub(crate) fn replace_by(
     path: &Path,
     partial: &Path,
@@ -43,20 +43,20 @@ pub(crate) fn replace_by(
         let _ = fs::remove_file(partial);
         return Err(error);
     }
-    // The name is durable when its directory is.
+    // The new name is durable once its directory is.
     #[cfg(unix)]
     File::open(directory(path))?.sync_all()?;
     Ok(())
 }
 
-/// A file beside another one, of the same name with something behind it.
+/// Returns the path of a file in the same directory, with a suffix after the name.
 pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(end);
     path.with_file_name(name)
 }
 
-/// A new file, in place of what a crash left there.
+/// Creates a new file, and removes one that a crash left there.
 fn begun(path: &Path, readers: Readers) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -1,4 +1,4 @@
-//! Feeds as bytes: what is asked for, how it is read, how what is offered is written.
+//! Feeds as bytes: accepted media types, parsing, and writing of offers.
 
 use feedsync_core::Timestamp;
 use feedsync_formats::sse::{self, SseReading};
@@ -10,16 +10,16 @@ use http::header::CONTENT_TYPE;
 
 use crate::fetch::{FetchError, Response};
 
-/// For any feed: FeedSync's formats first, then whatever may turn out to be one.
+/// For any feed: the formats of FeedSync first, then any other type that may contain one.
 pub(crate) const ACCEPT_FEED: &str = "application/atom+xml, application/rss+xml, text/x-opml, \
      application/json, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1";
 
-/// How strictly a feed is read.
+/// Source of a feed, which decides how strictly it is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A hub, which writes as it should.
+    /// A hub, whose documents must be valid.
     Hub,
-    /// The web.
+    /// Any other web server.
     Web,
 }
 
@@ -43,16 +43,16 @@ impl ResponseBody {
     }
 }
 
-/// A feed that was read.
+/// A parsed feed.
 pub(crate) struct Decoded {
     pub(crate) reading: Reading,
-    /// Whether it is one of SSE 0.91.
+    /// Whether it is a document of SSE 0.91.
     pub(crate) is_sse: bool,
-    /// Number of items of which FeedSync cannot hold everything.
+    /// Number of items of which FeedSync cannot represent everything.
     pub(crate) losses: usize,
 }
 
-/// Reads a feed of any format, away from the threads that must not wait.
+/// Parses a feed of any format, on a thread that may block.
 pub(crate) async fn decode(body: ResponseBody, origin: Origin) -> Result<Decoded, ReadError> {
     let reading = tokio::task::spawn_blocking(move || {
         let options = match origin {
@@ -72,8 +72,9 @@ pub(crate) async fn decode(body: ResponseBody, origin: Origin) -> Result<Decoded
     }
 }
 
-/// The document that offers these items to a hub, in the collection's format. What a publisher says of a feed to one
-/// consumer (`sx:sharing`, 2.2) has no place in it, and a hub takes no details of a feed from an offer.
+/// Writes the document that offers these items to a hub, in the collection's format. It has no `sx:sharing`
+/// (2.2), which a publisher addresses to one consumer. It has no details of a feed either, since a hub takes
+/// none from an offer.
 pub(crate) fn offer(
     collection: &Collection,
     author: &str,

@@ -1,4 +1,4 @@
-//! Which addresses may be fetched at all.
+//! Rules for the addresses that may be fetched.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use crate::fetch::Private;
 use crate::fetch::error::{FetchError, shown, shown_text};
 
-/// Parses an address that a person or a feed gave: absolute, `http` or `https`; a fragment is cut off.
+/// Parses an address that a person or a feed gave: absolute, `http` or `https`. A fragment is removed.
 pub fn address(text: &str) -> Result<Url, FetchError> {
     let refuse = |reason: String| FetchError::Address { url: shown_text(text), reason };
     let parsed = Url::parse(text);
@@ -27,8 +27,8 @@ pub fn address(text: &str) -> Result<Url, FetchError> {
     Ok(url)
 }
 
-/// The address that somebody may have meant who left out the scheme: over https, or over http on this machine.
-/// `None` where the text begins with a scheme, or with no name of a host.
+/// Suggests an address for a text without a scheme: over https, or over http on this machine. Returns `None`
+/// if the text begins with a scheme, or does not begin with the name of a host.
 pub fn with_scheme(text: &str) -> Option<String> {
     if text.contains("://") || text.contains(char::is_whitespace) {
         return None;
@@ -43,8 +43,8 @@ pub fn with_scheme(text: &str) -> Option<String> {
     ((is_local || is_dotted) && is_plain && is_port).then(|| format!("{scheme}://{text}"))
 }
 
-/// An address that a server gave, with the credentials of the one that a person gave, if both are of
-/// one origin.
+/// Returns an address that a server gave. If it has the origin of the address that a person gave, it gets the
+/// credentials of that one.
 pub(crate) fn with_credentials(mut url: Url, given: &str) -> Url {
     if let Ok(given) = Url::parse(given)
         && given.origin() == url.origin()
@@ -57,7 +57,7 @@ pub(crate) fn with_credentials(mut url: Url, given: &str) -> Url {
     url
 }
 
-/// An address with these parameters instead of its own of the same names; `None` leaves one out.
+/// Returns an address with these parameters in place of its own of the same names; `None` removes one.
 pub(crate) fn with_pairs(url: &Url, pairs: &[(&str, Option<&str>)]) -> Url {
     let replaced = |name: &str| pairs.iter().any(|(other, _)| *other == name);
     let kept: Vec<(String, String)> = url
@@ -75,8 +75,8 @@ pub(crate) fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
 }
 
-/// Refuses what is not fetched: other schemes, and private addresses in the URL itself where only
-/// public ones and those of these networks may be fetched. Names are checked when they are resolved.
+/// Refuses other schemes than http and https. If only public addresses and those of these networks may be
+/// fetched, refuses private addresses in the URL itself. Names are checked when they are resolved.
 pub(crate) fn check(url: &Url, private: Private, networks: &[IpNet]) -> Result<(), FetchError> {
     if !is_http(url) {
         let reason = format!("{} cannot be fetched, only http and https", url.scheme());
@@ -121,8 +121,8 @@ pub(crate) async fn resolved(url: &Url, networks: &[IpNet]) -> Result<Names, Fet
     Ok(if all_public { Names::Public } else { Names::Networks })
 }
 
-/// Whether an address stands for this machine or this network. A name that cannot be resolved here
-/// does not.
+/// Whether an address is of this machine or this network. A name that cannot be resolved here counts as
+/// public.
 pub(crate) async fn is_private(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -132,7 +132,7 @@ pub(crate) async fn is_private(url: &Url) -> bool {
     }
 }
 
-/// Whether an address stands for this very machine, as far as its text tells (RFC 6761, 6.3).
+/// Whether an address is of this machine, as far as its text shows (RFC 6761, 6.3).
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -149,8 +149,8 @@ pub(crate) fn has_proxy() -> bool {
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
-/// Whether an address is one that anybody may reach: not this machine, not this network, not reserved
-/// (RFC 6890), and not such an address inside a translation (RFC 4291, 6052, 3056, 5214).
+/// Whether an address is public: not of this machine or this network, and not reserved (RFC 6890). An IPv6
+/// address that contains an IPv4 address is judged by that (RFC 4291, 6052, 3056, 5214).
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -158,7 +158,7 @@ pub fn is_public(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether an address is public, or of one of these networks.
+/// Whether an address is public, or in one of these networks.
 fn is_open(ip: IpAddr, networks: &[IpNet]) -> bool {
     is_public(ip) || networks.iter().any(|network| network.contains(&ip))
 }
@@ -197,18 +197,18 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         [first, _, _, _, 0 | 0x200, 0x5efe, high, low] => {
             first & 0xe000 == 0x2000 && inside(high, low)
         }
-        // All that is assigned to the public is in 2000::/3.
+        // All addresses for public use are in 2000::/3.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }
 
-/// A name that stands for private addresses only.
+/// A name that resolves only to private addresses.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} is not a public address")]
 pub(crate) struct PrivateAddress(pub(crate) String);
 
-/// Resolves names to their public addresses and those of these networks; what is connected to is what was
-/// checked.
+/// Resolves names to their public addresses and those of these networks. Connections are made to the checked
+/// addresses.
 pub(crate) struct PublicResolver(pub(crate) Arc<[IpNet]>);
 
 impl Resolve for PublicResolver {

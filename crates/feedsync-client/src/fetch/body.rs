@@ -1,5 +1,5 @@
-//! A body as it arrives: bounded in size and time. What is compressed is bounded as it is
-//! unpacked: text that repeats itself may well be packed a thousand to one, and is welcome.
+//! Body of a response, bounded in size and time. A compressed body is bounded while it is decompressed:
+//! repetitive text may be compressed by a factor of a thousand, and is accepted.
 
 use std::future::Future;
 use std::io::Write as _;
@@ -15,10 +15,11 @@ use crate::fetch::error::{FetchError, cause};
 use crate::fetch::response::Head;
 use crate::fetch::traffic::Traffic;
 
-/// So much compressed input is taken at once: at 1,032 to 1, the most there can be, 4 MiB.
+/// Number of compressed bytes that are decompressed at once: at the maximum ratio of 1,032 to 1 they become 4
+/// MiB.
 const SLICE: usize = 4 << 10;
 
-/// How long is waited.
+/// Timeouts of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
     pub(crate) idle: Duration,
@@ -26,7 +27,7 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// `None` if it took too long.
+    /// Waits for a future; `None` after a timeout.
     pub(crate) async fn on<F: Future>(self, future: F) -> Option<F::Output> {
         let idle = Instant::now() + self.idle;
         let end = self.deadline.map_or(idle, |deadline| deadline.min(idle));
@@ -48,7 +49,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// A body that is unpacked, of at most so many bytes.
+    /// Creates a decompressed body with a maximum size.
     pub(crate) fn bounded(
         head: &Head,
         answer: reqwest::Response,
@@ -67,7 +68,8 @@ impl Body {
         Ok(Self { gzip, limit, ..Self::as_it_is(head, answer, wait, traffic) })
     }
 
-    /// A body that is unpacked, unless it has a coding that is not known here; who reads it bounds it.
+    /// Creates a decompressed body, which stays compressed if its coding is unknown. The reader limits its
+    /// size.
     pub(crate) fn unpacked(
         head: &Head,
         answer: reqwest::Response,
@@ -78,7 +80,7 @@ impl Body {
         Self { gzip, ..Self::as_it_is(head, answer, wait, traffic) }
     }
 
-    /// A body that is left as it travels; who reads it bounds it.
+    /// Creates a body that is not decompressed. The reader limits its size.
     pub(crate) fn as_it_is(
         head: &Head,
         answer: reqwest::Response,
@@ -98,12 +100,12 @@ impl Body {
         }
     }
 
-    /// Whether it travels packed, and comes out unpacked.
+    /// Whether the body is sent compressed and is decompressed here.
     pub(crate) fn is_unpacked(&self) -> bool {
         self.gzip.is_some()
     }
 
-    /// The next piece; `None` at the end.
+    /// Returns the next piece; `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
         loop {
             if self.pending.is_empty() {
@@ -128,7 +130,7 @@ impl Body {
         }
     }
 
-    /// All that is left.
+    /// Returns the rest of the body.
     pub(crate) async fn rest(&mut self) -> Result<Vec<u8>, FetchError> {
         let mut all = Vec::new();
         while let Some(chunk) = self.chunk().await? {
@@ -176,7 +178,7 @@ impl Body {
     }
 }
 
-/// What unpacks it, if it is packed; the coding that is not known here.
+/// Returns the decoder of a compressed body, or an unknown coding as an error.
 fn decoder(head: &Head) -> Result<Option<MultiGzDecoder<Vec<u8>>>, String> {
     match head.text(CONTENT_ENCODING).map(|coding| coding.trim().to_ascii_lowercase()).as_deref() {
         None | Some("" | "identity") => Ok(None),

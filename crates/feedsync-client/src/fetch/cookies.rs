@@ -1,16 +1,17 @@
-//! Cookies of one fetch: what a redirect sets is returned to its server while the fetch goes on (RFC 6265).
+//! Cookies of one fetch: those that a redirect sets are returned to its server in later requests of the fetch
+//! (RFC 6265).
 //!
-//! Some servers answer the first request with a cookie and a redirect to the same address. The cookies are dropped
-//! with the fetch, and bounded: at most [`MAX_COOKIES`] of at most [`MAX_BYTES`] each.
+//! Some servers answer the first request with a cookie and a redirect to the same address. The cookies are
+//! dropped with the fetch, and bounded: at most [`MAX_COOKIES`] of at most [`MAX_BYTES`] each.
 
 use cookie_store::CookieStore;
 use http::header::{HeaderMap, SET_COOKIE};
 use reqwest::Url;
 
-/// Number of cookies that one fetch takes.
+/// Maximum number of cookies in one fetch.
 const MAX_COOKIES: usize = 32;
 
-/// Bytes of a `Set-Cookie` header; a longer one is ignored.
+/// Maximum number of bytes of a `Set-Cookie` header; a longer one is ignored.
 const MAX_BYTES: usize = 4 << 10;
 
 /// Cookies that redirects of one fetch have set.
@@ -21,7 +22,7 @@ pub(crate) struct Cookies {
 }
 
 impl Cookies {
-    /// Takes the cookies of a response from this address.
+    /// Stores the cookies of a response from this address.
     pub(crate) fn store(&mut self, from: &Url, headers: &HeaderMap) {
         for value in headers.get_all(SET_COOKIE) {
             let text = value.to_str().ok().filter(|text| text.len() <= MAX_BYTES);

@@ -1,4 +1,4 @@
-//! What can go wrong with a fetch, by culprit. Addresses are shown without credentials.
+//! Errors of a fetch. Addresses are shown without credentials.
 
 use std::error::Error;
 
@@ -9,122 +9,122 @@ use crate::fetch::address::{PrivateAddress, is_http};
 use crate::fetch::problem::Problem;
 use crate::fetch::retry::RetryAfter;
 
-/// Why a document could not be fetched.
+/// Reason for the failure of a fetch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// The caller's address cannot be fetched.
+    /// The given address cannot be fetched.
     #[error("{url}: {reason}")]
     Address {
-        /// As it was given, without credentials.
+        /// The address as it was given, without credentials.
         url: String,
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
     /// The address is not public, and only public ones may be fetched here.
     #[error("{url}: {host} is not a public address")]
     Private {
-        /// What was asked.
+        /// Requested address.
         url: String,
-        /// The name or address.
+        /// Name or address of the host.
         host: String,
     },
-    /// A login would be sent where it can be read on the way.
+    /// A login would be sent over a connection on which it can be read.
     #[error("{url}: a login goes over https only, or to this machine")]
     Insecure {
-        /// Where it would have gone.
+        /// Address to which it would have been sent.
         url: String,
     },
-    /// This machine cannot make connections at all.
+    /// This machine cannot make connections.
     #[error("cannot set up HTTP: {0}")]
     Client(String),
-    /// No answer: no such name, no route, refused, no agreement on TLS.
+    /// There was no response: no such name, no route, connection refused, or a failure of TLS.
     #[error("{url}: cannot be reached: {reason}")]
     Unreachable {
-        /// What was asked.
+        /// Requested address.
         url: String,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
-    /// Nothing came for too long.
+    /// A timeout expired.
     #[error("{url}: no answer in time")]
     Timeout {
-        /// What was asked.
+        /// Requested address.
         url: String,
     },
-    /// More redirects than are followed.
+    /// There were more redirects than the limit allows.
     #[error("{url}: more than {limit} redirects")]
     TooManyRedirects {
-        /// The last one.
+        /// Address of the last redirect.
         url: String,
-        /// How many are followed.
+        /// The limit.
         limit: usize,
     },
-    /// A redirect to an address that was asked before.
+    /// A redirect leads to an address that was requested before.
     #[error("{url}: a redirect loop")]
     RedirectLoop {
-        /// Where it closes.
+        /// Address at which the loop closes.
         url: String,
     },
     /// A redirect that cannot be followed.
     #[error("{url}: {reason}")]
     Redirect {
-        /// Who redirected.
+        /// Address that redirected.
         url: String,
-        /// What is wrong.
+        /// The fault in the redirect.
         reason: String,
     },
-    /// The server says no.
+    /// The server returned an error.
     #[error("{url}: the server answered {status}{}", detail(problem))]
     Status {
-        /// What was asked.
+        /// Requested address.
         url: String,
-        /// Its answer.
+        /// Status of the response.
         status: StatusCode,
-        /// Why, if it told (RFC 9457).
+        /// Details, if the server gave them (RFC 9457).
         problem: Option<Box<Problem>>,
-        /// When it may be asked again, if it told.
+        /// Time at which to retry, if the server gave it.
         retry_after: Option<RetryAfter>,
     },
-    /// A page for people came, where a document for programs was asked for.
+    /// The response is an HTML page instead of a document for programs.
     #[error(
         "{url} answered {status} {media_type}, a page for people: is there a sign-in page in between?"
     )]
     Page {
-        /// The address that answered, after redirects.
+        /// Address that answered, after redirects.
         url: String,
-        /// Its status.
+        /// Status of the response.
         status: StatusCode,
-        /// Its media type.
+        /// Media type of the response.
         media_type: String,
     },
     /// The body is larger than the bound.
     #[error("{url}: the answer is larger than {limit} bytes")]
     TooLarge {
-        /// What was asked.
+        /// Requested address.
         url: String,
-        /// The bound.
+        /// The bound, in bytes.
         limit: u64,
     },
-    /// The body is encoded in a way that was not asked for, or wrongly.
+    /// The body has an encoding that was not requested, or is encoded wrongly.
     #[error("{url}: {reason}")]
     Encoding {
-        /// What was asked.
+        /// Requested address.
         url: String,
-        /// What is wrong.
+        /// The fault in the encoding.
         reason: String,
     },
-    /// The answer broke off.
+    /// The response was interrupted.
     #[error("{url}: the answer broke off: {reason}")]
     Interrupted {
-        /// What was asked.
+        /// Requested address.
         url: String,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
 }
 
 impl FetchError {
-    /// When the server wants to be asked again, if it told.
+    /// Returns the time at which the server asked to retry, if it gave one.
     pub fn retry_after(&self) -> Option<RetryAfter> {
         match self {
             Self::Status { retry_after, .. } => *retry_after,
@@ -132,7 +132,7 @@ impl FetchError {
         }
     }
 
-    /// The status of the server's refusal, if that is what it is.
+    /// Returns the status, if the server returned an error.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
             Self::Status { status, .. } => Some(*status),
@@ -140,7 +140,7 @@ impl FetchError {
         }
     }
 
-    /// Whether the same request may succeed later without anybody changing anything.
+    /// Whether the same request may succeed later without any change.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Timeout { .. } | Self::Interrupted { .. } => true,
@@ -177,7 +177,7 @@ impl FetchError {
     }
 }
 
-/// The innermost reason, which is what tells a person most.
+/// Returns the innermost cause, which is the most useful one for a person.
 pub(crate) fn cause(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -186,15 +186,15 @@ pub(crate) fn cause(error: &dyn Error) -> String {
     innermost.to_string()
 }
 
-/// An address as it may be shown and logged: without credentials, and without its query, which may
-/// hold some.
+/// Formats an address for messages and logs: without credentials, and without its query, which may contain
+/// some.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     bare(&url)
 }
 
-/// An address without credentials, which it may be asked with again.
+/// Returns an address without credentials, which can still be requested.
 pub(crate) fn bare(url: &Url) -> String {
     let mut url = url.clone();
     // Both fail only for addresses that have no host, which have no credentials either.
@@ -203,10 +203,10 @@ pub(crate) fn bare(url: &Url) -> String {
     url.into()
 }
 
-/// A text that should be an address, as it may be shown and logged: without credentials and query.
+/// Formats a text that should be an address for messages and logs: without credentials and query.
 pub fn shown_text(text: &str) -> String {
     let bare = without_credentials(text);
-    // A file may have any name.
+    // Names of files may contain a question mark.
     let is_address = bare != text || bare.contains("://");
     match bare.split_once('?') {
         Some((place, _)) if is_address => place.to_owned(),
@@ -214,8 +214,8 @@ pub fn shown_text(text: &str) -> String {
     }
 }
 
-/// A text that should be an address, for whoever gave it: without credentials. What is no address of
-/// `http` or `https` loses all between its scheme and its last `@`.
+/// Returns a text that should be an address without credentials, for the person who gave it. If it is not an
+/// address of `http` or `https`, everything between its scheme and its last `@` is removed.
 pub fn without_credentials(text: &str) -> String {
     match Url::parse(text) {
         Ok(url) if is_http(&url) => {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_has_no_query_and_what_is_asked_with_keeps_it() {
+    fn shown_address_has_no_query_and_bare_address_keeps_it() {
         let url = Url::parse("http://u:p@a.example/x?token=1").unwrap();
         assert_eq!(bare(&url), "http://a.example/x?token=1");
         assert_eq!(shown(&url), "http://a.example/x");

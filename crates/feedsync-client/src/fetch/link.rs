@@ -1,4 +1,4 @@
-//! `Link` headers (RFC 8288), as far as we need them.
+//! `Link` headers (RFC 8288), as far as this client needs them.
 
 use http::header::{HeaderMap, LINK};
 use reqwest::Url;
@@ -6,7 +6,7 @@ use reqwest::Url;
 use crate::fetch::address::is_http;
 use crate::fetch::redirect::reference;
 
-/// The target of the first link of a relation.
+/// Returns the target of the first link with a relation.
 pub(crate) fn find(headers: &HeaderMap, base: &Url, relation: &str) -> Option<Url> {
     headers
         .get_all(LINK)
@@ -17,7 +17,7 @@ pub(crate) fn find(headers: &HeaderMap, base: &Url, relation: &str) -> Option<Ur
         .filter(is_http)
 }
 
-/// The links of one header value: targets, and the parameters after each.
+/// Parses the links of one header value: targets, each with its parameters.
 fn links(mut rest: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut links = Vec::new();
     while let Some((target, after)) =
@@ -30,7 +30,7 @@ fn links(mut rest: &str) -> Vec<(String, Vec<(String, String)>)> {
     links
 }
 
-/// Reads `;name=value` up to the comma that ends a link; values may be quoted, with escapes.
+/// Parses `;name=value` up to the comma that ends a link; values may be quoted, with escapes.
 fn parameters(text: &str) -> (Vec<(String, String)>, &str) {
     let mut found = Vec::new();
     let (mut name, mut value) = (String::new(), String::new());
@@ -67,7 +67,7 @@ fn parameters(text: &str) -> (Vec<(String, String)>, &str) {
     (found, "")
 }
 
-/// Whether the first `rel` lists the relation; links about another context do not count.
+/// Whether the first `rel` lists the relation; links with another context are ignored.
 fn has_relation(parameters: &[(String, String)], relation: &str) -> bool {
     let value = |wanted: &str| {
         parameters.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())

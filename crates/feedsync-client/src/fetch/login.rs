@@ -1,8 +1,8 @@
-//! What proves to a server who asks: a token, or a name and its password.
+//! Logins: a token, or a user name and a password.
 //!
-//! A login belongs to one origin (scheme, host and port) and goes to no other, by no redirect and by no
-//! link. Its origin is `https`, or this very machine: over plain HTTP to another one it could be read on
-//! the way, so such a login cannot be made. No text of ours shows it.
+//! A login belongs to one origin (scheme, host and port) and is sent to no other, by no redirect and by no
+//! link. Its origin is `https`, or this machine. Over plain HTTP to another machine it could be read by
+//! others, so such a login cannot be created. No message of this program contains it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use crate::fetch::address::is_loopback;
 use crate::fetch::error::{FetchError, shown};
 
-/// Where a login counts.
+/// Origin for which a login is valid.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LoginOrigin(String);
 
 impl LoginOrigin {
-    /// The origin of an address, if a login may be sent there.
+    /// Returns the origin of an address, if a login may be sent there.
     pub fn of(url: &Url) -> Result<Self, FetchError> {
         match url.scheme() {
             "https" => {}
@@ -32,7 +32,7 @@ impl LoginOrigin {
         Ok(Self(url.origin().ascii_serialization()))
     }
 
-    /// Its text: `https://hub.example`.
+    /// Returns its text: `https://hub.example`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,13 +74,13 @@ struct Kept {
     secret: String,
 }
 
-/// A text that cannot be sent as a login; it is not repeated.
+/// A text that cannot be sent as a login; the message does not contain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LoginError {
-    /// RFC 6750, 2.1.
+    /// The token is invalid (RFC 6750, 2.1).
     #[error("a token is letters, digits and -._~+/ with = at its end, at most 4096")]
     Token,
-    /// RFC 7617, 2.
+    /// The user name or password is invalid (RFC 7617, 2).
     #[error(
         "a user's name has no colon, and neither name nor password is empty, has control characters or more than 4096 bytes"
     )]
@@ -90,12 +90,12 @@ pub enum LoginError {
 const MOST: usize = 4_096;
 
 impl Login {
-    /// A token.
+    /// Creates a login with a token.
     pub fn token(text: impl Into<String>) -> Result<Self, LoginError> {
         Kept { user: None, secret: text.into() }.try_into()
     }
 
-    /// A user's password.
+    /// Creates a login with a user name and a password.
     pub fn password(
         user: impl Into<String>,
         password: impl Into<String>,
@@ -103,12 +103,12 @@ impl Login {
         Kept { user: Some(user.into()), secret: password.into() }.try_into()
     }
 
-    /// The user, if it is a password.
+    /// Returns the user name, if the login has a password.
     pub fn user(&self) -> Option<&str> {
         self.0.user.as_deref()
     }
 
-    /// Puts it on a request, marked as what no log shows.
+    /// Adds the login to a request, marked so that logs do not show it.
     pub(crate) fn sign(&self, request: RequestBuilder) -> RequestBuilder {
         match &self.0.user {
             Some(user) => request.basic_auth(user, Some(&self.0.secret)),
@@ -116,7 +116,7 @@ impl Login {
         }
     }
 
-    /// What must not be shown of a request that has it: the secret itself, and as it is sent.
+    /// Returns the texts of a request that must not be shown: the secret itself, and its encoded form.
     pub(crate) fn secrets(&self, request: &reqwest::Request) -> Vec<String> {
         let sent = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let sent = sent.and_then(|text| text.split_once(' ')).map(|(_, sent)| sent.to_owned());
@@ -166,34 +166,34 @@ impl fmt::Debug for Login {
 pub struct Logins(BTreeMap<LoginOrigin, Login>);
 
 impl Logins {
-    /// The login of an address.
+    /// Returns the login for an address.
     pub fn of(&self, url: &Url) -> Option<&Login> {
         self.0.get(&LoginOrigin::of(url).ok()?)
     }
 
-    /// Keeps a login in place of another one of its origin.
+    /// Stores a login, which replaces another one of its origin.
     pub fn keep(&mut self, origin: LoginOrigin, login: Login) {
         self.0.insert(origin, login);
     }
 
-    /// Forgets the login of an origin; whether there was one.
+    /// Removes the login of an origin; returns whether there was one.
     pub fn forget(&mut self, origin: &LoginOrigin) -> bool {
         self.0.remove(origin).is_some()
     }
 
-    /// All of them by origin.
+    /// Returns all logins with their origins.
     pub fn iter(&self) -> impl Iterator<Item = (&LoginOrigin, &Login)> {
         self.0.iter()
     }
 
-    /// Whether any is for this machine over plain HTTP.
+    /// Whether any login is for this machine over plain HTTP.
     pub(crate) fn has_plain(&self) -> bool {
         self.0.keys().any(LoginOrigin::is_plain)
     }
 }
 
-/// Resolves names to addresses of this machine only, so that what a name is taken for is what is
-/// connected to.
+/// Resolves names to addresses of this machine only, so that a name that was taken for this machine is
+/// connected to it.
 pub(crate) struct LoopbackResolver;
 
 impl Resolve for LoopbackResolver {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_no_login_and_none_is_shown() {
+    fn invalid_login_is_refused_and_none_is_shown() {
         for token in ["", "==", "a b", "a\nb", "a=b", "é", &"x".repeat(MOST + 1)] {
             assert_eq!(Login::token(token), Err(LoginError::Token), "{token:?}");
         }

@@ -1,4 +1,4 @@
-//! Why a server refused, if it says so (RFC 9457, and in the words of CouchDB).
+//! Details of an error that a server returned (RFC 9457, or the form of CouchDB).
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use crate::fetch::error::FetchError;
 use crate::fetch::response::Head;
 use crate::fetch::traffic::Traffic;
 
-/// What a server says about its refusal.
+/// Details of an error that a server returned.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Problem {
-    /// What kind of problem, in words.
+    /// Kind of the problem, in words.
     pub title: Option<String>,
-    /// What exactly was wrong this time.
+    /// Description of this occurrence.
     pub detail: Option<String>,
-    /// The line of what was sent, from 1.
+    /// Line in the request body, from 1.
     pub line: Option<u32>,
-    /// The column of what was sent, from 1.
+    /// Column in the request body, from 1.
     pub column: Option<u32>,
 }
 
-/// The same, as CouchDB says it.
+/// The same in the form of CouchDB.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Reason {
@@ -51,11 +51,11 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The most bytes that a reason is worth.
+/// Maximum number of bytes of an error body that are read.
 const REASON: u64 = 64 << 10;
 
-/// The error of an answer that is no success; its body is read only as far as a reason is worth.
-/// Secrets that it repeats are left out.
+/// Returns the error for a response that is not a success. Its body is read only up to a limit. Secrets that
+/// it repeats are removed.
 pub(crate) async fn refused(
     head: Head,
     answer: reqwest::Response,

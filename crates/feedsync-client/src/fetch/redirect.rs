@@ -1,4 +1,4 @@
-//! Redirects, followed by hand.
+//! Redirects, which are followed here and not by the HTTP library.
 
 use http::header::{HeaderMap, LOCATION};
 use http::{Method, StatusCode};
@@ -9,8 +9,8 @@ use crate::fetch::address::is_http;
 use crate::fetch::cookies::Cookies;
 use crate::fetch::error::{FetchError, shown};
 
-/// Whether an answer sends this request elsewhere. What carries a body is only sent again where the
-/// server says that it must be the same request (307, 308).
+/// Whether a status redirects this request. A request with a body is sent again only where the server
+/// requires the same request (307, 308).
 pub(crate) fn is_redirect(status: StatusCode, method: &Method) -> bool {
     match status.as_u16() {
         307 | 308 => true,
@@ -25,7 +25,7 @@ pub(crate) struct Trail {
     here: Url,
     limit: usize,
     cookies: Cookies,
-    /// Whether every redirect so far said that it was for good (RFC 9110 15.4.2, 15.4.9).
+    /// Whether every redirect so far was permanent (RFC 9110 15.4.2, 15.4.9).
     for_good: bool,
 }
 
@@ -38,20 +38,20 @@ impl Trail {
         &self.here
     }
 
-    /// Value of the `Cookie` header for the present address.
+    /// Returns the value of the `Cookie` header for the current address.
     pub(crate) fn cookie(&self) -> Option<String> {
         self.cookies.header(&self.here)
     }
 
-    /// Address of the document from now on, if it moved for good.
+    /// Returns the new address of the document, if it moved permanently.
     pub(crate) fn moved_to(&self) -> Option<&Url> {
         let (start, _) = self.way.first()?;
         (self.for_good && *start != self.here).then_some(&self.here)
     }
 
-    /// Follows the redirect of a response, and returns whether it leads to another origin. That origin gets no
-    /// credentials; neither those of the request nor any that the server put into the address. A request that was
-    /// made before, with the same cookies, closes a loop.
+    /// Follows the redirect of a response, and returns whether it leads to another origin. That origin gets
+    /// no credentials, neither those of the request nor any that the server put into the address. A request
+    /// with an address and cookies that were sent before closes a loop.
     pub(crate) fn follow(
         &mut self,
         status: StatusCode,
@@ -93,11 +93,11 @@ impl Trail {
     }
 }
 
-/// Nothing of ASCII is escaped: [`Url::join`] escapes what has to be.
+/// Leaves all ASCII characters as they are: [`Url::join`] escapes those that have to be.
 const NONE: &AsciiSet = &AsciiSet::EMPTY;
 
-/// A reference in a header: servers write bytes beyond ASCII as they are, in whatever charset, and browsers escape
-/// them one by one.
+/// Decodes a reference in a header. Servers send bytes beyond ASCII unescaped, in any charset, and browsers
+/// escape them one by one.
 pub(crate) fn reference(bytes: &[u8]) -> String {
     percent_encode(bytes, NONE).to_string()
 }

@@ -1,4 +1,4 @@
-//! What is asked of a server.
+//! Requests to servers.
 
 use bytes::Bytes;
 use http::Method;
@@ -8,7 +8,7 @@ use http::header::{
 
 use super::{Url, Validators};
 
-/// What is asked of a server.
+/// A request to a server.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub(super) method: Method,
@@ -20,35 +20,35 @@ pub struct Request {
     pub(super) wanted: Wanted,
 }
 
-/// Which answers are wanted, and how.
+/// Accepted responses, and their compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Successes, packed where that costs less than the way.
+    /// Successes only, compressed unless the server is this machine.
     Success,
-    /// Of any status, never packed.
+    /// Any status, never compressed.
     AsItIs,
-    /// Of any status, packed on any way.
+    /// Any status, compressed even from this machine.
     Packed,
 }
 
 impl Request {
-    /// Asks for a document.
+    /// Creates a request for a document.
     pub fn read(url: Url) -> Self {
         Self::new(Method::GET, url, None)
     }
 
-    /// Asks for the head of an answer only.
+    /// Creates a request for the head of a response only.
     pub fn head(url: Url) -> Self {
         Self::new(Method::HEAD, url, None)
     }
 
-    /// Sends a document to be processed.
+    /// Creates a request that sends a document for processing.
     pub fn post(url: Url, media_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self::new(Method::POST, url, Some(body.into()))
             .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
     }
 
-    /// Sends a document to be stored.
+    /// Creates a request that sends a document for storage.
     pub fn put(url: Url, media_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self::new(Method::PUT, url, Some(body.into()))
             .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
@@ -59,13 +59,13 @@ impl Request {
         Self { method, url, headers, body, bytes: None, endless: false, wanted: Wanted::Success }
     }
 
-    /// The media types that are understood.
+    /// Sets the accepted media types.
     #[must_use]
     pub fn accept(self, media_types: &'static str) -> Self {
         self.header(ACCEPT, HeaderValue::from_static(media_types))
     }
 
-    /// Only if it changed since the answer that had these validators.
+    /// Makes the request conditional: only if the document changed since the response with these validators.
     #[must_use]
     pub fn unless(mut self, known: &Validators) -> Self {
         for (name, value) in
@@ -79,37 +79,39 @@ impl Request {
         self
     }
 
-    /// A header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// A smaller bound for the body than the policy's.
+    /// Sets a lower limit for the body than the policy's, in bytes.
     #[must_use]
     pub fn within(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
-    /// The answer is wanted as it is: of any status, never packed, and its body read as far as its reader
-    /// wants, whatever its length.
+    /// Accepts a response of any status, never compressed. The reader decides how much of its body is read,
+    /// whatever its length.
     #[must_use]
     pub fn as_it_is(mut self) -> Self {
         self.wanted = Wanted::AsItIs;
         self
     }
 
-    /// The answer is wanted of any status, and packed on its way even from this machine, which may be the near
-    /// end of a long one. Its body is unpacked and read as far as its reader wants, whatever its length.
+    /// Accepts a response of any status, and requests compression even from this machine, which may be a
+    /// tunnel to another one. The body is decompressed. The reader decides how much of it is read, whatever
+    /// its length.
     #[must_use]
     pub fn packed(mut self) -> Self {
         self.wanted = Wanted::Packed;
         self
     }
 
-    /// The answer has no end, or is as long in coming as its way is slow: only each wait is bounded, not the whole.
+    /// Removes the overall timeout, for responses without an end or over slow connections. Each single wait
+    /// is still bounded.
     #[must_use]
     pub fn endless(mut self) -> Self {
         self.endless = true;

@@ -1,4 +1,4 @@
-//! An answer: its head at once, its body as it comes.
+//! A response: its head at once, its body as it arrives.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::fetch::error::{FetchError, shown};
 use crate::fetch::link;
 use crate::fetch::retry::RetryAfter;
 
-/// What an answer is recognised by when it is asked for again (RFC 9110, 8.8).
+/// Validators of a response for conditional requests (RFC 9110, 8.8).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Validators {
     /// `ETag`.
@@ -21,7 +21,7 @@ pub struct Validators {
     pub last_modified: Option<String>,
 }
 
-/// The head of an answer.
+/// The head of a response.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub(crate) url: Url,
@@ -48,8 +48,8 @@ impl Head {
         Some(essence.trim().to_ascii_lowercase())
     }
 
-    /// `Last-Modified`, unless the document may have changed again in the same second: it must be a
-    /// second older than the answer at least, by the server's own clock (RFC 9110, 8.8.2.2).
+    /// Returns `Last-Modified`, unless the document may have changed again in the same second. It must be at
+    /// least a second older than the response, by the server's own clock (RFC 9110, 8.8.2.2).
     fn last_modified(&self) -> Option<&str> {
         let moment = |text| httpdate::parse_http_date(text).ok();
         let text = self.text(LAST_MODIFIED)?;
@@ -62,7 +62,7 @@ impl Head {
     }
 }
 
-/// An answer: a success, unless others were asked for too.
+/// A response: a success, unless the request accepts others.
 #[derive(Debug)]
 pub struct Response {
     head: Head,
@@ -76,49 +76,49 @@ impl Response {
         Self { head, body, read: Vec::new(), moved_to }
     }
 
-    /// The address that answered, after redirects.
+    /// Returns the address that answered, after redirects.
     pub fn url(&self) -> &Url {
         &self.head.url
     }
 
-    /// Where it is from now on, if every redirect on the way said that it moved for good.
+    /// Returns the new address, if every redirect was permanent.
     pub fn moved_to(&self) -> Option<&Url> {
         self.moved_to.as_ref()
     }
 
-    /// Its status.
+    /// Returns the status.
     pub fn status(&self) -> StatusCode {
         self.head.status
     }
 
-    /// A header, if it is text.
+    /// Returns a header, if it is text.
     pub fn header(&self, name: HeaderName) -> Option<&str> {
         self.head.text(name)
     }
 
-    /// Whether its body travels packed, and comes out unpacked.
+    /// Whether the body is sent compressed and is decompressed here.
     pub(crate) fn is_unpacked(&self) -> bool {
         self.body.is_unpacked()
     }
 
-    /// The coding that its body still has when it is read.
+    /// Returns the coding that the body still has when it is read.
     pub(crate) fn coding(&self) -> Option<&str> {
         let coding = self.head.text(CONTENT_ENCODING)?.trim();
         let is_none = self.body.is_unpacked() || coding.eq_ignore_ascii_case("identity");
         (!is_none).then_some(coding)
     }
 
-    /// When the server wants to be asked again, if it told.
+    /// Returns the time at which the server asked to retry, if it gave one.
     pub fn retry_after(&self) -> Option<RetryAfter> {
         self.head.retry_after()
     }
 
-    /// Its media type in lower case, without parameters.
+    /// Returns the media type in lower case, without parameters.
     pub fn media_type(&self) -> Option<String> {
         self.head.media_type()
     }
 
-    /// What to ask with next time.
+    /// Returns the validators for the next request.
     pub fn validators(&self) -> Validators {
         Validators {
             etag: self.head.text(ETAG).map(str::to_owned),
@@ -126,12 +126,12 @@ impl Response {
         }
     }
 
-    /// The target of the first `Link` of this relation (RFC 8288), resolved; `http` and `https` only.
+    /// Returns the target of the first `Link` of this relation (RFC 8288), resolved; `http` and `https` only.
     pub fn link(&self, relation: &str) -> Option<Url> {
         link::find(&self.head.headers, &self.head.url, relation)
     }
 
-    /// The next piece of the body, decompressed; `None` at its end.
+    /// Returns the next piece of the body, decompressed; `None` at its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
         self.body.chunk().await
     }
@@ -142,14 +142,14 @@ impl Response {
         Ok(())
     }
 
-    /// Refuses an answer that says that it is a page for people, before its body is read.
+    /// Refuses a response whose media type is that of HTML, before its body is read.
     pub fn refuse_page(&self) -> Result<(), FetchError> {
         let media_type = self.media_type().unwrap_or_default();
         if is_page_type(&media_type) { Err(self.page(media_type)) } else { Ok(()) }
     }
 
-    /// Reads a feed or another document for programs to its end; it is then in [`Response::bytes`]. Feeds are served
-    /// under any media type, so that what a document begins with decides whether it is a page.
+    /// Reads a feed or another document for programs to its end; it is then in [`Response::bytes`]. Feeds are
+    /// served with any media type, so the first bytes decide whether the document is an HTML page.
     pub async fn complete_document(&mut self) -> Result<(), FetchError> {
         let mut is_settled = false;
         while let Some(chunk) = self.body.chunk().await? {
@@ -167,26 +167,26 @@ impl Response {
         FetchError::Page { url: self.head.shown(), status: self.head.status, media_type }
     }
 
-    /// The body, read to its end.
+    /// Returns the body, read to its end.
     pub async fn into_bytes(mut self) -> Result<Vec<u8>, FetchError> {
         self.complete().await?;
         Ok(self.read)
     }
 
-    /// The body, as far as [`Response::complete`] has read it.
+    /// Returns the body, as far as [`Response::complete`] has read it.
     pub fn bytes(&self) -> &[u8] {
         &self.read
     }
 }
 
-/// Number of bytes that decide whether a document is a page.
+/// Number of bytes that decide whether a document is an HTML page.
 const FIRST_BYTES: usize = 1 << 10;
 
 fn is_page_type(media_type: &str) -> bool {
     matches!(media_type, "text/html" | "application/xhtml+xml")
 }
 
-/// Whether a document begins as a page does. No feed does, whatever it is served as.
+/// Whether a document begins as an HTML page does. A feed never does, whatever its media type.
 fn begins_as_page(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let begins = |with: &str| {

@@ -4,17 +4,17 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{HeaderMap, RETRY_AFTER};
 
-/// When a server wants to be asked again.
+/// Time at which a server asks for a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryAfter {
-    /// After so long.
+    /// After a delay.
     Delay(Duration),
-    /// Not before then, by the server's clock.
+    /// At a time, by the server's clock.
     At(SystemTime),
 }
 
 impl RetryAfter {
-    /// The longest that anybody is believed: a week. A greater wish is taken for a fault.
+    /// Maximum time that is accepted: a week. A longer one is taken for a mistake.
     pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
     pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
@@ -25,7 +25,7 @@ impl RetryAfter {
         }
     }
 
-    /// How long that is from now.
+    /// Returns the time until then.
     pub fn from_now(self, now: SystemTime) -> Duration {
         match self {
             Self::Delay(delay) => delay,
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_believed_for_longer_than_a_week() {
+    fn retry_after_is_limited_to_a_week() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         let believed = |text| read(text).map(|wish| wish.from_now(now));
         assert_eq!(believed("99999999999"), Some(RetryAfter::LONGEST));

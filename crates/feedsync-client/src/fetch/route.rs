@@ -1,12 +1,12 @@
-//! Route of a request: which client sends it, and which addresses that client may reach.
+//! Route of a request: the client that sends it, and the addresses that this client may reach.
 //!
 //! - Proxies in the environment (`http_proxy` and its kin) belong to the person who runs the program. Only
 //!   requests of that person use them. Requests on behalf of strangers ignore the environment: they connect
 //!   directly to an address that was checked.
-//! - A proxy resolves names itself, out of our sight. So a name is resolved and checked here before a proxy
-//!   is asked for it, unless the person gave the address. A name that cannot be resolved here cannot be checked,
-//!   and is refused.
-//! - Only a proxy that the operator [sets](super::Fetcher::through) carries requests on behalf of strangers.
+//! - A proxy resolves names itself, where this program cannot check the result. So a name is resolved and
+//!   checked here before it is sent to a proxy, unless the person gave the address. A name that cannot be
+//!   resolved here cannot be checked, and is refused.
+//! - Only a proxy that the operator [sets](super::Fetcher::through) is used on behalf of strangers.
 
 use std::sync::Arc;
 
@@ -54,44 +54,44 @@ impl Routes {
         Ok(Self { open, direct, relay, local: None, networks })
     }
 
-    /// The same routes, with a client for requests that carry a login to this machine.
+    /// Returns the same routes, with a client for requests that carry a login to this machine.
     pub(super) fn with_local(self, policy: Policy) -> Result<Self, FetchError> {
         // A proxy could read the login.
         let local = build(builder(policy).no_proxy().dns_resolver(LoopbackResolver))?;
         Ok(Self { local: Some(local), ..self })
     }
 
-    /// The same routes without the client that carries logins.
+    /// Returns the same routes without the client for logins to this machine.
     pub(super) fn without_local(self) -> Self {
         Self { local: None, ..self }
     }
 
-    /// The same routes, to which addresses of these networks are as good as public ones.
+    /// Returns the same routes, for which addresses of these networks count as public.
     pub(super) fn reaching(self, policy: Policy, networks: &[IpNet]) -> Result<Self, FetchError> {
         let networks = Arc::from(networks);
         let direct = direct(policy, &networks)?;
         Ok(Self { direct, networks, ..self })
     }
 
-    /// The same routes, with a proxy for public names.
+    /// Returns the same routes, with a proxy for public names.
     pub(super) fn through(self, policy: Policy, proxy: &Url) -> Result<Self, FetchError> {
         let proxy = Proxy::all(proxy.clone()).map_err(|error| FetchError::Client(cause(&error)))?;
         let relay = build(builder(policy).no_proxy().proxy(proxy))?;
         Ok(Self { relay: Some(Relay::Setting(relay)), ..self })
     }
 
-    /// Client for a request that may reach private addresses.
+    /// Returns the client for a request that may reach private addresses.
     pub(super) fn open(&self, url: &Url) -> Result<&Client, FetchError> {
         address::check(url, Private::Allowed, &self.networks)?;
         Ok(&self.open)
     }
 
-    /// Client for a request that carries a login over plain HTTP to this machine.
+    /// Returns the client for a request that carries a login over plain HTTP to this machine.
     pub(super) fn local(&self) -> Option<&Client> {
         self.local.as_ref()
     }
 
-    /// Client for a request that may reach public addresses and those of the named networks only.
+    /// Returns the client for a request that may reach only public addresses and those of the named networks.
     pub(super) async fn public(&self, url: &Url, private: Private) -> Result<&Client, FetchError> {
         address::check(url, Private::Refused, &self.networks)?;
         let relay = match &self.relay {
@@ -116,7 +116,8 @@ fn builder(policy: Policy) -> ClientBuilder {
         .connect_timeout(policy.connect)
 }
 
-/// A client without a proxy: names are resolved and checked here, and the checked address is connected to.
+/// Creates a client without a proxy: names are resolved and checked here, and connections go to the checked
+/// address.
 fn direct(policy: Policy, networks: &Arc<[IpNet]>) -> Result<Client, FetchError> {
     let resolver = PublicResolver(Arc::clone(networks));
     build(builder(policy).no_proxy().dns_resolver(resolver))

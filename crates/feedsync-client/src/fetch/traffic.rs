@@ -1,8 +1,8 @@
-//! What was moved, for reports.
+//! Counts of traffic, for reports.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts requests and the bytes of bodies as they travelled.
+/// Counts requests and the bytes of their bodies, compressed if they were sent so.
 #[derive(Debug, Default)]
 pub struct Traffic {
     requests: AtomicU64,
@@ -11,17 +11,17 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Requests, each redirect counted.
+    /// Returns the number of requests, including redirected ones.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// Bytes of bodies sent.
+    /// Returns the number of bytes of bodies that were sent.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Bytes of bodies received, compressed as they were.
+    /// Returns the number of bytes of bodies that were received, before decompression.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }

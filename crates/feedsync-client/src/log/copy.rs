@@ -1,8 +1,8 @@
-//! A copy of a log in a file, kept up to date by what is new.
+//! A copy of a log in a file, which is updated with new records.
 //!
-//! The file holds whole lines of the log as it is; how far it goes stands beside it, in `{file}.position`. What is
-//! behind that in the file after a crash is cut off. A log that turns out to be another one, or its next generation,
-//! is copied anew: then the copy holds what that one holds.
+//! The file holds whole lines of the log, unchanged. The length of the valid copy is stored in
+//! `{file}.position`. Bytes after it, as a crash may leave, are cut off. A log that turns out to be another
+//! one, or its next generation, is copied from its beginning. The copy then holds what that log holds.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -14,52 +14,52 @@ use serde::{Deserialize, Serialize};
 use super::{Follower, LogError};
 use crate::whole_file::{Readers, beside, replace_by};
 
-/// A copy of a log, which nobody else writes meanwhile.
+/// A copy of a log. A lock excludes other writers.
 #[derive(Debug)]
 pub struct LogCopy {
     path: PathBuf,
     known: Known,
-    /// Bytes that came in this session.
+    /// Number of bytes that this session added.
     added: u64,
     _lock: File,
 }
 
-/// What stands beside the copy.
+/// Content of the file `.position`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
-    /// How far the log was read: so many bytes of the file are its copy.
+    /// Position up to which the log was read, which is the length of the copy.
     position: Position,
-    /// Whether the file is a copy of ours, be it empty.
+    /// Whether the file is a copy of a log, even if it is empty.
     #[serde(default)]
     begun: bool,
 }
 
-/// Why a copy could not be kept.
+/// Reason for failing to update a copy.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The log.
+    /// The log could not be read.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A file.
+    /// A file could not be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         source: io::Error,
     },
-    /// What stands beside the copy is not what was written.
+    /// The file `.position` is invalid or does not fit the copy.
     #[error("{path}: {reason}; remove it and the copy to begin anew")]
     Position {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault in it.
         reason: String,
     },
 }
 
 impl LogCopy {
-    /// The copy in this file; it begins where there is none. Waits until nobody else writes it.
+    /// Opens the copy in a file, or starts one if there is none. Waits until no other process writes it.
     pub fn open(path: &Path) -> Result<Self, CopyError> {
         let guard = beside(path, ".lock");
         let locked = File::create(&guard).and_then(|file| file.lock().map(|()| file));
@@ -85,17 +85,17 @@ impl LogCopy {
         Ok(Self { path: path.to_owned(), known, added: 0, _lock: lock })
     }
 
-    /// A session that goes on where the copy ends.
+    /// Returns a session that continues at the end of the copy.
     pub fn session(&self) -> Session {
         Session::new(Some(self.known.position.clone()), Start::Copy)
     }
 
-    /// How many bytes this session added.
+    /// Returns the number of bytes that this session added.
     pub fn added(&self) -> u64 {
         self.added
     }
 
-    /// How many bytes the copy has.
+    /// Returns the length of the copy in bytes.
     pub fn length(&self) -> u64 {
         self.known.position.offset
     }
@@ -131,7 +131,7 @@ impl Follower for LogCopy {
     fn apply(&mut self, event: Event, session: &mut Session) -> Result<(), CopyError> {
         let done = match event {
             Event::Lines(bytes) => self.append(&bytes, session.position()),
-            // What it held is of another log.
+            // The former content is of another log.
             Event::Restarted => self.remember(Known { begun: true, ..Known::default() }),
             _ => Ok(()),
         };

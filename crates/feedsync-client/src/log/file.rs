@@ -1,4 +1,4 @@
-//! A log that is a file, as a web server serves it: it can be read, and nothing else.
+//! A log in a file, as a web server serves it: it can only be read.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -17,7 +17,7 @@ pub struct FileLog {
 }
 
 impl FileLog {
-    /// The log in this file.
+    /// Creates a log that reads this file.
     pub fn new(path: PathBuf) -> Self {
         Self { path }
     }
@@ -62,7 +62,7 @@ impl LogAccess for FileLog {
                 answer.map_err(|source| LogError::File { path: self.path.clone(), source })
             }
             Ask::Snapshot => {
-                // As a web server serves both (LR44).
+                // The snapshot is in a file beside the log, as a web server serves both (LR44).
                 let path = beside(&self.path, ".snapshot");
                 match tokio::fs::read(&path).await {
                     Ok(body) => Ok(Answer { body, ..refused(200) }),

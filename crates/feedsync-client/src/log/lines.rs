@@ -1,4 +1,4 @@
-//! Lines to append to a log, whatever they mean: who only writes.
+//! Lines of any meaning to append to a log, without reading it.
 
 use std::collections::VecDeque;
 
@@ -6,15 +6,15 @@ use feedsync_log::{Device, Event, MOST_RECORD, RecordId, Session, Start, at_once
 
 use super::{Follower, LogError};
 
-/// Lines that wait to be appended, in their order.
+/// Lines to append, in order.
 #[derive(Debug, Clone)]
 pub struct LineAppend {
     waiting: VecDeque<(RecordId, String)>,
 }
 
 impl LineAppend {
-    /// The lines of a text. `random` names them, so that an append that arrived without an answer is known
-    /// again. An error names the line at fault, from 1.
+    /// Creates records of the lines of a text. `random` determines their names, so that an append whose
+    /// response was lost is recognised. An error gives the number of the faulty line, from 1.
     pub fn new(text: &str, random: u64) -> Result<Self, (usize, &'static str)> {
         let device = Device::minted(random);
         let mut waiting = VecDeque::new();
@@ -34,17 +34,17 @@ impl LineAppend {
         Ok(Self { waiting })
     }
 
-    /// A session for them: no more of the log is read than it takes to append.
+    /// Returns a session for appending, which reads no more of the log than it needs for that.
     pub fn session() -> Session {
         Session::new(None, Start::End)
     }
 
-    /// How many lines wait.
+    /// Returns the number of waiting lines.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether none wait.
+    /// Whether no lines wait.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

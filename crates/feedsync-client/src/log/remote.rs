@@ -1,7 +1,7 @@
 //! A log on a server.
 //!
-//! Any server that knows ranges will do for reading, and for appending one that takes a `POST` under
-//! `If-Match`. A hub has snapshots and generations beside that.
+//! Reading needs a server that supports ranges, and appending one that accepts a `POST` with `If-Match`. A
+//! hub also has snapshots and generations.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -23,10 +23,10 @@ const GENERATION: HeaderName = HeaderName::from_static("log-generation");
 const COVERS: HeaderName = HeaderName::from_static("log-covers");
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The most bytes of a snapshot.
+/// Maximum number of bytes of a snapshot.
 const MOST_SNAPSHOT: usize = 64 << 20;
 
-/// The most bytes that are read of an answer whose body nobody needs.
+/// Maximum number of bytes that are read of a response whose body is not needed.
 const MOST_PROBLEM: usize = 64 << 10;
 
 /// Reports requests that failed and are sent again after a pause.
@@ -49,31 +49,31 @@ impl fmt::Debug for RemoteLog {
 }
 
 impl RemoteLog {
-    /// The log of this address. A hub has its snapshot at `{address}/snapshot`, a web server as the file
-    /// `{address}.snapshot`.
+    /// Creates the log of this address. A hub has its snapshot at `{address}/snapshot`, and a web server in
+    /// the file `{address}.snapshot`.
     pub fn new(fetcher: Fetcher, url: Url) -> Self {
         Self { fetcher: fetcher.given(url.clone()), url, led_to: Arc::default(), report: None }
     }
 
-    /// The same log, which reports each retry.
+    /// Returns the same log, which reports each retry.
     #[must_use]
     pub fn reporting(self, report: impl Fn(&Stop, Duration) + Send + Sync + 'static) -> Self {
         Self { report: Some(Arc::new(report)), ..self }
     }
 
-    /// Where it is changed.
+    /// Returns the address to which changes are sent.
     fn here(&self) -> Url {
         self.led_to.get().unwrap_or(&self.url).clone()
     }
 
-    /// An address that begins with that of the log.
+    /// Returns the log's address with a suffix.
     fn beside(&self, end: &str) -> Url {
         let mut beside = self.here();
         beside.set_path(&format!("{}{end}", beside.path().trim_end_matches('/')));
         beside
     }
 
-    /// The snapshot of a hub, or else the file beside the log (LR44).
+    /// Reads the snapshot of a hub, or else the file beside the log (LR44).
     async fn read_snapshot(&self) -> Result<Answer, FetchError> {
         let at_hub = match self.request(Request::read(self.beside("/snapshot")).packed()).await? {
             Heard::Nothing(answer) => return Ok(*answer),
@@ -84,11 +84,11 @@ impl RemoteLog {
         if is_of_hub || !matches!(told.status, 200 | 400..=406) {
             return with_body(*at_hub, 0, MOST_SNAPSHOT).await;
         }
-        // Whatever it has at that address is none, and may be the log itself: its body is left.
+        // The resource at that address is not a snapshot, and may be the log itself: its body is not read.
         drop(at_hub);
         let file =
             self.answer(Request::read(self.beside(".snapshot")).packed(), MOST_SNAPSHOT).await?;
-        // At a hub that is another log.
+        // At a hub this is the address of another log.
         Ok(if file.generation.is_some() {
             Answer { status: 404, ..Answer::default() }
         } else {
@@ -117,7 +117,7 @@ impl RemoteLog {
             return Ok(told);
         }
         if matches!(told.status, 200 | 206) && leads_on(&self.url, here) {
-            // The first that led on counts for this session.
+            // The first redirect is used for the whole session.
             let _ = self.led_to.set(here.clone());
         }
         with_body(response, offset, usize::try_from(most).unwrap_or(usize::MAX)).await
@@ -141,7 +141,7 @@ impl RemoteLog {
         self.answer(request.as_it_is().header(KEY, value(&append.key)), MOST_PROBLEM).await
     }
 
-    /// Makes a request, and reads the answer.
+    /// Sends a request, and reads the response.
     async fn answer(&self, request: Request, most: usize) -> Result<Answer, FetchError> {
         match self.request(request).await? {
             Heard::Nothing(answer) => Ok(*answer),
@@ -169,8 +169,8 @@ impl RemoteLog {
     }
 }
 
-/// Whether a redirect leads to where the log is changed, too (LR32): another address of the same server, or the same
-/// name over https.
+/// Whether changes of the log are sent to the target of a redirect, too (LR32). That is so for another
+/// address of the same server, or the same name over https.
 fn leads_on(asked: &Url, answered: &Url) -> bool {
     let is_upgrade = asked.scheme() == "http"
         && answered.scheme() == "https"
@@ -179,15 +179,15 @@ fn leads_on(asked: &Url, answered: &Url) -> bool {
     asked != answered && (asked.origin() == answered.origin() || is_upgrade)
 }
 
-/// What came of a request.
+/// Outcome of a request.
 enum Heard {
-    /// No body: 304, or nobody answered.
+    /// No body: status 304, or no response.
     Nothing(Box<Answer>),
-    /// An answer whose body is still to be read.
+    /// A response whose body is still to be read.
     Answer(Box<Response>),
 }
 
-/// An answer with its body; of one with everything, the bytes before an offset are passed over.
+/// Reads the body of a response. If the response has the whole log, bytes before an offset are skipped.
 async fn with_body(mut response: Response, offset: u64, most: usize) -> Result<Answer, FetchError> {
     let mut answer = head(&response);
     let mut before = if answer.status == 200 { offset } else { 0 };
@@ -204,7 +204,7 @@ async fn with_body(mut response: Response, offset: u64, most: usize) -> Result<A
                 before -= passed as u64;
                 answer.start += passed as u64;
                 answer.body.extend_from_slice(&chunk.split_off(passed));
-                // One more than wanted shows that there is more.
+                // One byte more than requested shows that there is more.
                 if answer.body.len() > most {
                     break;
                 }
@@ -276,12 +276,12 @@ fn head(response: &Response) -> Answer {
     }
 }
 
-/// The error as an interruption, if nobody knows what the server made of the request.
+/// Returns an error as an interruption, if it is unknown whether the server processed the request.
 fn interruption(error: &FetchError) -> Option<Interruption> {
     let host = |url: &str| Url::parse(url).map_or_else(|_| url.to_owned(), |url| host(&url));
     match error {
         FetchError::Unreachable { url, reason } => {
-            // The number of an error means nothing to people.
+            // The number of a system error means nothing to people.
             let reason = reason.split(" (os error").next().unwrap_or(reason);
             let mut letters = reason.chars();
             let first = letters.next().map(|first| first.to_ascii_lowercase());
@@ -296,13 +296,14 @@ fn interruption(error: &FetchError) -> Option<Interruption> {
     }
 }
 
-/// The server of an address, with its port.
+/// Returns the host of an address, with its port.
 fn host(url: &Url) -> String {
     let name = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"))
 }
 
-/// A header's value. What cannot be one was not sent by any server, and matches nothing.
+/// Returns a text as the value of a header. An invalid text was never sent by a server, so it becomes a value
+/// that matches nothing.
 fn value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("\"\""))
 }

@@ -1,4 +1,4 @@
-//! A log of this endpoint, without the way over HTTP: the same conditions and the same answers.
+//! A log of this endpoint, accessed without HTTP: with the same conditions and responses.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use super::{LogAccess, LogError, RECORDS};
 pub struct StoredLog {
     store: Arc<dyn Store>,
     collection: CollectionName,
-    /// The most bytes that the log may have.
+    /// Maximum size of the log in bytes.
     most: u64,
 }
 
 impl StoredLog {
-    /// The log of a collection in a store.
+    /// Creates the log of a collection in a store.
     pub fn new(store: Arc<dyn Store>, collection: CollectionName, most: u64) -> Self {
         Self { store, collection, most }
     }
@@ -92,7 +92,7 @@ impl LogAccess for StoredLog {
                     Condition::Present => Expected::Present,
                     Condition::Absent => Expected::Absent,
                     Condition::Match(tag) => expected(tag),
-                    // Its tags are strong, so that nobody needs this.
+                    // Its tags are strong, so this condition is not needed.
                     Condition::Length(_) => return Ok(refused(428)),
                 };
                 let append = Append {
@@ -125,7 +125,7 @@ fn tag(place: LogPlace) -> String {
     format!("\"{place}\"")
 }
 
-/// A tag that is none of ours names no place.
+/// Parses a tag. An invalid one matches no position.
 fn expected(tag: &str) -> Expected {
     Expected::At(tag.trim_matches('"').parse().into_iter().collect())
 }

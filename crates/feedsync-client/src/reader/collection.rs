@@ -1,9 +1,9 @@
-//! Somebody's newsreading as the items of a collection of this endpoint, which every way in which collections are kept
-//! in step carries to other devices.
+//! The reading state of a user as the items of a collection of this endpoint, which is synchronised with
+//! other devices like any collection.
 //!
-//! What the items say is taken in, their conflicts are resolved as the states join, and what they lack is written. An
-//! item that somebody changes at the same time is not written over: the edit stands beside it, and the next time both
-//! are joined.
+//! The items are merged into the state, conflicts of items are resolved as states are merged, and missing
+//! information is written to them. A concurrent edit of an item is not overwritten: it is kept as a conflict,
+//! and the next merge resolves both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +15,18 @@ use feedsync_store::{CollectionName, PageLimit, Selection};
 
 use super::{ReaderJoin, ReaderJoinError, StoredReader};
 
-/// What is in a collection.
+/// Content of a collection.
 #[derive(Default)]
 struct Found {
-    /// The items of each feed.
+    /// Items by feed.
     of_feeds: BTreeMap<FeedAddress, Vec<Item<Payload>>>,
-    /// Items that are about no one feed, or that cannot be read here.
+    /// Items that do not concern exactly one feed, or that cannot be read here.
     others: BTreeSet<ItemId>,
 }
 
 impl Found {
-    /// What the items say together. Of several of one feed, one that was deleted was one too many: it says nothing of
-    /// whether somebody subscribes.
+    /// Returns the merged state of all items. If several items concern one feed, a deleted one was a
+    /// duplicate and does not end the subscription.
     fn told(&self) -> ReaderState {
         let mut told = ReaderState::default();
         for (feed, items) in &self.of_feeds {
@@ -44,7 +44,7 @@ impl Found {
 }
 
 impl StoredReader {
-    /// Brings it in step with the items of a collection of this endpoint.
+    /// Merges the state with the items of a collection of this endpoint, in both directions.
     pub async fn join_collection(
         &mut self,
         endpoint: &Endpoint,
@@ -78,7 +78,7 @@ impl StoredReader {
     }
 }
 
-/// Resolves conflicts: what all versions of an item say together is its next version.
+/// Resolves conflicts: the next version of an item is the merged state of all its versions.
 async fn resolve(
     endpoint: &Endpoint,
     collection: &CollectionName,
@@ -100,7 +100,7 @@ async fn resolve(
     .await
 }
 
-/// Reads all items. `known` are the feeds that items of these ids are about.
+/// Reads all items. `known` are the feeds that items of these ids concern.
 async fn read(
     endpoint: &Endpoint,
     collection: &CollectionName,
@@ -112,7 +112,7 @@ async fn read(
     each(endpoint, collection, all, async |item| {
         match read_item(&item, known.get(&item.id)) {
             Ok(Some((feed, _))) => found.of_feeds.entry(feed).or_default().push(item),
-            // Not of a reader.
+            // The item is not of a reader.
             Ok(None) => drop(found.others.insert(item.id)),
             Err(_) => {
                 done.newer.insert(item.id.to_string());
@@ -125,7 +125,7 @@ async fn read(
     Ok(found)
 }
 
-/// Does something with each of the items that were selected.
+/// Calls `take` with each of the selected items.
 async fn each(
     endpoint: &Endpoint,
     collection: &CollectionName,

@@ -1,9 +1,9 @@
-//! Somebody's newsreading as the documents of a database of this endpoint, one for each feed
-//! (`docs/reader-schema.md`, In a database), which replication carries to other devices.
+//! The reading state of a user as the documents of a database of this endpoint, one for each feed
+//! (`docs/reader-schema.md`, In a database). Replication transfers them to other devices.
 //!
-//! What the documents say is taken in, all leaves of each; what they lack is written over the winner, and the other leaves
-//! are deleted. Who does that with the same leaves at the same time makes the same revision. A document that
-//! somebody changes at the same time has a conflict then, and the next time both are joined.
+//! All leaves of the documents are merged into the state. Missing information is written as a new revision of
+//! the winner, and the other leaves are deleted. Devices that do this with the same leaves at the same time
+//! make the same revision. A concurrent edit of a document causes a conflict, and the next merge resolves it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -19,17 +19,18 @@ use feedsync_store::{DocumentRange, ReadDocument, StoreError};
 
 use super::{ReaderJoin, ReaderJoinError, StoredReader};
 
-/// So many documents are read at once,
+/// Maximum number of documents in one page.
 const PAGE: usize = 500;
 
-/// and so many bytes of what they say.
+/// Maximum number of bytes of their bodies in one page.
 const PAGE_BYTES: u64 = 8 << 20;
 
-/// Leaves of a document that are there, the winner first, and what they say.
+/// Leaves of a document that are not deleted, the winner first, with their bodies.
 type Leaves = Vec<(Revision, String)>;
 
 impl StoredReader {
-    /// Brings it in step with the documents of a database of this endpoint, which is made if it is not there.
+    /// Merges the state with the documents of a database of this endpoint, in both directions. The database
+    /// is created if it does not exist.
     pub async fn join_database(
         &mut self,
         endpoint: &Endpoint,
@@ -69,7 +70,7 @@ impl StoredReader {
                         done.newer.insert(id.to_string());
                         others.insert(id);
                     }
-                    // Not of a reader.
+                    // The document is not of a reader.
                     Err(_) => drop(others.insert(id)),
                 }
             }
@@ -78,7 +79,7 @@ impl StoredReader {
         self.store()?;
         let mut news = Vec::new();
         for (feed, state) in self.replica.state().feeds() {
-            // It is 64 digits.
+            // The id has 64 digits, so it is valid.
             let Ok(id) = document_id(feed).parse::<DocumentId>() else { continue };
             if !others.contains(&id) {
                 let edits = edits(&id, found.get(feed), write_document(feed, state));
@@ -87,14 +88,14 @@ impl StoredReader {
             }
         }
         for some in news.chunks(PAGE) {
-            // What is refused was changed meanwhile: it is joined the next time.
+            // Refused documents were changed in the meantime, and are merged the next time.
             write_documents(&*databases, &database, some.to_vec(), Edits::New).await?;
         }
         Ok(done)
     }
 }
 
-/// A document's leaves that are there, the winner first.
+/// Returns a document's leaves that are not deleted, the winner first.
 fn there(read: ReadDocument) -> (DocumentId, Leaves) {
     let leaves = read.document.tree.leaves().into_iter();
     let there = leaves.filter(|leaf| !leaf.content.is_deleted).filter_map(|leaf| {
@@ -104,7 +105,7 @@ fn there(read: ReadDocument) -> (DocumentId, Leaves) {
     (read.document.id, there)
 }
 
-/// What leaves say together of the feed whose document it is; none if it is that of no feed.
+/// Returns the merged state of a document's leaves, with its feed; `None` if the document concerns no feed.
 fn told_by(
     id: &DocumentId,
     leaves: &[(Revision, String)],
@@ -113,7 +114,7 @@ fn told_by(
     Ok(told.filter(|(feed, _)| document_id(feed) == id.as_str()))
 }
 
-/// The edits after which a document says this, and has no conflict.
+/// Returns the edits after which a document has this text, and no conflict.
 fn edits(id: &DocumentId, found: Option<&Leaves>, text: String) -> Vec<NewDocument> {
     let edit = |base: Option<&Revision>, is_deleted: bool, text: String| {
         let sent = Submission {

@@ -1,20 +1,20 @@
-//! Some changed documents, as they are carried together.
+//! A batch of changed documents.
 
 use std::collections::HashMap;
 
 use feedsync_couch::replication::{ChangedDocument, ChangesPage, Place};
 
-/// Some changed documents.
+/// Changed documents that are transferred together.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) documents: Vec<ChangedDocument>,
-    /// The place that is reached with it.
+    /// The checkpoint that is reached with it.
     pub(super) last: Option<Place>,
 }
 
 impl Batch {
-    /// The batches of a page, of so many documents each. A document that changed while the page was read stands in it twice,
-    /// and is carried once.
+    /// Splits a page into batches with a maximum number of documents. A document that changed while the page
+    /// was read occurs in it twice, and is transferred once.
     pub(super) fn of(page: ChangesPage, most: usize) -> Vec<Self> {
         let mut batches = Vec::new();
         let mut documents = united(page.documents).into_iter();
@@ -30,7 +30,7 @@ impl Batch {
     }
 }
 
-/// Each document once, with all revisions that are told of it.
+/// Merges the rows of each document, with all revisions.
 fn united(rows: Vec<ChangedDocument>) -> Vec<ChangedDocument> {
     let mut documents: Vec<ChangedDocument> = Vec::with_capacity(rows.len());
     let mut places: HashMap<String, usize> = HashMap::with_capacity(rows.len());

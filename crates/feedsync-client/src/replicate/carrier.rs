@@ -1,4 +1,4 @@
-//! Some changed documents, carried from a source to a target.
+//! Transfer of changed documents from a source to a target.
 
 mod again;
 
@@ -14,29 +14,29 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::{Replica, Replicated, ReplicationError};
 use again::lacks_attachments;
 
-/// So many bytes are read at once, unless one document has more.
+/// Maximum number of bytes that are read in one request, unless one document has more.
 const READ_BYTES: u64 = 8 << 20;
 
-/// A document with more bytes is not replicated.
+/// Maximum number of bytes of a document; larger ones are not replicated.
 pub(super) const MOST_BYTES: u64 = 256 << 20;
 
-/// So many bytes are written at once, unless one document has more.
+/// Maximum number of bytes that are written in one request, unless one document has more.
 const WRITTEN_BYTES: usize = 4 << 20;
 
-/// So many bytes of all that is written are on their way: more would keep a slow way busy for so long that each would seem
-/// to be held up.
+/// Maximum number of bytes in concurrent writes. With more, a slow connection would be busy for so long that
+/// each write would seem to hang.
 const ON_THEIR_WAY: usize = 2 * WRITTEN_BYTES;
 
-/// Who carries batches.
+/// Transfers batches.
 #[derive(Clone)]
 pub(super) struct Carrier {
     source: Arc<dyn Replica>,
     target: Arc<dyn Replica>,
-    /// One large document is in memory at a time.
+    /// Permit for the one large document that may be in memory.
     large: Arc<Semaphore>,
-    /// Bytes that may be sent to the target.
+    /// Budget of bytes in concurrent writes to the target.
     way: Arc<Semaphore>,
-    /// So many documents are read at once, as far as is known how many fit.
+    /// Maximum number of documents in one read, as learnt from responses that were too large.
     fitting: Arc<AtomicUsize>,
 }
 
@@ -47,7 +47,7 @@ impl Carrier {
         Self { source, target, large, way, fitting }
     }
 
-    /// Carries documents; what came of it.
+    /// Transfers documents; returns the outcome.
     pub(super) async fn carry(
         &self,
         changed: &[ChangedDocument],
@@ -62,7 +62,7 @@ impl Carrier {
                 (Err(error), [one]) if is_of_a_question(&error) => {
                     done.refuse(refused(one.id.clone(), &error));
                 }
-                // One of them is the cause.
+                // One of the documents is the cause.
                 (Err(error), part) if is_of_a_question(&error) => {
                     let (first, second) = part.split_at(part.len() / 2);
                     parts.extend([second, first]);
@@ -81,7 +81,8 @@ impl Carrier {
         Ok(done)
     }
 
-    /// What is missing, if all of it was asked about: a target chooses nothing by itself.
+    /// Checks that the target lists only revisions that it was asked about: a target does not choose
+    /// documents by itself.
     fn asked_about(
         &self,
         changed: &[ChangedDocument],
@@ -100,7 +101,7 @@ impl Carrier {
         Ok(missing)
     }
 
-    /// Reads what is missing, in parts that fit into memory, and writes it.
+    /// Reads missing revisions, in parts that fit into memory, and writes them.
     async fn read(
         &self,
         missing: Vec<MissingDocument>,
@@ -111,7 +112,7 @@ impl Carrier {
             if part.is_empty() {
                 continue;
             }
-            // What does not fit is read for nothing.
+            // A part that is too large is read in vain.
             let most = self.fitting.load(Ordering::Relaxed);
             if part.len() > most {
                 parts.push(part.split_off(most));
@@ -142,7 +143,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Whether all that was asked for was answered, and nothing else.
+    /// Checks that a response has all requested documents, and no others.
     fn answered(
         &self,
         asked: &[MissingDocument],
@@ -168,7 +169,7 @@ impl Carrier {
             let named: HashSet<&str> = documents.iter().map(|it| &*it.revision).collect();
             let is_told = |it: &String| {
                 named.contains(&**it)
-                    // Some do not say which revision it is that they cannot read.
+                    // Some servers do not name the revision that they cannot read.
                     || unread.iter().any(|one| one.revision.is_empty() || one.revision == *it)
                     || documents.iter().any(|document| document.came_of(it))
             };
@@ -179,7 +180,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Carries a document that is large.
+    /// Transfers a large document.
     async fn carry_large(
         &self,
         one: &[MissingDocument],
@@ -195,12 +196,12 @@ impl Carrier {
         }
     }
 
-    /// The turn of a large document.
+    /// Waits for the permit for a large document.
     async fn turn(&self) -> Result<SemaphorePermit<'_>, ReplicationError> {
         self.large.acquire().await.map_err(|_| ReplicationError::Ended)
     }
 
-    /// Writes documents, once there is room on the way; those that are refused.
+    /// Writes documents, once the byte budget allows it; returns those that are refused.
     async fn send(
         &self,
         documents: &[FetchedDocument],
@@ -211,7 +212,7 @@ impl Carrier {
         self.target.write(documents).await
     }
 
-    /// Writes what was read, in the turn of a large document, if it is one.
+    /// Writes documents that were read. `turn` is the permit for a large document, if there is one.
     async fn write(
         &self,
         asked: &[MissingDocument],
@@ -237,7 +238,8 @@ impl Carrier {
                         Some((it.revision, why.clone()))
                     };
                     let all = part.len();
-                    // A refusal does not name the revision: all of the document are written again.
+                    // A refusal does not name the revision, so all revisions of the document are written
+                    // again.
                     let lacking: Vec<_> = part.into_iter().filter_map(names).collect();
                     let not_written = refused.len() + lacking.len();
                     done.worked.written += all.saturating_sub(not_written) as u64;
@@ -246,7 +248,7 @@ impl Carrier {
                         self.write_whole(asked, again, turn, done).await?;
                     }
                 }
-                // One of them is the cause.
+                // One of the documents is the cause.
                 Err(error) if is_of_a_document(&error) && part.len() > 1 => {
                     let mut first = part;
                     let second = first.split_off(first.len() / 2);
@@ -272,8 +274,9 @@ fn refused(id: String, why: &ReplicationError) -> NotWritten {
     NotWritten { id, error, reason }
 }
 
-/// Whether what was asked is refused for what it is, and not for who asks. What does not say why as databases do is of
-/// somebody between us and the server, and says nothing of a document, except that it is too large for them.
+/// Whether a request was refused because of its content and not because of the user. A refusal without a
+/// reason in the form of databases comes from a proxy. It says nothing about a document, except that it is
+/// too large for the proxy.
 fn is_of_a_question(error: &ReplicationError) -> bool {
     match error.status().map(|it| it.as_u16()) {
         Some(400 | 422) => error.is_explained(),
@@ -282,14 +285,14 @@ fn is_of_a_question(error: &ReplicationError) -> bool {
     }
 }
 
-/// The same of what was sent to be written.
+/// Whether a write was refused because of the documents in it.
 fn is_of_a_document(error: &ReplicationError) -> bool {
     is_of_a_question(error)
         || error.is_explained()
             && matches!(error.status().map(|it| it.as_u16()), Some(403 | 409 | 412))
 }
 
-/// Two parts; what cannot be parted as it is.
+/// Splits a part in two; a part that cannot be split is returned as the error.
 fn halves(
     mut part: Vec<MissingDocument>,
 ) -> Result<[Vec<MissingDocument>; 2], Vec<MissingDocument>> {
@@ -307,7 +310,7 @@ fn halves(
     }
 }
 
-/// What is written at once, the last first.
+/// Splits documents into portions for one write each, the last first.
 fn portions(documents: Vec<FetchedDocument>) -> Vec<Vec<FetchedDocument>> {
     let mut portions: Vec<Vec<FetchedDocument>> = Vec::new();
     let mut bytes = usize::MAX;

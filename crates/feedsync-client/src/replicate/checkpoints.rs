@@ -1,7 +1,7 @@
-//! How far a replication is, written down on both sides (section 8).
+//! Checkpoints of a replication, written on both sides (section 8).
 //!
-//! Each side keeps all places that were ever written down there, by whomever; what one side knows is never told to the
-//! other, which may have been put back to what it was before.
+//! Each side keeps all checkpoints that were ever written there, by any replicator. Checkpoints of one side
+//! are never copied to the other one, which may have been restored from a backup.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use tokio::time::Instant;
 
 use super::{Replica, Replication, ReplicationError, ReplicationFilter};
 
-/// So often it is tried again to write down a place while others write theirs.
+/// Maximum number of retries of a checkpoint while other replicators write theirs.
 const MOST_TRIES: u32 = 10;
 
-/// How far a replication is.
+/// Checkpoints of a replication.
 pub(super) struct CheckpointLog {
     id: String,
     source: Side,
     target: Side,
     environment: Arc<dyn Environment>,
-    /// The newest place that was written down on both sides by this replication, or where it began.
+    /// The newest checkpoint that this replication wrote on both sides, or the one where it began.
     newest: Option<Passed>,
     began_at: Option<Place>,
     began: String,
-    /// What the target began with.
+    /// Start identifier of the target when the replication began.
     started: String,
     reached: Option<(Place, Worked)>,
     due: Instant,
@@ -36,16 +36,16 @@ pub(super) struct CheckpointLog {
     is_kept: bool,
 }
 
-/// A side, and the local document there.
+/// One side with its local document.
 struct Side {
     replica: Arc<dyn Replica>,
     revision: Option<String>,
-    /// The names of the places there, as it was seen last.
+    /// Names of the checkpoints there, as last seen.
     seen: HashSet<String>,
 }
 
 impl CheckpointLog {
-    /// Reads what both sides know.
+    /// Reads the checkpoints of both sides.
     pub(super) async fn open(
         replication: &Replication,
         (source, target): (Arc<dyn Replica>, Arc<dyn Replica>),
@@ -82,12 +82,12 @@ impl CheckpointLog {
         })
     }
 
-    /// Where the replication goes on.
+    /// Returns the position at which the replication continues.
     pub(super) fn began_at(&self) -> Option<&Place> {
         self.began_at.as_ref()
     }
 
-    /// All up to a place is written.
+    /// Records that everything up to a position is written.
     pub(super) fn reaches(&mut self, place: Place, worked: Worked) {
         if self.reached.is_none() {
             self.due = Instant::now() + self.every;
@@ -95,22 +95,22 @@ impl CheckpointLog {
         self.reached = Some((place, worked));
     }
 
-    /// Whether there is something to be written down.
+    /// Whether a checkpoint is to be written.
     pub(super) fn is_behind(&self) -> bool {
         self.reached.is_some() && self.is_kept
     }
 
-    /// When.
+    /// Returns the time at which it is due.
     pub(super) fn due(&self) -> Instant {
         self.due
     }
 
-    /// Whether both sides let it be written down.
+    /// Whether both sides accept checkpoints.
     pub(super) fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    /// Writes it down: at the target first, so that the source knows nothing that the target does not.
+    /// Writes a checkpoint, at the target first, so that the source never has one that the target lacks.
     pub(super) async fn write(&mut self) -> Result<(), ReplicationError> {
         let Some((place, worked)) = self.reached.clone() else { return Ok(()) };
         if self.newest.as_ref().is_some_and(|it| it.place == place) {
@@ -131,7 +131,7 @@ impl CheckpointLog {
         for side in [&mut self.target, &mut self.source] {
             match side.pass(&self.id, self.newest.as_ref(), &passed).await {
                 Ok(()) => {}
-                // Who may only read begins again each time, and is told so.
+                // A user who may only read begins anew each time, which is reported.
                 Err(error) if is_forbidden(&error) => {
                     (self.is_kept, self.reached) = (false, None);
                     return Ok(());
@@ -166,7 +166,7 @@ impl Side {
         Ok(document.map(|document| Checkpoint::read(&document)).unwrap_or_default())
     }
 
-    /// Adds a place to those that are there, whoever has written them.
+    /// Adds a checkpoint to those that are stored there, whoever has written them.
     async fn pass(
         &mut self,
         id: &str,
@@ -182,7 +182,7 @@ impl Side {
             there.pass(passed.clone());
             let write = there.document(self.revision.as_deref());
             match self.replica.put_local(id, write).await {
-                // Another one of the same replication has written meanwhile.
+                // Another run of the same replication has written in the meantime.
                 Err(error)
                     if error.status() == Some(StatusCode::CONFLICT) && tries < MOST_TRIES =>
                 {
@@ -202,11 +202,12 @@ fn sessions(checkpoint: &Checkpoint) -> HashSet<String> {
     checkpoint.passed.iter().map(|it| it.session.clone()).collect()
 }
 
-/// Whether a side that knew the newest place, and all others that were seen there, is another one by now, or is what it was
-/// before: then what was written since is not there, either.
+/// Whether a side no longer has the newest checkpoint, and was therefore replaced or restored from a backup.
+/// Then documents that were written since may be missing there, too.
 ///
-/// Another one of the same replication may miss a place that is written at the same moment, for servers do not compare
-/// revisions of local documents. Its own place then stands first, upon some that were seen.
+/// Servers do not compare revisions of local documents, so another run of the same replication may overwrite
+/// a checkpoint written at the same moment. In that case its own checkpoint is first there, followed by some
+/// that were seen.
 fn has_forgotten(there: &Checkpoint, newest: &Passed, seen: &HashSet<String>) -> bool {
     let is_there = there.passed.iter().any(|it| it.session == newest.session);
     let is_seen = |it: &Passed| seen.contains(&it.session);
@@ -239,9 +240,9 @@ mod tests {
         Checkpoint { passed: sessions.chars().map(passed).collect() }
     }
 
-    /// Those that are seen stand newest first; capitals are of another one.
+    /// Checkpoints are listed newest first; capitals are those of another run.
     #[test]
-    fn a_side_that_was_put_back_is_none_that_others_write_to() {
+    fn restored_side_is_distinguished_from_concurrent_runs() {
         for (seen, there, is_forgotten) in [
             ("cba", "cba", false),
             ("cba", "BcAba", false),

@@ -1,4 +1,4 @@
-//! Why a replication ends before all is there, by culprit.
+//! Errors that end a replication early.
 
 use feedsync_couch::replication::BadAnswer;
 use feedsync_couch::{Refusal, RefusalKind};
@@ -8,58 +8,58 @@ use http::StatusCode;
 
 use crate::fetch::FetchError;
 
-/// Why a replication ends before all is there.
+/// Reason why a replication ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicationError {
-    /// There is no such database.
+    /// The database does not exist.
     #[error("{database}: there is no such database")]
     NoDatabase {
-        /// Which.
+        /// Name of the database.
         database: String,
     },
-    /// A database refuses something.
+    /// A database refused a request.
     #[error("{database}: {refusal}")]
     Refused {
-        /// Which.
+        /// Name of the database.
         database: String,
-        /// What it says.
+        /// The refusal.
         refusal: Refusal,
     },
-    /// A server cannot be reached, or says no.
+    /// A server could not be reached, or returned an error.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// A server answers what is none of the protocol.
+    /// The response of a server violates the protocol.
     #[error("{database}: {source}")]
     Answer {
-        /// Which.
+        /// Name of the database.
         database: String,
-        /// What is wrong.
+        /// The fault in it.
         source: BadAnswer,
     },
-    /// A store here fails.
+    /// A local store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is asked for has more bytes than are wanted.
+    /// The requested documents exceed the limit.
     #[error("{database}: more than {most_bytes} bytes at once")]
     TooLarge {
-        /// Whose documents.
+        /// Name of the database.
         database: String,
-        /// The bound.
+        /// The limit in bytes.
         most_bytes: u64,
     },
-    /// Another database has taken the place of the one that was written to.
+    /// The database that was written to was replaced by another one.
     #[error("{database}: it was restarted, or another one has taken its place; begin again")]
     Replaced {
-        /// Which.
+        /// Name of the database.
         database: String,
     },
-    /// A part of it ended unexpectedly.
+    /// A task of the replication ended unexpectedly.
     #[error("a part of the replication ended unexpectedly")]
     Ended,
 }
 
 impl ReplicationError {
-    /// The status of a refusal.
+    /// Returns the HTTP status of a refusal.
     pub(super) fn status(&self) -> Option<StatusCode> {
         match self {
             Self::Refused { refusal, .. } => StatusCode::from_u16(refusal.kind.status()).ok(),
@@ -68,7 +68,7 @@ impl ReplicationError {
         }
     }
 
-    /// Whether a refusal says why, as a database does.
+    /// Whether a refusal has a reason in the form of databases.
     pub(super) fn is_explained(&self) -> bool {
         match self {
             Self::Refused { .. } => true,
@@ -77,13 +77,13 @@ impl ReplicationError {
         }
     }
 
-    /// Whether what was asked for was more than was wanted.
+    /// Whether a request was refused because it, or its response, is too large.
     pub fn is_too_large(&self) -> bool {
         matches!(self, Self::TooLarge { .. } | Self::Fetch(FetchError::TooLarge { .. }))
             || self.status() == Some(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
-    /// What a refusal says: one word, and in words.
+    /// Returns the error name and the reason of a refusal.
     pub(super) fn said(&self) -> (String, String) {
         match self {
             Self::Refused { refusal, .. } => {

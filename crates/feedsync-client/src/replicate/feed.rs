@@ -1,4 +1,4 @@
-//! What changes at a source, page by page, ahead of those who carry it.
+//! Changes of a source, read page by page ahead of the transfer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,19 @@ use tokio::time::{Instant, sleep};
 
 use super::{Changes, Replica, ReplicationError, ReplicationFilter};
 
-/// A source that answers at once that nothing has changed is asked again after so long.
+/// Pause before the next request to a source that returned immediately without a change.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The pages of a source.
+/// The pages of changes of a source.
 pub(super) struct Feed {
     pages: mpsc::Receiver<Result<ChangesPage, ReplicationError>>,
-    /// Who asks for them; ends with this.
+    /// Task that requests the pages; it ends with this value.
     _asking: JoinSet<()>,
 }
 
 impl Feed {
-    /// Asks for what changed after a place, so many documents at once, and goes on for ever if `is_endless`.
+    /// Requests the changes after a position, with a maximum number of documents at once; never ends if
+    /// `is_endless`.
     pub(super) fn follow(
         source: Arc<dyn Replica>,
         filter: Arc<ReplicationFilter>,
@@ -42,7 +43,7 @@ impl Feed {
                 if let Ok(read) = &page {
                     let is_further = read.last != after;
                     is_empty = read.documents.is_empty();
-                    // Some give less at once than is asked for.
+                    // Some servers return fewer than requested.
                     let has_more = is_further && read.pending.is_some_and(|pending| pending > 0);
                     is_last = read.documents.len() < most && !has_more;
                     after = read.last.clone();
@@ -65,7 +66,7 @@ impl Feed {
         Self { pages, _asking: asking }
     }
 
-    /// The next page; `None` at the end. May be dropped at any moment.
+    /// Returns the next page; `None` at the end. The future may be dropped at any moment.
     pub(super) async fn next(&mut self) -> Result<Option<ChangesPage>, ReplicationError> {
         self.pages.recv().await.transpose()
     }

@@ -1,23 +1,23 @@
-//! What a replication does, and what came of it.
+//! Progress and outcome of a replication.
 
 use feedsync_couch::replication::{NotWritten, Worked};
 
-/// So many refused documents are told by name.
+/// Maximum number of refused documents that are listed.
 const MOST_REFUSED: usize = 1_000;
 
-/// What came of a replication.
+/// Outcome of a replication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Replicated {
-    /// What was done.
+    /// Counts of the work done.
     pub worked: Worked,
-    /// Documents that were not replicated, and why; of very many, the first.
+    /// Documents that were not replicated, with the reason; if there are very many, the first of them.
     pub refused: Vec<NotWritten>,
-    /// Whether it is written down how far it is, so that it goes on there.
+    /// Whether checkpoints are stored, so that the next run continues there.
     pub has_checkpoints: bool,
 }
 
 impl Replicated {
-    /// Adds what came of a part.
+    /// Adds the outcome of a part.
     pub(super) fn add(&mut self, part: Self) {
         let (worked, part_worked) = (&mut self.worked, part.worked);
         worked.checked += part_worked.checked;
@@ -29,24 +29,24 @@ impl Replicated {
         self.refused.extend(part.refused.into_iter().take(room));
     }
 
-    /// A document was not replicated.
+    /// Records a document that was not replicated.
     pub(super) fn refuse(&mut self, refused: NotWritten) {
         self.worked.refused += 1;
         self.refused.push(refused);
     }
 }
 
-/// Is told what a replication does.
+/// Receives progress reports of a replication.
 pub trait ReplicationProgress: Send + Sync {
-    /// It begins; where it was interrupted, or from the beginning.
+    /// The replication begins, at a checkpoint or at the beginning.
     fn begins(&self, is_resumed: bool);
 
-    /// So many more documents changed, and so many others will be looked at, if that is known.
+    /// A number of further documents changed; `pending` is the number of others that will follow, if known.
     fn looked(&self, documents: u64, pending: Option<u64>);
 
     /// A document is not replicated, and not tried again until it changes.
     fn refused(&self, refused: &NotWritten);
 
-    /// So many more of them are there.
+    /// A number of further documents were transferred.
     fn carried(&self, documents: u64);
 }

@@ -20,35 +20,36 @@ use crate::watch::Pace;
 
 const JSON: &str = "application/json";
 
-/// The most bytes of an answer that is no documents.
+/// Maximum number of bytes of a response without documents.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The most bytes of a local document.
+/// Maximum number of bytes of a local document.
 const MOST_LOCAL: u64 = 1 << 20;
 
-/// A filter may look at very much before it lets something through.
+/// Timeouts of a filtered request, for each wait and in all: a filter may reject very many documents before
+/// one passes.
 const FILTERED: [Duration; 2] = [Duration::from_secs(10 * 60), Duration::from_secs(60 * 60)];
 
-/// Who has little patience does not wait longer, whatever a server wishes.
+/// Longest `Retry-After` that is accepted if the number of attempts is limited.
 const LONGEST_WISH: Duration = Duration::from_secs(60);
 
-/// How often one is told, in milliseconds, that a server is still there while nothing changes.
+/// Interval in milliseconds at which a server sends a heartbeat while nothing changes.
 const HEARTBEAT: &str = "10000";
 
-/// How long it is tried to reach a server that is not there, or busy.
+/// Retries for a server that cannot be reached, or is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// How often; for ever, if it is not said.
+    /// Maximum number of attempts; `None` is no limit.
     pub tries: Option<u32>,
-    /// The pause after a first failure; doubled with each further one, up to a minute.
+    /// Pause after the first failure; doubled with each further one, up to a minute.
     pub pause: Duration,
 }
 
 impl Patience {
-    /// Six times, for eight seconds.
+    /// Six attempts, for eight seconds.
     pub const SOME: Self = Self { tries: Some(6), pause: Duration::from_millis(250) };
 
-    /// For ever.
+    /// Attempts without a limit.
     pub const ENDLESS: Self = Self { tries: None, ..Self::SOME };
 
     fn pace(self) -> Pace {
@@ -66,11 +67,12 @@ pub struct RemoteDatabase {
     waits: Option<OnWait>,
 }
 
-/// Is told why a server is asked again, and after which pause.
+/// Callback that gets the reason for a retry and the pause before it.
 pub type OnWait = Arc<dyn Fn(&FetchError, Duration) + Send + Sync>;
 
 impl RemoteDatabase {
-    /// The database at an address, with a name and a password in it if they are needed and no login is known.
+    /// Creates the database of an address, which may contain a name and a password if they are needed and
+    /// there is no login.
     pub fn new(fetcher: Fetcher, named: &str, patience: Patience) -> Result<Self, FetchError> {
         let mut url = address(named)?;
         url.set_query(None);
@@ -80,13 +82,13 @@ impl RemoteDatabase {
         Ok(Self { fetcher: fetcher.up_to(MOST_BYTES_OF_DOCUMENTS), url, patience, waits: None })
     }
 
-    /// The same, which tells when it waits.
+    /// Returns the same database, which reports its retries.
     #[must_use]
     pub fn telling(self, waits: OnWait) -> Self {
         Self { waits: Some(waits), ..self }
     }
 
-    /// The address of a part of the database.
+    /// Returns the address of a part of the database.
     fn part(&self, segments: &[&str], pairs: &[(&str, &str)]) -> Url {
         let mut url = self.url.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -98,7 +100,7 @@ impl RemoteDatabase {
         url
     }
 
-    /// Asks, and asks again where a server is not reached or says that it cannot answer now.
+    /// Sends a request, and retries it if the server is not reached or temporarily unavailable.
     async fn ask(&self, request: Request) -> Result<Json, ReplicationError> {
         let mut failures = 0;
         loop {
@@ -112,7 +114,8 @@ impl RemoteDatabase {
             };
             failures += 1;
             let is_patient = self.patience.tries.is_none_or(|tries| failures < tries);
-            // A sign-in page in between goes once somebody signs in; only who waits for ever waits for that.
+            // A sign-in page disappears once somebody signs in. Only a database without a limit of attempts
+            // waits for that.
             let is_page = matches!(error, FetchError::Page { .. }) && self.patience.tries.is_none();
             if !(is_passing(&error) || is_page) || !is_patient {
                 return Err(error.into());
@@ -148,7 +151,7 @@ impl RemoteDatabase {
         Request::post(self.part(segments, pairs), JSON, body).within(MOST_BYTES)
     }
 
-    /// The address of a local document.
+    /// Returns the address of a local document.
     fn local_address(&self, id: &str) -> Url {
         self.part(&["_local", id], &[])
     }
@@ -172,7 +175,7 @@ impl Replica for RemoteDatabase {
             Err(error) if error.status() == Some(StatusCode::NOT_FOUND) && creates => {
                 let make = Request::put(self.part(&[], &[]), JSON, Bytes::new());
                 match self.ask(make).await {
-                    // Somebody else has made it.
+                    // Another client has created it.
                     Err(error) if error.status() == Some(StatusCode::PRECONDITION_FAILED) => {}
                     made => {
                         let made = made?.root().member("ok").map(|it| it.value.raw() == "true");
@@ -193,7 +196,7 @@ impl Replica for RemoteDatabase {
             }
         }
         let mut id = self.url.clone();
-        // Whoever signs in, it is the same database; both fail only for addresses without a host.
+        // It is the same database for every user. Both calls fail only for addresses without a host.
         let _ = id.set_username("");
         let _ = id.set_password(None);
         Ok(id.into())
@@ -249,7 +252,8 @@ impl Replica for RemoteDatabase {
     ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
         let pairs = [("revs", "true"), ("latest", "true"), ("attachments", "true")];
         let request = self.post(&["_bulk_get"], &pairs, documents_request(missing));
-        // Many such answers share one way, which may be slow: as long as something comes, they are waited for.
+        // Many such responses may share one slow connection. They have no overall timeout as long as bytes
+        // arrive.
         let answer = self.ask(request.within(most_bytes).endless()).await?;
         read_documents(&answer).map_err(|it| self.bad(it))
     }
@@ -264,7 +268,7 @@ impl Replica for RemoteDatabase {
 
     async fn settle(&self) -> Result<String, ReplicationError> {
         match self.start_time(self.post(&["_ensure_full_commit"], &[], Bytes::new())).await {
-            // Servers without it write what they write at once.
+            // Servers without this request write durably at once.
             Err(error) if matches!(error.status().map(|it| it.as_u16()), Some(404 | 405 | 501)) => {
                 self.start_time(Request::read(self.part(&[], &[])).within(MOST_BYTES)).await
             }
@@ -291,7 +295,7 @@ impl Replica for RemoteDatabase {
     }
 }
 
-/// Whether a failure may pass.
+/// Whether a failure is temporary.
 fn is_passing(error: &FetchError) -> bool {
     match error {
         FetchError::Unreachable { .. }
@@ -299,7 +303,7 @@ fn is_passing(error: &FetchError) -> bool {
         | FetchError::Interrupted { .. } => true,
         FetchError::Status { status, problem, .. } => match status.as_u16() {
             408 | 429 | 500 | 502 | 503 | 504 => true,
-            // A database says why.
+            // A database gives a reason.
             400 | 422 => problem.is_none(),
             _ => false,
         },

@@ -1,4 +1,4 @@
-//! What a replication needs of either side.
+//! The interface of a replication to either side.
 
 use async_trait::async_trait;
 use feedsync_couch::replication::{
@@ -10,64 +10,66 @@ use super::{ReplicationError, ReplicationFilter};
 /// A database that takes part in a replication.
 #[async_trait]
 pub trait Replica: Send + Sync {
-    /// What it is called, for people; without credentials.
+    /// Returns the name of the database for people; without credentials.
     fn shown(&self) -> String;
 
-    /// Looks whether it is there, and makes it if it is not and `creates`; what is the same for the same database for
-    /// ever.
+    /// Opens the database; creates it if it does not exist and `creates` is set. Returns an identifier that
+    /// never changes for the same database.
     async fn open(&self, creates: bool) -> Result<String, ReplicationError>;
 
-    /// Documents that changed after a place, the oldest change first.
+    /// Returns documents that changed after a position, the oldest change first.
     async fn changes(&self, asked: Changes<'_>) -> Result<ChangesPage, ReplicationError>;
 
-    /// Which revisions are not here.
+    /// Returns the revisions that the database lacks.
     async fn missing(
         &self,
         changed: &[ChangedDocument],
     ) -> Result<Vec<MissingDocument>, ReplicationError>;
 
-    /// Revisions of documents with what their attachments hold; those that are no leaves any more are replaced by the leaves
-    /// that came of them. [`ReplicationError::is_too_large`] where all of it has more bytes than `most_bytes`.
+    /// Returns revisions of documents with the content of their attachments. Revisions that are no longer
+    /// leaves are replaced by the leaves that descend from them. Fails with
+    /// [`ReplicationError::is_too_large`] if the total exceeds `most_bytes`.
     async fn documents(
         &self,
         missing: &[MissingDocument],
         most_bytes: u64,
     ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError>;
 
-    /// Joins revisions to those that are here; those that are refused.
+    /// Merges revisions into the database; returns those that are refused.
     async fn write(
         &self,
         documents: &[FetchedDocument],
     ) -> Result<Vec<NotWritten>, ReplicationError>;
 
-    /// Returns once all that was written is durable; what changes where another database takes its place.
+    /// Returns once everything that was written is durable. The result changes if another database replaces
+    /// this one.
     async fn settle(&self) -> Result<String, ReplicationError>;
 
-    /// A local document.
+    /// Returns a local document.
     async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError>;
 
-    /// Writes a local document, which names the revision that it replaces; its new revision.
+    /// Writes a local document, which names the revision that it replaces; returns its new revision.
     async fn put_local(&self, id: &str, text: String) -> Result<String, ReplicationError>;
 }
 
 /// A local document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Local {
-    /// Its revision.
+    /// Revision of the document.
     pub revision: String,
-    /// What it says, as JSON.
+    /// Content of the document, as JSON.
     pub text: String,
 }
 
-/// Which changes are asked for.
+/// A request for changes.
 #[derive(Debug, Clone, Copy)]
 pub struct Changes<'a> {
-    /// After which place.
+    /// Position after which changes are requested.
     pub after: &'a Place,
-    /// So many documents at most; fewer come only at the end.
+    /// Maximum number of documents; fewer are returned only at the end.
     pub most: usize,
-    /// Of which documents.
+    /// Selection of documents.
     pub filter: &'a ReplicationFilter,
-    /// Whether it is waited for a change if there is none.
+    /// Whether the request waits for a change if there is none.
     pub waits: bool,
 }

@@ -1,4 +1,4 @@
-//! A database of a store here.
+//! A database of a local store.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use tokio::sync::OnceCell;
 
 use super::{Changes, Local, Replica, ReplicationError, ReplicationFilter};
 
-/// So many bytes of what documents say are looked at at once, where a selector looks at them.
+/// Maximum number of bytes of bodies in one page, if a selector examines them.
 const PAGE_BYTES: u64 = 8 << 20;
 
-/// A database of a store here.
+/// A database of a local store.
 pub struct StoredDatabase {
     endpoint: Endpoint,
     databases: Arc<dyn Databases>,
@@ -33,7 +33,7 @@ pub struct StoredDatabase {
 }
 
 impl StoredDatabase {
-    /// A database; whether it is there is seen when it is opened.
+    /// Creates a replica; whether the database exists is checked when it is opened.
     pub fn new(endpoint: Endpoint, name: DatabaseName) -> Self {
         let databases = endpoint.databases();
         Self { endpoint, databases, name, opened: OnceCell::new() }
@@ -47,7 +47,7 @@ impl StoredDatabase {
         (error.into(), &*self.shown()).into()
     }
 
-    /// The database as it was opened; it must still be the same one.
+    /// Returns the database; an error if it was replaced since it was opened.
     async fn database(&self) -> Result<Database, ReplicationError> {
         let missing = || ReplicationError::NoDatabase { database: self.shown() };
         let now = self.databases.database(&self.name).await?.ok_or_else(missing)?;
@@ -68,7 +68,7 @@ impl Replica for StoredDatabase {
 
     async fn open(&self, creates: bool) -> Result<String, ReplicationError> {
         if creates {
-            // That it is there already is as good.
+            // A database that exists already is fine.
             self.databases.create_database(&self.name, None).await?;
         }
         let database = self.database().await?;
@@ -108,7 +108,7 @@ impl Replica for StoredDatabase {
                 .document_changes(&self.name, after, most, pass_over, choose, PAGE_BYTES)
                 .await
                 .map_err(|error| self.failed(error))?;
-            // A place in another life of the database says nothing of this one.
+            // A position of another epoch is meaningless in this one.
             if read.database.epoch != database.epoch {
                 return Err(ReplicationError::Replaced { database: self.shown() });
             }
@@ -260,7 +260,7 @@ impl Replica for StoredDatabase {
     }
 
     async fn settle(&self) -> Result<String, ReplicationError> {
-        // What is written is durable.
+        // Written documents are durable.
         Ok(self.database().await?.epoch.to_string())
     }
 
@@ -290,7 +290,7 @@ impl Replica for StoredDatabase {
     }
 }
 
-/// Revisions; what is none is not here.
+/// Parses revisions; invalid ones are left out, since they do not exist here.
 fn parsed(revisions: &[String]) -> Vec<Revision> {
     revisions.iter().filter_map(|it| it.parse().ok()).collect()
 }

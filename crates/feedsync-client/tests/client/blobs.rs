@@ -1,4 +1,4 @@
-//! What items name is there before they are.
+//! Blobs are transferred before the items that name them.
 
 use std::time::Duration;
 
@@ -38,14 +38,15 @@ async fn blobs_travel_with_the_items_that_name_them_and_once_only() {
     let report = ben.sync(&hub.url()).await;
     assert_eq!((report.pulled.added, report.warnings.len()), (1, 0));
     assert!(has(&ben, digest).await);
-    // Named again, and moved no more: the page, a question, the push.
+    // The blob is named again and not transferred again: there are requests for the page, for the blob's
+    // existence, and for the push.
     anna.add_payload(naming(digest)).await;
     let report = anna.sync(&hub.url()).await;
     assert_eq!((report.pushed.added, report.requests), (1, 3));
 }
 
 #[tokio::test]
-async fn a_blob_that_nobody_has_keeps_no_item_back() {
+async fn missing_blob_does_not_delay_its_item() {
     let hub = Hub::new("hub").await;
     let (anna, ben) = (Peer::new("anna").await, Peer::new("ben").await);
     anna.add_payload(naming(Digest::of(b"lost"))).await;
@@ -58,7 +59,7 @@ async fn a_blob_that_nobody_has_keeps_no_item_back() {
 }
 
 #[tokio::test]
-async fn a_blob_that_came_to_the_hub_later_is_had_by_the_next_synchronisation() {
+async fn blob_that_reaches_the_hub_later_is_fetched_by_the_next_synchronisation() {
     let hub = Hub::new("hub").await;
     let anna = Peer::new("anna").await;
     hub.peer.add_payload(naming(Digest::of(b"picture"))).await;
@@ -67,7 +68,7 @@ async fn a_blob_that_came_to_the_hub_later_is_had_by_the_next_synchronisation() 
     }
     let digest = hub.peer.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();
     let report = anna.sync(&hub.url()).await;
-    // The page, on which nothing has changed, and the blob.
+    // One request for the unchanged page, and one for the blob.
     assert_eq!((report.requests, report.pulled.changed(), report.warnings.len()), (2, 0, 0));
     assert!(has(&anna, digest).await);
     assert_eq!(anna.sync(&hub.url()).await.requests, 1);
@@ -86,7 +87,7 @@ async fn blobs_that_stay_lost_are_asked_for_a_few_at_a_time() {
 }
 
 #[tokio::test]
-async fn what_does_not_have_the_digest_it_should_is_not_stored() {
+async fn blob_with_a_wrong_digest_is_not_stored() {
     let hub = Hub::new("hub").await;
     let digest = hub.peer.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();
     hub.peer.add_payload(naming(digest)).await;
@@ -107,7 +108,7 @@ async fn what_does_not_have_the_digest_it_should_is_not_stored() {
 }
 
 #[tokio::test]
-async fn a_blob_that_a_hub_cannot_move_now_keeps_no_item_back_either_way() {
+async fn temporary_failure_of_a_blob_does_not_delay_its_item() {
     let hub = Hub::new("hub").await;
     let digest = hub.peer.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();
     hub.peer.add_payload(naming(digest)).await;
@@ -136,7 +137,7 @@ async fn the_next_page_is_read_while_one_is_stored_and_none_further_ahead() {
         hub.peer.add(&format!("note {number}")).await;
     }
     let to = hub.address;
-    // The first page is not stored before this is answered.
+    // The first page is not stored before this response arrives.
     let site = Site::start(move |asked| {
         if asked.target.starts_with("/blobs/") {
             let mut slow = vec![Act::Pause(Duration::from_secs(3))];

@@ -1,4 +1,4 @@
-//! Broken off at any step, a synchronisation goes on from there and nothing is lost.
+//! An interrupted synchronisation continues from the interrupted step, and loses nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use feedsync_client::Direction;
 use crate::site::{Act, Site, answer};
 use crate::world::{Hub, Peer};
 
-/// How a request fails.
+/// Failure of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
     /// The server is busy.
     Busy,
     /// The connection breaks before the request arrives.
     Before,
-    /// The hub does its work, and nobody hears of it.
+    /// The hub processes the request, and its response is lost.
     After,
-    /// The answer breaks off.
+    /// The response is interrupted.
     Halfway,
 }
 
 pub(crate) const FAULTS: [Fault; 4] = [Fault::Busy, Fault::Before, Fault::After, Fault::Halfway];
 
-/// A way to a hub on which request number `at` fails.
+/// Starts a proxy to a hub in which request number `at` fails.
 pub(crate) async fn faulty(to: SocketAddr, at: usize, fault: Fault) -> (Site, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
@@ -45,7 +45,7 @@ pub(crate) async fn faulty(to: SocketAddr, at: usize, fault: Fault) -> (Site, Ar
     (site, asked)
 }
 
-/// Two endpoints with changes for each other, one of which has synchronised once.
+/// Returns a hub and an endpoint with changes for each other, which have synchronised once.
 async fn apart() -> (Hub, Peer) {
     let (hub, anna) = (Hub::new("hub").await, Peer::new("anna").await);
     let shared = anna.add("shared").await;
@@ -85,13 +85,13 @@ async fn after_a_failure_of_any_request_the_next_synchronisation_converges() {
 }
 
 #[tokio::test]
-async fn what_was_pulled_before_a_failure_is_not_read_again() {
+async fn pages_read_before_a_failure_are_not_read_again() {
     let hub = Hub::new("hub").await;
     for number in 0..2_500 {
         hub.peer.add(&format!("note {number}")).await;
     }
     let anna = Peer::new("anna").await;
-    // The listing, two pages, and then nothing.
+    // After the listing and two pages, the next request fails.
     let (site, _) = faulty(hub.address, 3, Fault::Halfway).await;
     let url = site.url("/collections/notes");
     anna.try_sync(&url, Direction::BOTH).await.unwrap_err();
@@ -101,13 +101,13 @@ async fn what_was_pulled_before_a_failure_is_not_read_again() {
 }
 
 #[tokio::test]
-async fn what_was_pushed_before_a_failure_is_not_sent_again() {
+async fn batches_pushed_before_a_failure_are_not_sent_again() {
     let hub = Hub::new("hub").await;
     let anna = Peer::new("anna").await;
     for number in 0..2_500 {
         anna.add(&format!("note {number}")).await;
     }
-    // The listing, a page, two batches, and then a refusal for now.
+    // After the listing, a page and two batches, the next request is refused temporarily.
     let (site, _) = faulty(hub.address, 4, Fault::Busy).await;
     let url = site.url("/collections/notes");
     anna.try_sync(&url, Direction::BOTH).await.unwrap_err();
@@ -117,7 +117,7 @@ async fn what_was_pushed_before_a_failure_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn dropped_at_any_moment_it_goes_on_from_there() {
+async fn dropped_synchronisation_continues_where_it_was() {
     let (hub, anna) = apart().await;
     let url = hub.url();
     let mut dropped = 0;

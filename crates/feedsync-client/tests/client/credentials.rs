@@ -1,4 +1,4 @@
-//! Credentials in the address of a remote: nothing that is told or remembered of a failure shows them.
+//! Credentials in the address of a remote are not in any report or stored record of a failure.
 
 use feedsync_client::{Direction, SyncError};
 

@@ -28,7 +28,7 @@ pub(crate) struct Shelf {
     environment: Arc<TestEnvironment>,
 }
 
-/// Shows nothing.
+/// Ignores all reports.
 pub(crate) struct Silent;
 
 impl ReplicationProgress for Silent {
@@ -38,7 +38,7 @@ impl ReplicationProgress for Silent {
     fn carried(&self, _documents: u64) {}
 }
 
-/// A leaf as it is known everywhere: which revision, whether it is deleted, and what it says.
+/// A leaf in a form that is equal in all databases: revision, whether it is deleted, and content.
 pub(crate) type KnownLeaf = (String, bool, String);
 
 pub(crate) fn notes() -> DatabaseName {
@@ -64,7 +64,7 @@ impl Shelf {
         Arc::clone(&self.environment) as _
     }
 
-    /// Serves it; where.
+    /// Serves the database; returns the address.
     pub(crate) async fn serve(&self, config: Config) -> SocketAddr {
         let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..config };
         let serving = serve(self.endpoint.clone(), config, std::future::pending()).await;
@@ -75,7 +75,7 @@ impl Shelf {
         Arc::new(StoredDatabase::new(self.endpoint.clone(), notes()))
     }
 
-    /// Writes a document; its revision, or nothing if it was refused.
+    /// Writes a document; returns its revision, or `None` if it was refused.
     pub(crate) async fn write(&self, text: &str, edits: Edits) -> Option<Revision> {
         let databases = self.endpoint.databases();
         let database = databases.database(&notes()).await.unwrap().unwrap();
@@ -87,7 +87,7 @@ impl Shelf {
         written.into_iter().next().unwrap().ok()
     }
 
-    /// All documents, in the order of their changes, with what all leaves say.
+    /// Returns all documents, in the order of their changes, with the bodies of all leaves.
     pub(crate) async fn documents(&self) -> Vec<ReadDocument> {
         let choose = leaves::chosen(Leaves::All);
         let databases = self.endpoint.databases();
@@ -96,7 +96,7 @@ impl Shelf {
         page.await.unwrap().documents
     }
 
-    /// The leaves of all documents.
+    /// Returns the leaves of all documents.
     pub(crate) async fn leaves(&self) -> BTreeMap<String, BTreeSet<KnownLeaf>> {
         let known = |read: &ReadDocument| {
             let leaves = read.document.tree.leaves().into_iter().map(|leaf| {
@@ -118,7 +118,7 @@ impl Shelf {
         found.is_some_and(|read| read.document.tree.contains(revision))
     }
 
-    /// Replicates from another one to here until all is there.
+    /// Replicates from another database until all documents are transferred.
     pub(crate) async fn take(&self, from: &Self) -> Replicated {
         replicated(&Replication::default(), from.replica(), self.replica(), self.environment())
             .await

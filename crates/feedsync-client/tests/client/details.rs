@@ -1,4 +1,4 @@
-//! Details of the feeds that a collection takes in (FeedSync 2.1 rule 7).
+//! Details of the feeds that a collection incorporates (FeedSync 2.1 rule 7).
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn put(library: &Library, subtitle: &str, until: Option<&str>) {
 
 async fn published(peer: &Peer) -> FeedDetails {
     let mut details = peer.endpoint().publish(&notes(), None).await.unwrap().details;
-    // A feed declares namespaces around its markup, which then stands alone with them.
+    // A feed declares namespaces around its markup; each piece is then stored with the declarations it needs.
     if let Some(markup) = &details.markup {
         assert_eq!(markup.pieces().len(), 1);
         assert!(markup.pieces()[0].contains("xmlns:m=\"urn:m\""), "{markup:?}");

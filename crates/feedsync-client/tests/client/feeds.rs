@@ -32,7 +32,7 @@ async fn w1_w2_in_sync_only_the_partial_feed_is_read() {
         let report = scene.sync().await;
         assert_eq!(scene.read(), [FEED]);
         assert_eq!((report.pulled.added, report.discarded), (1, 0));
-        // Absence is no deletion (R-F34).
+        // Absence is not a deletion (R-F34).
         assert!(scene.holds(&[&old, &new]).await);
         assert_eq!(scene.until().await.as_deref(), Some("7"));
     }
@@ -46,7 +46,7 @@ async fn w3_out_of_sync_the_complete_feed_is_read_and_what_it_lacks_discarded() 
     scene.put(FEED, Some(("0", "5")), false, &[&gone, &kept]);
     scene.sync().await;
     let own = scene.reader.add("my own").await;
-    // Given by the remote, and edited here since.
+    // The remote provided this item, and it was edited here since.
     let touched = scene.item("touched").await;
     scene.put(FEED, Some(("5", "6")), false, &[&touched]);
     scene.sync().await;
@@ -77,7 +77,7 @@ async fn w4_out_of_sync_without_a_complete_feed_nothing_is_discarded_until_there
     assert!(report.state.needs_complete);
     assert!(scene.holds(&[&old, &new]).await);
     assert_eq!(scene.until().await.as_deref(), Some("5"));
-    // It is named later: read, although the window alone would not ask for it.
+    // The complete feed is named later. It is read, although the window alone would not require it.
     scene.put(FEED, Some(("3", "5")), true, &[&new]);
     scene.put(ALL, None, false, &[&missed, &new]);
     let report = scene.sync().await;
@@ -184,7 +184,7 @@ async fn out_of_sync_with_a_feed_that_names_itself_what_it_lacks_is_discarded() 
     let own = scene.reader.item(&own).await;
     assert!(scene.holds(&[&kept, &new, &own]).await);
     assert_eq!(scene.until().await.as_deref(), Some("9"));
-    // In sync again: absence is no deletion.
+    // The subscriber is in sync again: absence is not a deletion.
     put(("8", "10"), &[]);
     assert_eq!(scene.sync().await.discarded, 0);
 }
@@ -244,7 +244,7 @@ async fn an_item_of_the_complete_feed_that_cannot_be_read_is_not_taken_for_absen
     );
     assert_eq!(report.discarded, 1);
     assert!(scene.holds(&[&faulty]).await);
-    // One that does not even say which it is could be any.
+    // An unreadable item without an id could be any item.
     let again = scene.item("again").await;
     scene.put(FEED, Some(("5", "6")), true, &[&again]);
     scene.sync().await;
@@ -254,7 +254,7 @@ async fn an_item_of_the_complete_feed_that_cannot_be_read_is_not_taken_for_absen
     assert_eq!(scene.sync().await.discarded, 0);
 }
 
-/// The charset of a media type counts before the XML declaration (RFC 7303).
+/// The charset of a media type takes precedence over the XML declaration (RFC 7303).
 #[tokio::test]
 async fn feed_is_read_by_the_charset_of_its_media_type() {
     let scene = Scene::new().await;
@@ -355,7 +355,7 @@ async fn expires_is_remembered() {
 }
 
 #[tokio::test]
-async fn who_asks_to_be_left_alone_is_left_alone() {
+async fn retry_after_of_a_server_is_respected() {
     let scene = Scene::new().await;
     scene.library.answer(FEED, answer(429, &[("Retry-After", "3600")], ""));
     assert!(matches!(scene.fail().await, SyncError::Fetch(_)));

@@ -37,7 +37,7 @@ pub(crate) fn gzipped(bytes: &[u8]) -> Vec<u8> {
 const HEAD: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\n";
 
 #[tokio::test]
-async fn it_says_who_it_is_and_reads_plain_and_compressed_bodies() {
+async fn user_agent_is_sent_and_plain_and_compressed_bodies_are_read() {
     let body = "x".repeat(100_000);
     let packed = gzipped(body.as_bytes());
     let plain = body.clone();
@@ -50,7 +50,7 @@ async fn it_says_who_it_is_and_reads_plain_and_compressed_bodies() {
     assert_eq!(read(&site, "/packed").await.unwrap(), body.as_bytes());
     let asked = &site.asked()[0];
     assert_eq!(asked.headers["user-agent"], "feedsync/0.1.0");
-    // It is this machine's.
+    // The server is on this machine.
     assert_eq!(asked.headers["accept-encoding"], "identity");
 }
 
@@ -94,7 +94,7 @@ async fn cookies_of_redirects_are_returned_within_one_fetch_only() {
             ("/two", Some("a=1")) => set("b=2", "/two"),
             ("/two", Some("a=1; b=2")) => document("text/plain", "there"),
             ("/away", None) => set("secret=1; Path=/", &elsewhere),
-            // The same cookie again is a loop; another one each time goes on until the bound.
+            // The same cookie again is a loop; a new one each time continues up to the limit.
             ("/loop", _) => set("same=1", "/loop"),
             ("/endless", before) => {
                 set(&format!("n={}", before.map_or(0, str::len) + 1).replace(' ', ""), "/endless")
@@ -213,7 +213,8 @@ async fn a_body_that_is_not_encoded_as_it_says_is_no_answer() {
 #[tokio::test]
 async fn a_decompression_bomb_is_stopped_by_the_bound_before_it_is_unpacked() {
     let bomb = gzipped(&vec![0; 64 << 20]);
-    // An eighth of it is twice what is taken, and the rest never comes: nobody waits for it.
+    // An eighth of the body decompresses to twice the limit. The rest is never sent, and must not be waited
+    // for.
     let head = format!("{HEAD}Content-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", bomb.len());
     let begun = [head.as_bytes(), &bomb[..bomb.len() / 8]].concat();
     let error = read_from(vec![Act::Send(begun), Act::Pause(Duration::from_secs(20))]).await;
@@ -299,7 +300,7 @@ async fn a_document_changed_within_the_second_of_its_answer_is_asked_for_uncondi
 }
 
 #[tokio::test]
-async fn a_304_that_nobody_asked_for_is_an_error() {
+async fn unrequested_304_is_an_error() {
     let error = read_from(answer(304, &[], "")).await.unwrap_err();
     assert_eq!(error.status().map(|status| status.as_u16()), Some(304));
 }
@@ -322,7 +323,7 @@ async fn a_refusal_tells_why_and_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn what_is_fetched_for_a_stranger_reaches_no_private_address() {
+async fn fetch_for_a_stranger_reaches_no_private_address() {
     let site = Site::start(|_| document("text/plain", "secret")).await;
     let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
     for url in [site.url("/"), site.url("/").replace("127.0.0.1", "localhost")] {
@@ -352,7 +353,7 @@ async fn a_public_address_that_a_person_gave_leads_to_no_private_one_and_a_priva
 }
 
 #[tokio::test]
-async fn what_moved_is_counted() {
+async fn traffic_is_counted() {
     let site = Site::start(|_| document("text/plain", "12345")).await;
     let fetcher = Fetcher::new(policy()).unwrap();
     let counted = fetcher.metered();

@@ -1,4 +1,4 @@
-//! An endpoint whose disk is full still gives what it has to its hub.
+//! An endpoint whose disk is full still pushes its changes to its hub.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

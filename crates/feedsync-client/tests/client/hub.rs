@@ -1,4 +1,4 @@
-//! Synchronising with a hub: only what changed travels, both ways.
+//! Synchronisation with a hub: only changes are transferred, in both directions.
 
 use crate::scene::{ALL, FEED, Scene};
 use crate::world::{Hub, Peer, entry, notes};
@@ -18,7 +18,7 @@ async fn two_endpoints_come_to_the_same_state_through_a_hub() {
     assert_eq!((report.pushed.added, report.offered), (2, 2));
     let report = ben.sync(&hub.url()).await;
     assert_eq!((report.pulled.added, report.offered), (2, 0));
-    // Both edit one item while apart, and each another one.
+    // Both edit one item before they synchronise, and each edits another one.
     anna.edit(&milk, "oat milk").await;
     ben.edit(&milk, "soya milk").await;
     ben.delete(&bread).await;
@@ -43,7 +43,7 @@ async fn a_second_synchronisation_transfers_no_item() {
     }
     let first = anna.sync(&hub.url()).await;
     assert_eq!((first.pulled.added, first.pushed.added), (1, 20));
-    // The listing, one page, one push: what was pushed is not read again.
+    // The listing, one page, one push: pushed items are not read again.
     assert_eq!(first.requests, 3);
     let second = anna.sync(&hub.url()).await;
     assert_eq!((second.requests, second.offered, second.pulled.unchanged), (1, 0, 0));
@@ -54,7 +54,7 @@ async fn a_second_synchronisation_transfers_no_item() {
 }
 
 #[tokio::test]
-async fn what_came_from_a_hub_is_not_sent_back_to_it_but_to_others() {
+async fn items_of_a_hub_are_sent_to_other_hubs_only() {
     let (first, second) = (Hub::new("first").await, Hub::new("second").await);
     let anna = Peer::new("anna").await;
     let id = first.peer.add("passed on").await;
@@ -134,7 +134,7 @@ async fn changes_of_others_during_a_push_are_read_in_the_same_synchronisation() 
     ben.add("meanwhile").await;
     ben.sync(&hub.url()).await;
     anna.add("mine").await;
-    // Only a push: the hub has moved on, so that nothing is remembered that was not read.
+    // After a push alone the hub has moved on, and no position is stored that was not read.
     let before = anna.remembered(&hub.url()).await.until;
     anna.try_sync(&hub.url(), Direction { pull: false, push: true }).await.unwrap();
     assert_eq!(anna.remembered(&hub.url()).await.until, before);
@@ -182,7 +182,7 @@ async fn a_push_marks_what_was_shown() {
 }
 
 #[tokio::test]
-async fn an_item_that_repeats_itself_keeps_nobody_from_what_comes_after_it() {
+async fn repetitive_item_does_not_block_later_ones() {
     let hub = Hub::new("hub").await;
     hub.peer.add(&"=".repeat(2 << 20)).await;
     hub.peer.add("after it").await;
@@ -193,7 +193,7 @@ async fn an_item_that_repeats_itself_keeps_nobody_from_what_comes_after_it() {
 
 #[tokio::test]
 async fn an_item_whose_versions_are_more_than_a_page_holds_comes_alone_and_the_rest_after_it() {
-    // Atom entries in an RSS feed travel twice, as they are and as they read there.
+    // Atom entries in an RSS feed are sent twice: as they are and as converted.
     let hub = Hub::over(Peer::of_format("hub", Format::Rss).await).await;
     hub.peer.add("before it").await;
     let id = ItemId::new("heavy").unwrap();
@@ -252,7 +252,7 @@ async fn an_item_with_too_many_conflicts_here_is_read_again_at_the_next_synchron
     let report = scene.sync().await;
     assert_eq!((scene.read(), report.pulled.refused), (vec![FEED.to_owned()], 1));
     assert!(report.state.needs_complete);
-    // As long as it is refused, each time once.
+    // While it is refused, it is read once each time.
     assert!(scene.sync().await.state.needs_complete);
     assert_eq!(scene.read(), [FEED, ALL]);
     assert!(scene.reader.remembered(&scene.library.url(FEED)).await.needs_complete);

@@ -1,4 +1,4 @@
-//! Feeds as files on a web server that knows nothing of FeedSync.
+//! Feeds as files on a web server that has no support for FeedSync.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ impl Library {
         Self { site, files }
     }
 
-    /// A file with a validator of its own.
+    /// Stores a file with a validator of its own.
     pub(crate) fn put(&self, path: &str, body: &str) {
         let tag =
             format!("\"{:x}\"", body.len() * 31 + body.bytes().map(usize::from).sum::<usize>());
@@ -51,7 +51,7 @@ fn lend(files: &Files, asked: &Asked) -> Answer {
     }
 }
 
-/// An Atom feed of these items.
+/// Returns an Atom feed of these items.
 pub(crate) fn feed(
     window: Option<(&str, &str)>,
     complete: Option<&str>,

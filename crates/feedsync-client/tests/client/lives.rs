@@ -1,4 +1,4 @@
-//! Hubs that purge, begin anew, take no pushes, and endpoints that come back.
+//! Hubs that purge, begin anew or accept no pushes, and endpoints that return after a while.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,14 +16,14 @@ use crate::world::{Hub, Peer, notes};
 const TOMBSTONES: Retention = Retention { changed_before: Moment::MAX, live: false };
 
 #[tokio::test]
-async fn who_missed_a_purged_deletion_reads_the_complete_feed_and_loses_nothing_of_its_own() {
+async fn subscriber_that_missed_a_purged_deletion_reads_the_complete_feed() {
     let hub = Hub::new("hub").await;
     let (anna, ben) = (Peer::new("anna").await, Peer::new("ben").await);
     let deleted = ben.add("will be deleted").await;
     let kept = ben.add("will be kept").await;
     ben.sync(&hub.url()).await;
     anna.sync(&hub.url()).await;
-    // While Anna is away, Ben deletes, and the hub purges.
+    // Between Anna's synchronisations, Ben deletes an item, and the hub purges.
     let own = anna.add("Anna's, not pushed yet").await;
     ben.delete(&deleted).await;
     ben.sync(&hub.url()).await;
@@ -44,7 +44,7 @@ async fn a_new_subscriber_of_a_hub_that_purged_gets_what_lies_below_the_horizon(
     let old = hub.peer.add("old and alive").await;
     let dead = hub.peer.add("dead").await;
     hub.peer.delete(&dead).await;
-    // Shown to somebody, or nothing would be purged.
+    // Items that were shown to nobody would not be purged.
     let last = hub.peer.endpoint().collection(&notes()).await.unwrap().last;
     hub.peer.endpoint().mark_sent(&notes(), last).await.unwrap();
     assert_eq!(hub.peer.endpoint().purge(&notes(), TOMBSTONES).await.unwrap(), 1);
@@ -62,7 +62,7 @@ async fn a_hub_that_begins_anew_is_offered_all_that_is_held() {
     let mine = anna.add("from Anna").await;
     anna.sync(&hub.url()).await;
     let before = anna.state().await;
-    // Its collection is lost, and made again.
+    // Its collection is lost, and created again.
     hub.peer.endpoint().store().drop_collection(&notes()).await.unwrap();
     hub.peer.create_notes(Format::Atom).await;
     let new = hub.peer.add("in the new life").await;
@@ -116,7 +116,7 @@ async fn a_hub_restored_from_a_backup_gets_back_what_it_lost() {
     anna.sync(&hub.url()).await;
     let store = feedsync_store::MemoryStore::restored(backup, environment);
     let restored = Hub::over(Peer::over(Arc::new(store))).await;
-    // It answers under the address that Anna knows.
+    // It has the address that Anna knows.
     let to = restored.address;
     let way = Site::start(move |_| vec![Act::Pass { to, bytes: usize::MAX }]).await;
     let mut remote = anna.remote(&hub.url()).await;
@@ -131,7 +131,7 @@ async fn a_hub_restored_from_a_backup_gets_back_what_it_lost() {
 
 #[tokio::test]
 async fn a_hub_that_takes_no_pushes_is_remembered_as_read_only() {
-    // Of no kind, or not of the kind that is kept here.
+    // 405: no pushes at all. 415: no pushes in the format of this collection.
     for status in [405, 415] {
         let hub = Hub::new("hub").await;
         hub.peer.add("theirs").await;
@@ -151,7 +151,7 @@ async fn a_hub_that_takes_no_pushes_is_remembered_as_read_only() {
         site.forget();
         anna.sync(&url).await;
         assert!(site.asked().iter().all(|asked| asked.method == "GET"));
-        // Asked for nothing else, it is tried again.
+        // A push alone is tried again.
         let push = Direction { pull: false, push: true };
         let error = anna.try_sync(&url, push).await.unwrap_err();
         assert!(matches!(error, SyncError::Fetch(_)), "{error}");
@@ -288,7 +288,7 @@ async fn pages_that_lead_nowhere_are_an_error() {
     assert!(matches!(error, SyncError::Protocol { .. }), "{error}");
 }
 
-/// A hub of 2,500 items above a purge horizon, and one below it.
+/// Returns a hub with 2,500 items above a purge horizon, and one below it.
 async fn purged_hub() -> Hub {
     let hub = Hub::new("hub").await;
     hub.peer.add("below the horizon").await;
@@ -344,7 +344,7 @@ async fn a_complete_feed_whose_parts_are_too_large_is_read_in_smaller_ones() {
 }
 
 #[tokio::test]
-async fn what_a_hub_refuses_is_not_counted_as_sent_and_is_offered_again() {
+async fn items_refused_by_a_hub_are_offered_again() {
     let hub = Hub::new("hub").await;
     let anna = Peer::new("anna").await;
     let (_, refused, _) = (anna.add("one").await, anna.add("two").await, anna.add("three").await);

@@ -1,4 +1,4 @@
-//! Logins: sent where they belong and nowhere else, kept where only their owner reads them, never shown.
+//! Logins: sent only to their origin, stored for their owner only, and never shown.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ async fn a_token_is_sent_as_bearer_and_a_password_as_basic() {
     let named = site.url("/x").replace("http://", "http://otto:own@");
     read(&fetcher, &named).await.unwrap();
     let sent: Vec<_> = site.asked().iter().map(|asked| shown(asked).unwrap().to_owned()).collect();
-    // What the address itself says comes first.
+    // Credentials in the address itself take precedence.
     assert_eq!(sent, ["Bearer t0ken-of-anna", "Basic YW5uYTpzZWNyZXQ=", "Basic b3R0bzpvd24="]);
 }
 
@@ -71,7 +71,8 @@ async fn a_redirect_to_another_origin_drops_the_login_for_good() {
     assert_eq!(count(&hub), 2);
     read(&fetcher, &hub.url("/away")).await.unwrap();
     assert_eq!((other.asked().len(), count(&other)), (1, 0));
-    // Who is sent on to where the login counts is not shown what only its owner may see.
+    // A client that is redirected to the origin of the login does not get content that only its owner may
+    // see.
     read(&with_token(&site), &hub.url("/around")).await.unwrap();
     assert_eq!((site.asked().len(), count(&site)), (1, 0));
     let post = Request::post(address(&hub.url("/away")).unwrap(), "text/plain", "mine");
@@ -80,7 +81,7 @@ async fn a_redirect_to_another_origin_drops_the_login_for_good() {
 }
 
 #[tokio::test]
-async fn what_a_stranger_links_to_is_read_without_the_login() {
+async fn link_of_a_stranger_is_read_without_the_login() {
     let site = Site::start(|_| document("text/plain", "x")).await;
     let fetcher = with_token(&site);
     let given = address("http://127.0.0.1:1/feed").unwrap();
@@ -102,7 +103,7 @@ async fn plain_http_beyond_this_machine_gets_no_login() {
         let error = LoginFile::within(&place).read().unwrap_err();
         assert!(matches!(error, LoginFileError::Faulty { .. }), "{error}");
     }
-    // On behalf of strangers this machine is not asked at all.
+    // No request is sent to this machine on behalf of strangers.
     let site = Site::start(|_| document("text/plain", "x")).await;
     let kept = logins(&site, Login::token(TOKEN).unwrap());
     let strict = Fetcher::new(Policy::new(Private::Refused)).unwrap().signed_in(kept).unwrap();
@@ -127,7 +128,7 @@ async fn no_error_shows_the_login_even_if_the_server_repeats_it() {
         for secret in [TOKEN, "secret", "YW5uYTpzZWNyZXQ="] {
             assert!(!told.contains(secret), "{told}");
         }
-        // What is remembered of a failure neither.
+        // The stored failure does not contain it either.
         let peer = Peer::new("anna").await;
         let session = Session::new(peer.endpoint().clone(), fetcher);
         let remote = peer.remote(&site.url("/x")).await;
@@ -191,7 +192,7 @@ async fn logins_are_kept_for_their_owner_only() {
     assert!(!format!("{error} {error:?}").contains(TOKEN), "{error}");
 }
 
-/// An empty directory of this test.
+/// Returns an empty directory for this test.
 fn place(name: &str) -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logins").join(name);
     let _ = std::fs::remove_dir_all(&place);
@@ -199,7 +200,7 @@ fn place(name: &str) -> PathBuf {
     place
 }
 
-/// Takes the file away from everybody but its owner.
+/// Restricts the file to its owner.
 fn narrow(directory: &Path) {
     #[cfg(unix)]
     {

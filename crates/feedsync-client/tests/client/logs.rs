@@ -1,4 +1,4 @@
-//! Logs at odd addresses, and copies of them.
+//! Logs at unusual addresses, and copies of them.
 
 use feedsync_client::fetch::{Fetcher, Policy, Private, address};
 use feedsync_client::{LineAppend, LogAccess as _, LogCopy, RemoteLog, synchronise};
@@ -12,7 +12,7 @@ fn log(site: &Site, path: &str) -> RemoteLog {
     RemoteLog::new(fetcher, address(&site.url(path)).unwrap())
 }
 
-/// LR32: where a server leads on to the log, it is appended to there.
+/// LR32: appends are sent to the target of a redirect that reads followed.
 #[tokio::test]
 async fn a_log_that_moved_is_appended_to_where_it_is() {
     let site = Site::start(|asked: &Asked| match (&*asked.method, &*asked.target) {
@@ -32,7 +32,7 @@ async fn a_log_that_moved_is_appended_to_where_it_is() {
     assert_eq!(posts[0].headers["if-match"], "\"a\"");
 }
 
-/// What tells whose log it is may stand in the query, and is no business of whoever reads a message.
+/// The query may identify the owner of a log, and is not shown in messages.
 #[test]
 fn a_log_is_known_by_all_of_its_address_but_the_credentials() {
     let fetcher = || Fetcher::new(Policy::new(Private::Allowed)).unwrap();
@@ -43,7 +43,7 @@ fn a_log_is_known_by_all_of_its_address_but_the_credentials() {
     assert_eq!((anna.name(), bob.name()), ("http://h.example/log".to_owned(), anna.name()));
 }
 
-/// Two who copy into one file do so one after the other.
+/// Two processes that copy into one file do so one after the other.
 #[test]
 fn a_copy_is_written_by_one_at_a_time() {
     let place = tempfile::tempdir().unwrap();
@@ -54,7 +54,8 @@ fn a_copy_is_written_by_one_at_a_time() {
     guard.try_lock().unwrap();
 }
 
-/// LR44: a snapshot is whole, so that it may travel packed; of a log's bytes some are asked for, and never packed.
+/// LR44: a snapshot is read whole, so it may be sent compressed. A log is read in ranges, and is never
+/// compressed.
 #[tokio::test]
 async fn a_snapshot_is_packed_on_its_way_and_a_log_is_not() {
     const LINE: &[u8] = b"{\"what\":\"somebody made of the log\"}\n";
@@ -83,7 +84,7 @@ async fn a_snapshot_is_packed_on_its_way_and_a_log_is_not() {
     assert_eq!(codings.collect::<Vec<_>>(), [known(snapshot), known(log)]);
 }
 
-/// A coding that nobody asked for is told to whoever reads, and so is a body that has no end.
+/// An unrequested coding, and a body without an end, are reported to the reader.
 #[tokio::test]
 async fn a_snapshot_that_cannot_be_unpacked_or_has_no_end_is_none() {
     let bomb = gzipped(&vec![b'\n'; 65 << 20]);

@@ -1,4 +1,4 @@
-//! The client against real servers: the hub, and web servers that do odd things.
+//! The client against real servers: the hub, and web servers with unusual behaviour.
 
 mod blobs;
 mod crashes;

@@ -1,4 +1,4 @@
-//! Proxies: those of the environment carry nothing on behalf of strangers, and no proxy is asked for a private name.
+//! Proxies: those of the environment are not used on behalf of strangers, and no proxy gets a private name.
 //!
 //! Each process reads the environment once, so tests with variables run again in a process of their own.
 
@@ -15,10 +15,10 @@ const PROXIES: [&str; 6] =
     ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// Names a target that the child process fetches in every way on behalf of strangers.
+/// Variable with a target that the child process fetches in every way on behalf of strangers.
 const TARGET: &str = "FEEDSYNC_TEST_TARGET";
 
-/// A listener that counts connections and answers none.
+/// A listener that counts connections and never responds.
 struct Recorder {
     place: String,
     count: Arc<AtomicUsize>,
@@ -67,7 +67,7 @@ fn environment_proxies_carry_nothing_for_strangers() {
         let (proxy, target) = (Recorder::start(), Recorder::start());
         let (url, all) = (format!("http://{}", proxy.place), "localhost,127.0.0.1,*");
         let mut variables = vec![(name, url.as_str()), (TARGET, target.place.as_str())];
-        // The second test tries all callers, which takes its time: once for each kind.
+        // The second test is slow, since it tries all callers: it runs once for each kind.
         again(if place % 2 == 0 { &tests } else { &tests[..1] }, &variables);
         for exception in EXCEPTIONS {
             variables.push((exception, all));
@@ -78,7 +78,7 @@ fn environment_proxies_carry_nothing_for_strangers() {
     }
 }
 
-/// Whether an address was refused as private. Not every resolver knows a name with a dot at its end.
+/// Whether an address was refused as private. Not every resolver knows a name that ends with a dot.
 fn is_refused(error: &FetchError, host: &str) -> bool {
     match error {
         FetchError::Private { .. } => true,
@@ -87,7 +87,7 @@ fn is_refused(error: &FetchError, host: &str) -> bool {
     }
 }
 
-/// Fetches `TARGET` in every way on behalf of strangers; without it there is nothing to do.
+/// Fetches `TARGET` in every way on behalf of strangers; does nothing without it.
 #[tokio::test]
 async fn strangers_reach_no_private_target() {
     let Ok(place) = std::env::var(TARGET) else { return };
@@ -113,7 +113,7 @@ async fn strangers_reach_no_private_target() {
     }
 }
 
-/// The person's own requests do use the person's proxy.
+/// The person's own requests use the person's proxy.
 #[test]
 fn requests_of_a_person_use_the_proxy_of_the_environment() {
     for name in ["http_proxy", "all_proxy", "ALL_PROXY"] {

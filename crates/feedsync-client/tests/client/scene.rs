@@ -26,7 +26,7 @@ impl Scene {
         self.publisher.item(&self.publisher.add(title).await).await
     }
 
-    /// Publishes; `complete` is the path of the complete feed.
+    /// Publishes a feed with these items; `complete` is whether it names the complete feed.
     pub(crate) fn put(
         &self,
         path: &str,

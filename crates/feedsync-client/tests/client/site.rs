@@ -1,4 +1,4 @@
-//! A web server that does what a test tells it, odd things included.
+//! A web server that responds as a test defines, including invalid responses.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,13 +17,13 @@ pub(crate) struct Asked {
     pub(crate) body: Vec<u8>,
 }
 
-/// What the server does before it closes the connection.
+/// An action of the server before it closes the connection.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     Send(Vec<u8>),
     Pause(Duration),
     Forever(Vec<u8>),
-    /// Asks another server, and sends so many bytes of its answer.
+    /// Forwards the request to another server, and sends a number of bytes of its response.
     Pass {
         to: SocketAddr,
         bytes: usize,
@@ -144,7 +144,7 @@ async fn read(stream: &mut TcpStream) -> std::io::Result<Option<Asked>> {
     Ok(Some(Asked { method, target, headers, body }))
 }
 
-/// An answer with these headers and this body.
+/// Returns a response with these headers and this body.
 pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Answer {
     let body = body.as_ref();
     let mut head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
@@ -155,7 +155,7 @@ pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8
     vec![Act::Send([head.as_bytes(), body].concat())]
 }
 
-/// A document of a static site.
+/// Returns a document of a static site.
 pub(crate) fn document(media_type: &str, body: impl AsRef<[u8]>) -> Answer {
     answer(200, &[("Content-Type", media_type)], body)
 }
@@ -164,7 +164,7 @@ pub(crate) fn redirect(status: u16, to: &str) -> Answer {
     answer(status, &[("Location", to)], "")
 }
 
-/// These bytes and nothing else.
+/// Returns exactly these bytes.
 pub(crate) fn raw(text: impl AsRef<[u8]>) -> Answer {
     vec![Act::Send(text.as_ref().to_vec())]
 }

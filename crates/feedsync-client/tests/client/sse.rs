@@ -4,7 +4,7 @@ use feedsync_client::SyncReport;
 
 use crate::scene::{ALL, FEED, Scene};
 
-/// A feed with these items: id, version and the `sx:update`s below it.
+/// Returns a feed with these items: id, version and the `sx:update`s below it.
 fn sse(sharing: &str, items: &[(&str, u32, &[u32])]) -> String {
     let when = |version: u32| format!("when='Sat, {version:02} May 2005 09:43:33 GMT' by='P'");
     let item = |(id, version, updates): &(&str, u32, &[u32])| {
@@ -51,7 +51,7 @@ async fn a_feed_of_sse_is_followed_from_version_to_version() {
     assert_eq!((report.pulled.added, report.warnings.len()), (2, 0));
     let report = synced(&scene, &whole, &[("a", 3, &[2, 1]), ("b", 1, &[])]).await;
     assert_eq!((report.pulled.updated, report.pulled.conflict, report.pulled.unchanged), (1, 0, 1));
-    // An edit of ours and one of theirs, beside each other.
+    // A local edit and a concurrent edit of the publisher.
     let id = "a".parse().unwrap();
     scene.reader.edit(&id, "mine").await;
     let report = synced(&scene, &whole, &[("a", 4, &[3, 2, 1])]).await;
@@ -65,10 +65,10 @@ async fn a_gap_is_seen_and_the_complete_feed_read_and_nothing_is_discarded() {
     let all = scene.library.url(ALL);
     let partial = |since, until| bounds(Some(since), Some(until), Some(&all));
     scene.library.put(ALL, &sse(&bounds(None, Some(3), None), &[("a", 1, &[]), ("b", 1, &[])]));
-    // Who begins reads the complete feed.
+    // A new subscriber reads the complete feed.
     let report = synced(&scene, &partial(2, 3), &[("b", 1, &[])]).await;
     assert_eq!((report.pulled.added, scene.read()), (2, vec![FEED.to_owned(), ALL.to_owned()]));
-    // `since` is inclusive: equal is enough.
+    // `since` is inclusive: equality suffices.
     synced(&scene, &partial(3, 5), &[("c", 1, &[])]).await;
     assert_eq!(scene.read(), [FEED]);
     scene.library.put(ALL, &sse(&bounds(None, Some(9), None), &[("c", 1, &[]), ("d", 1, &[])]));
@@ -89,7 +89,7 @@ async fn a_publisher_need_not_say_where_its_feed_ends() {
     assert_eq!((scene.read(), report.warnings.len()), (vec![FEED.to_owned()], 0));
     let report = synced(&scene, &bounds(Some(4), None, Some(&all)), &[("b", 3, &[2, 1])]).await;
     assert_eq!((scene.read().len(), report.warnings.len()), (2, 0), "{:?}", report.warnings);
-    // One without any bounds is complete.
+    // A feed without any bounds is complete.
     let report = synced(&scene, &bounds(None, None, None), &[("c", 1, &[])]).await;
     assert_eq!((report.pulled.added, report.warnings.len()), (1, 0), "{:?}", report.warnings);
     let report = synced(&scene, "", &[("d", 1, &[])]).await;

@@ -1,22 +1,23 @@
-//! A public address never leads to a private one, whoever asks, however the private one is spelt.
+//! A public address never leads to a private one, for any kind of request and any spelling of the private
+//! address.
 //!
-//! `8.8.8.8` stands for any public address: what is asked is refused before anything is sent.
+//! `8.8.8.8` represents any public address: requests are refused before anything is sent.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_aggregator::FeedSchedule;
-use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_client::fetch::{FetchError, Fetcher, Policy, Private, address};
 use feedsync_client::replicate::{Patience, RemoteDatabase, Replica as _, ReplicationError};
 use feedsync_client::{
     Direction, LogAccess as _, LogError, Pace, RemoteLog, Silent, SyncError, Terms, Watch,
 };
 use feedsync_endpoint::NewUser;
+use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_log::{Ask, Millis};
 use feedsync_reading_state::FeedAddress;
+use feedsync_aggregator::FeedSchedule;
 use feedsync_store::{Remote, RemoteState, Subscription, UserName};
 use tokio::time::timeout;
 
@@ -26,7 +27,7 @@ use crate::world::{Peer, notes};
 
 const PUBLIC: &str = "http://8.8.8.8/feed";
 
-/// Whoever asks other machines, by the file that does: a new one needs a row, and a proof below.
+/// Every file that sends requests to other machines. A new one needs a row here, and a test below.
 const CALLERS: [(&str, Caller); 11] = [
     ("feedsync-client/src/document.rs", Caller::Documents),
     ("feedsync-client/src/push.rs", Caller::Pushes),
@@ -34,33 +35,33 @@ const CALLERS: [(&str, Caller); 11] = [
     ("feedsync-client/src/follow.rs", Caller::Events),
     ("feedsync-client/src/log/remote.rs", Caller::Logs),
     ("feedsync-client/src/replicate/remote.rs", Caller::Databases),
-    ("feedsync-aggregator/src/polling/fetch.rs", Caller::Feeds),
-    // Proved in feedsync-aggregator, in tests/reading/finding.rs.
-    ("feedsync-aggregator/src/polling/find.rs", Caller::Feeds),
-    ("feedsync-aggregator/src/polling/icon.rs", Caller::Feeds),
+    ("feedsync-reading/src/poll/fetch.rs", Caller::Feeds),
+    // Tested in feedsync-reading, in tests/reading/finding.rs.
+    ("feedsync-reading/src/poll/find.rs", Caller::Feeds),
+    ("feedsync-reading/src/poll/icon.rs", Caller::Feeds),
     ("feedsync-cli/src/source.rs", Caller::Sources),
     ("feedsync-cli/src/commands/login.rs", Caller::Sources),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Caller {
-    /// Pages, feeds, complete feeds, and what publishers say: pull, subscribe, follow.
+    /// Pages, feeds, complete feeds, and heads of publishers: pull, subscribe, follow.
     Documents,
     Pushes,
     Blobs,
     Events,
-    /// Logs, and what stands beside them.
+    /// Logs, and files beside them.
     Logs,
-    /// Databases of documents, and what stands in them.
+    /// Databases of documents, and the documents.
     Databases,
-    /// Feeds that somebody reads at a hub with users.
+    /// Feeds that a user reads at a hub with users.
     Feeds,
     /// `import URL`, `validate URL`, `convert URL`, `merge URL`, `login URL`.
     Sources,
 }
 
 #[test]
-fn each_file_that_asks_other_machines_has_a_row() {
+fn each_file_that_sends_requests_has_a_row() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found = BTreeSet::new();
     for package in std::fs::read_dir(crates).unwrap() {
@@ -92,7 +93,7 @@ fn visit(directory: &Path, look: &mut dyn FnMut(&Path, &str)) {
     }
 }
 
-/// One private address in every spelling.
+/// Returns one private address in every spelling.
 fn spellings(site: &Site) -> Vec<String> {
     let spelt = |host: &str| site.url("/collections/notes/changes").replace("127.0.0.1", host);
     ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "[::ffff:127.0.0.1]"]
@@ -116,7 +117,7 @@ async fn a_public_address_leads_to_no_private_one_whoever_asks() {
 }
 
 impl Caller {
-    /// Asks for a private address that was learnt from a public one.
+    /// Whether a request to a private address is refused if the address was learnt from a public one.
     async fn is_refused(self, private: &str) -> bool {
         let peer = Peer::new("desk").await;
         let remote = learnt(&peer, private).await;
@@ -124,7 +125,7 @@ impl Caller {
             Self::Documents => {
                 let pull = Direction { pull: true, push: false };
                 let error = peer.session.sync(&remote, pull, &Silent, false).await.unwrap_err();
-                // What the publisher says of others is not asked for either.
+                // Feeds that the publisher names are not requested either.
                 let named = peer.session.aggregated_by(&remote).await.unwrap_err();
                 is_private(&error) && is_private(&named)
             }
@@ -147,14 +148,15 @@ impl Caller {
                 timeout(Duration::from_millis(100), watch.next()).await.is_err()
             }
             Self::Logs => {
-                // It names no other address; of whoever may reach public ones only it is refused itself.
+                // A log names no other address. With a fetcher for public addresses only, its own address is
+                // refused.
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
                 let log = RemoteLog::new(fetcher.refusing_private(), address(private).unwrap());
                 let asked = log.ask(&Ask::Snapshot).await;
                 matches!(asked, Err(LogError::Fetch(FetchError::Private { .. })))
             }
             Self::Databases => {
-                // Nor does it.
+                // Nor does a database.
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
                 let fetcher = fetcher.refusing_private();
                 let database = RemoteDatabase::new(fetcher, private, Patience::SOME).unwrap();
@@ -191,7 +193,7 @@ impl Caller {
     }
 }
 
-/// A remote whose public address has led to a private one.
+/// Returns a remote whose public address has led to a private one.
 async fn learnt(peer: &Peer, private: &str) -> Remote {
     let remote = peer.remote(PUBLIC).await;
     let changes = Some(private.to_owned());
@@ -210,7 +212,7 @@ fn terms() -> Terms {
 }
 
 #[tokio::test]
-async fn what_a_public_publisher_names_is_not_subscribed_to_where_it_is_private() {
+async fn private_address_named_by_a_public_publisher_is_refused() {
     let site = Site::start(|_| document("application/atom+xml", "<feed/>")).await;
     let peer = Peer::new("desk").await;
     let publisher = peer.remote(PUBLIC).await;
@@ -220,7 +222,7 @@ async fn what_a_public_publisher_names_is_not_subscribed_to_where_it_is_private(
     }
     let remotes = peer.endpoint().store().remotes(None).await.unwrap();
     assert_eq!(remotes, std::slice::from_ref(&publisher));
-    // A person may, and so may a publisher of this network.
+    // A person may name it, and so may a publisher of this network.
     let given = peer.session.subscribe(&notes(), &site.url("/a"), terms(), None).await.unwrap();
     assert!(given.subscription.as_ref().unwrap().reaches_private);
     let named = peer.session.subscribe(&notes(), &site.url("/b"), terms(), Some(&given)).await;
@@ -236,7 +238,7 @@ async fn a_subscription_that_was_public_stays_so_wherever_its_name_points_later(
     let subscription = subscribed.subscription.unwrap();
     assert!(!subscription.reaches_private);
     for private in spellings(&site) {
-        // As if the name had been public when it was given.
+        // The name was public when it was given.
         let remote = peer.remote(&private).await;
         let subscription = Some(Subscription { due: None, ..subscription.clone() });
         let remote = Remote { subscription, ..remote };

@@ -45,14 +45,14 @@ async fn a_subscription_is_an_ordinary_merge_and_gives_nothing_back() {
     assert_eq!(aggregator.peer.item(&id).await, source.peer.item(&id).await);
     assert_eq!(source.peer.ids().await.len(), 1);
     assert_eq!(schedule.due().await.unwrap(), []);
-    // Both edit it: a conflict there, nothing here.
+    // Both sides edit the item: a conflict at the subscriber, and nothing at the publisher.
     source.peer.edit(&id, "theirs, edited").await;
     aggregator.peer.edit(&id, "edited here").await;
     let remote = aggregator.peer.remote(&source.url()).await;
     assert!((890..=900).contains(&seconds_until(&aggregator.peer, &remote)));
     let report = schedule.read(&remote).await.unwrap().unwrap();
     assert_eq!(report.pulled.conflict, 1);
-    // What a person asks of it by hand is a reading, too.
+    // A synchronisation by hand only reads, too.
     let both = aggregator.peer.try_sync(&source.url(), Direction::BOTH).await.unwrap();
     assert_eq!(both.offered, 0);
     let push = Direction { pull: false, push: true };
@@ -62,7 +62,7 @@ async fn a_subscription_is_an_ordinary_merge_and_gives_nothing_back() {
 }
 
 #[tokio::test]
-async fn who_aggregates_says_so_and_repeats_nothing_else_of_its_publishers() {
+async fn aggregator_states_its_sources_and_repeats_nothing_else_of_them() {
     let (source, aggregator) = (Hub::new("source").await, Hub::new("aggregator").await);
     source.peer.add("theirs").await;
     let remote = subscribe(&aggregator.peer, &source.url().replace("//", "//me:secret@")).await;
@@ -93,7 +93,7 @@ async fn who_aggregates_says_so_and_repeats_nothing_else_of_its_publishers() {
 }
 
 #[tokio::test]
-async fn of_several_who_find_a_subscription_due_one_reads_it() {
+async fn due_subscription_is_read_by_one_process() {
     let library = Library::new().await;
     let peer = Peer::new("desk").await;
     library.put("/feed", &shared(None, &[]));
@@ -108,7 +108,7 @@ async fn of_several_who_find_a_subscription_due_one_reads_it() {
 }
 
 #[tokio::test]
-async fn what_fails_is_read_again_later_and_when_its_server_wishes() {
+async fn failed_subscription_is_retried_later_or_when_its_server_asks() {
     let library = Library::new().await;
     let peer = Peer::new("desk").await;
     let url = library.url("/feed");
@@ -125,7 +125,7 @@ async fn what_fails_is_read_again_later_and_when_its_server_wishes() {
     assert!(schedule.read(&peer.remote(&url).await).await.is_err());
     let pause = seconds_until(&peer, &peer.remote(&url).await);
     assert!((4_990..=5_000).contains(&pause), "{pause}");
-    // It is not even asked before that.
+    // The server gets no request before that time.
     library.site.forget();
     let early = schedule.read(&peer.remote(&url).await).await;
     assert!(matches!(early, Err(SyncError::NotYet { .. })));
@@ -168,12 +168,12 @@ async fn entries_without_sync_information_are_imported_where_that_was_asked() {
     assert_eq!(anna.state().await, ben.state().await);
     let item = &anna.stored().await[0].item;
     assert!(item.winner.payload.text.contains("<id>urn:x:elsewhere</id>"), "{item:?}");
-    // Unasked, they take no part.
+    // Without a request for import, the entries take no part.
     let other = Peer::new("other").await;
     let remote = subscribe(&other, &url).await;
     let refused = other.session.sync(&remote, Direction::BOTH, &Silent, false).await;
     assert!(matches!(refused, Err(SyncError::NotFeedSync { .. })));
-    // A second look finds nothing new, and a changed entry is an update.
+    // A second reading finds nothing new, and a changed entry is an update.
     let report = anna.sync(&url).await;
     assert_eq!((report.requests, report.pulled.changed()), (1, 0));
     library.put("/feed", &FEED.replace(">One<", ">One more<"));
@@ -203,7 +203,7 @@ async fn an_entry_that_found_too_many_conflicts_is_imported_again_where_the_feed
     let refused = peer.sync(&url).await;
     assert_eq!((refused.pulled.refused, refused.refused.len()), (1, 1));
     assert_eq!((&refused.state.etag, refused.state.needs_complete), (&None, true));
-    // Nobody has changed the feed, and now there is room.
+    // The feed has not changed, and now there is room for the entry.
     let seen = peer.item(&id).await;
     let resolution = Resolution { resolved: Resolved::All, keep: Keep::Winner };
     peer.endpoint().resolve(&notes(), &seen, resolution).await.unwrap();
@@ -227,7 +227,7 @@ async fn a_secret_in_the_query_of_an_address_is_told_to_nobody() {
     assert_eq!(known.url, url, "it is asked with");
     let settings = aggregator.peer.endpoint().collection(&notes()).await.unwrap().settings;
     assert!(!format!("{settings:?}").contains("geheim"), "{settings:?}");
-    // What fails there is shown to all who may edit the collection.
+    // Failures are shown to all users who may edit the collection.
     let library = Library::new().await;
     let peer = Peer::new("desk").await;
     for (path, answer) in [

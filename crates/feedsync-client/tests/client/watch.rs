@@ -1,4 +1,4 @@
-//! Knowing when to synchronise.
+//! Watching for the time to synchronise.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::world::{Hub, Peer};
 const SOON: Duration = Duration::from_secs(10);
 const LONG: Duration = Duration::from_secs(3_600);
 
-/// Nothing happens by the clock alone.
+/// Returns intervals so long that nothing is due by time alone.
 fn patient() -> Pace {
     Pace { poll: LONG, reassure: LONG, pause: Duration::from_millis(100), longest: LONG }
 }
@@ -51,7 +51,7 @@ async fn a_change_on_either_side_makes_a_synchronisation_due_and_its_own_changes
 }
 
 #[tokio::test]
-async fn what_happened_while_nobody_watched_is_due_at_once() {
+async fn changes_before_the_watch_are_due_at_once() {
     let hub = Hub::new("hub").await;
     let anna = Peer::new("anna").await;
     let mut watch = watch(&anna, &hub.url(), patient()).await;

@@ -1,4 +1,4 @@
-//! Endpoints in memory, hubs that serve them, and what they hold.
+//! Endpoints in memory, hubs that serve them, and their content.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ pub(crate) fn notes() -> CollectionName {
 }
 
 impl Peer {
-    /// An endpoint with an empty collection `notes` of Atom entries.
+    /// Creates an endpoint with an empty collection `notes` of Atom entries.
     pub(crate) async fn new(name: &str) -> Self {
         Self::of_format(name, Format::Atom).await
     }
@@ -100,7 +100,7 @@ impl Peer {
         }
     }
 
-    /// All items by id, conflicts in an order of their own.
+    /// Returns all items by id, with conflicts in a fixed order.
     pub(crate) async fn state(&self) -> BTreeMap<String, Item<Payload>> {
         let sorted = |mut item: Item<Payload>| {
             item.conflicts.sort_by_key(|version| format!("{:?}", version.dot()));
@@ -171,7 +171,7 @@ impl Hub {
         Self { address: serving.unwrap().address(), peer }
     }
 
-    /// The address of the listing.
+    /// Returns the address of the listing.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/collections/notes", self.address)
     }

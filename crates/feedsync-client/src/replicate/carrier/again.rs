@@ -1,4 +1,4 @@
-//! What did not come, or was not taken, the first time.
+//! Retries of documents that were not read or not written the first time.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,14 +14,15 @@ use tokio::time::sleep;
 use super::{Carrier, MOST_BYTES, READ_BYTES, is_of_a_document, is_of_a_question, refused};
 use crate::replicate::{Replicated, ReplicationError};
 
-/// What a source had not although it told of it is asked for again after so long, and so often, each time after so much
-/// longer.
+/// Pause before a document that the source listed but did not have is requested again. Each further pause is
+/// longer by this time, up to [`TRIES`] attempts.
 const AGAIN: Duration = Duration::from_secs(1);
 const TRIES: u32 = 3;
 
 impl Carrier {
-    /// Reads once more what a source has told of and then had not: what it says itself that it has not was purged
-    /// meanwhile, and anything else it may have by now, where it is of several machines.
+    /// Requests documents again that a source listed and then did not have. Revisions that the source itself
+    /// reports as missing were purged in the meantime. Others may arrive later, if the source consists of
+    /// several machines.
     pub(super) async fn look_again(
         &self,
         asked: &[MissingDocument],
@@ -29,7 +30,7 @@ impl Carrier {
         turn: Option<&SemaphorePermit<'_>>,
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
-        // Some do not say which revision it is that they cannot read.
+        // Some servers do not name the revision that they cannot read.
         let is_meant = |it: &MissingDocument, revision: &String| {
             gone.iter().any(|one| {
                 one.id == it.id && (one.revision.is_empty() || one.revision == *revision)
@@ -61,7 +62,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Asks for a document some times more, and says why it does not come if it does not.
+    /// Requests a document some more times, and reports the reason if it does not arrive.
     async fn ask_again(
         &self,
         one: &[MissingDocument; 1],
@@ -95,7 +96,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Handles a request that the target refused for the document in it.
+    /// Handles a write request that was refused because of the document in it.
     pub(super) async fn write_again(
         &self,
         asked: &[MissingDocument],
@@ -105,9 +106,9 @@ impl Carrier {
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
         let FetchedDocument { id, revision, text } = document;
-        // All of it comes instead.
+        // The whole document is read instead.
         drop(text);
-        // Who may write nothing is told so for nothing, too.
+        // A user without the right to write gets the same error for an empty request.
         if why.status() == Some(StatusCode::FORBIDDEN) {
             self.target.write(&[]).await?;
         }

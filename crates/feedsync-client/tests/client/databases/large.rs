@@ -1,4 +1,4 @@
-//! Large documents, and slow ways.
+//! Large documents, and slow connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::remote::{at, run, served};
 use super::world::Rough;
 use crate::site::{Act, Site, answer};
 
-/// What comes slowly comes in the end, however long all of it takes.
+/// A slow response is read to its end, however long it takes.
 #[tokio::test]
 async fn documents_may_take_as_long_as_their_way_does() {
     let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
@@ -61,9 +61,10 @@ async fn large_documents_are_carried_in_parts() {
     assert_eq!(one.leaves().await, third.leaves().await);
 }
 
-/// Many writes share one way: those of small documents go together, those of large ones wait for each other.
+/// Concurrent writes share one connection: those of small documents run together, those of large ones wait
+/// for each other.
 #[tokio::test]
-async fn no_more_is_on_its_way_than_a_slow_one_takes() {
+async fn concurrent_writes_stay_within_the_byte_budget() {
     const MEBIBYTE: u64 = 1 << 20;
     for (kibibytes, expected) in [(1, 12 << 10..MEBIBYTE), (900, 3 * MEBIBYTE..8 * MEBIBYTE + 1)] {
         let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
@@ -83,9 +84,10 @@ async fn no_more_is_on_its_way_than_a_slow_one_takes() {
     }
 }
 
-/// Large documents of which a target has not what their stubs stand for wait for each other, and for nobody else.
+/// Large documents with stubs of attachments that the target lacks wait for each other, and for no other
+/// documents.
 #[tokio::test]
-async fn documents_come_whole_where_stubs_stand_for_nothing() {
+async fn documents_are_sent_whole_if_their_stubs_cannot_be_resolved() {
     let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
     let (data, long) = ("AAAA".repeat(3 << 20), "x".repeat(9 << 20));
     let attached = |data: &str| format!(",\"_attachments\":{{\"f\":{{{data},\"revpos\":1}}}}");
@@ -98,7 +100,7 @@ async fn documents_come_whole_where_stubs_stand_for_nothing() {
     {
         let first = revision(id, "\"x\"", &attached(&format!("\"data\":\"{data}\"")));
         one.write(&first, Edits::Replicated).await.unwrap();
-        // The same revision, of which less is known here.
+        // The same revision, with fewer known ancestors.
         other.write(&revision(id, "\"x\"", ""), Edits::Replicated).await.unwrap();
         let more = format!(",\"long\":\"{long}\"{}", attached("\"stub\":true"));
         one.write(&revision(id, "\"y\",\"x\"", &more), Edits::Replicated).await.unwrap();
@@ -111,7 +113,7 @@ async fn documents_come_whole_where_stubs_stand_for_nothing() {
     assert_eq!(one.leaves().await, other.leaves().await);
 }
 
-/// What does not fit is not asked for again and again.
+/// After a response that was too large, fewer documents are requested at once.
 #[tokio::test]
 async fn as_many_documents_are_read_at_once_as_fitted_before() {
     let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
@@ -129,6 +131,6 @@ async fn as_many_documents_are_read_at_once_as_fitted_before() {
     let done = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
     assert_eq!((done.worked.written, done.worked.refused), (144, 0));
     let asked = site.targets().iter().filter(|it| it.contains("_bulk_get")).count();
-    // Of the large ones 12 do not fit, once, and 6 do; of the small ones 6, and then all 12.
+    // Of the large ones, 12 do not fit, once, and 6 do; of the small ones 6, and then all 12.
     assert_eq!(asked, 1 + 4 * 2 + 2 + 7);
 }

@@ -38,12 +38,13 @@ pub(super) async fn run(
     replicated(replication, source, target, shelf.environment()).await
 }
 
-/// Two databases with documents that the other has not: conflicts, deletions and attachments among them.
+/// Returns two databases, each with documents that the other one lacks, including conflicts, deletions and
+/// attachments.
 async fn apart(seed: u64) -> (Shelf, Shelf) {
     with_documents(seed, 700).await
 }
 
-/// The same with so many documents each, and two more.
+/// Returns the same with a given number of documents each, and two more.
 async fn with_documents(seed: u64, count: u64) -> (Shelf, Shelf) {
     let (one, other) = (Shelf::new(seed).await, Shelf::new(seed + 1).await);
     let shared =
@@ -80,7 +81,7 @@ async fn two_hubs_come_to_the_same_state_in_either_direction() {
     let there = run(&all, Arc::clone(&first), Arc::clone(&second), &one).await.unwrap();
     assert_eq!((there.worked.checked, there.worked.written, there.worked.refused), (702, 702, 0));
     let back = run(&all, Arc::clone(&second), Arc::clone(&first), &one).await.unwrap();
-    // What came from here is known here.
+    // Documents that came from here are known here.
     assert_eq!((back.worked.checked, back.worked.written), (1_404, 702));
     assert_eq!(one.leaves().await, other.leaves().await);
     assert_eq!(one.leaves().await["shared"].len(), 2, "a conflict");
@@ -91,7 +92,7 @@ async fn two_hubs_come_to_the_same_state_in_either_direction() {
 }
 
 #[tokio::test]
-async fn what_was_replicated_is_not_looked_at_again() {
+async fn replicated_documents_are_not_compared_again() {
     let (one, other) = apart(10).await;
     let address = one.serve(Config::default()).await;
     let site = Site::start(move |_| vec![Act::Pass { to: address, bytes: usize::MAX }]).await;
@@ -108,7 +109,7 @@ async fn what_was_replicated_is_not_looked_at_again() {
 }
 
 #[tokio::test]
-async fn wherever_a_request_fails_all_comes_in_the_end() {
+async fn replication_completes_after_a_failure_of_any_request() {
     for fault in FAULTS {
         for number in 0.. {
             let (one, other) = with_documents(number as u64 * 2, 30).await;
@@ -131,7 +132,7 @@ async fn wherever_a_request_fails_all_comes_in_the_end() {
 }
 
 #[tokio::test]
-async fn what_a_target_refuses_is_told_and_keeps_nothing_back() {
+async fn refused_documents_are_reported_and_stop_no_others() {
     let (one, other) = apart(1).await;
     let text = "x".repeat(3 << 20);
     one.write(&format!("{{\"_id\":\"large\",\"x\":\"{text}\"}}"), Edits::New).await.unwrap();
@@ -167,7 +168,7 @@ async fn a_target_is_made_if_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn who_may_only_read_replicates_and_begins_again_each_time() {
+async fn read_only_user_replicates_without_checkpoints() {
     let (one, other) = apart(1).await;
     let to = one.serve(Config::default()).await;
     let site = Site::start(move |asked| match &*asked.method {
@@ -246,7 +247,7 @@ async fn changes_arrive_as_they_are_made_until_it_is_stopped() {
     }
 }
 
-/// A way to a hub on which a request of one kind is answered otherwise.
+/// Starts a proxy to a hub that answers requests of one kind itself.
 async fn answering(to: SocketAddr, part: &'static str, status: u16, body: &'static str) -> Site {
     Site::start(move |asked| match asked.target.contains(part) {
         true => answer(status, &[("Content-Type", "application/json")], body),
@@ -256,7 +257,7 @@ async fn answering(to: SocketAddr, part: &'static str, status: u16, body: &'stat
 }
 
 #[tokio::test]
-async fn what_a_server_does_not_answer_does_not_count_as_replicated() {
+async fn unanswered_documents_do_not_count_as_replicated() {
     for (part, body) in [
         ("_bulk_get", "{\"results\":[]}"),
         ("_bulk_get", "{\"results\":[{\"id\":\"shared\",\"docs\":[]}]}"),
@@ -270,7 +271,7 @@ async fn what_a_server_does_not_answer_does_not_count_as_replicated() {
         let to = one.serve(Config::default()).await;
         let site = answering(to, part, 200, body).await;
         let done = run(&Replication::default(), at(&site.base), other.replica(), &one).await;
-        // It is told of each, or all of it ends there.
+        // Each document is reported, or the whole replication ends.
         assert!(done.is_err() || done.unwrap().worked.refused > 0, "{body}");
     }
     for body in ["{\"error\":\"x\",\"reason\":\"y\"}", "{\"x\":{\"missing\":[\"1-a\"]}}", "[]"] {
@@ -281,10 +282,10 @@ async fn what_a_server_does_not_answer_does_not_count_as_replicated() {
     }
 }
 
-/// A source of several machines tells of what not all of them have yet: it is asked for again, and told if it does not come.
-/// Only what the source itself misses was purged meanwhile.
+/// A source of several machines may list documents that not all of them have yet. They are requested again,
+/// and reported if they do not arrive. Only documents that the source itself reports as missing were purged.
 #[tokio::test(start_paused = true)]
-async fn what_a_source_has_not_yet_is_asked_for_again() {
+async fn documents_that_a_source_lacks_are_requested_again() {
     for (times, is_purged, written, refused) in
         [(0, false, 5, 0), (3, false, 5, 0), (4, false, 4, 1), (9, true, 4, 0)]
     {
@@ -299,9 +300,9 @@ async fn what_a_source_has_not_yet_is_asked_for_again() {
     }
 }
 
-/// The same of one that is large.
+/// The same with a large document.
 #[tokio::test(start_paused = true)]
-async fn what_comes_late_may_be_large() {
+async fn late_document_may_be_large() {
     let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
     let text = "x".repeat(9 << 20);
     for id in ["large", "small"] {
@@ -317,9 +318,9 @@ async fn what_comes_late_may_be_large() {
     assert_eq!(one.leaves().await, other.leaves().await);
 }
 
-/// A refusal that says nothing of the kind is of somebody on the way, and of no document.
+/// A refusal without a reason in the form of databases comes from a proxy, and concerns no document.
 #[tokio::test]
-async fn what_no_database_says_is_no_verdict_on_a_document() {
+async fn refusal_by_a_proxy_refuses_no_document() {
     for part in ["_bulk_get", "_bulk_docs", "_revs_diff"] {
         for status in [400, 403, 422] {
             let (one, other) = with_documents(1, 3).await;
@@ -341,7 +342,7 @@ async fn what_no_database_says_is_no_verdict_on_a_document() {
     }
 }
 
-/// What changes while a page is read stands in it twice.
+/// A document that changes while a page is read occurs in the page twice.
 #[tokio::test]
 async fn rows_of_one_document_are_one() {
     let rows = "{\"results\":[{\"seq\":1,\"id\":\"a\",\"changes\":[{\"rev\":\"1-a\"},{\"rev\":\"1-b\"}]},\
@@ -365,7 +366,7 @@ async fn rows_of_one_document_are_one() {
 }
 
 #[tokio::test]
-async fn one_document_that_cannot_be_read_keeps_nothing_else_back() {
+async fn one_unreadable_document_does_not_stop_others() {
     let (one, other) = with_documents(1, 30).await;
     let to = one.serve(Config::default()).await;
     let site = Site::start(move |asked| {
@@ -383,8 +384,8 @@ async fn one_document_that_cannot_be_read_keeps_nothing_else_back() {
 }
 
 #[tokio::test]
-async fn a_stop_is_heard_while_a_server_is_away() {
-    // It is tried for ever: from the first request on, or once something is to be written down.
+async fn stop_ends_retries_of_an_absent_server() {
+    // Retries have no limit: from the first request on, or when a checkpoint is to be written.
     for number in 0..2 {
         let (one, other) = with_documents(1, 3).await;
         let to = other.serve(Config::default()).await;

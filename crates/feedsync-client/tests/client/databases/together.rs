@@ -1,4 +1,4 @@
-//! Two runs of one replication at the same time.
+//! Two concurrent runs of one replication.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use tokio::time::sleep;
 use super::world::Rough;
 use super::{Shelf, Silent};
 
-/// Neither ends the other, and what they write down is so.
+/// Neither run ends the other, and the checkpoints of both are correct.
 #[test]
-fn two_runs_of_one_replication_let_each_other_be() {
+fn concurrent_runs_of_one_replication_do_not_interfere() {
     for seed in 0..100 {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()

@@ -1,8 +1,9 @@
-//! A seeded world of databases and replicators: documents are edited, deleted, purged and put back everywhere, while
-//! replications fail and are broken off anywhere. Then comes a lull.
+//! A seeded simulation of databases and replicators. Documents are edited, deleted and purged in all
+//! databases, and databases are restored from backups. Replications fail and are interrupted anywhere. Then a
+//! quiet period follows.
 //!
-//! In the end whatever was purged nowhere is the same everywhere, and no acknowledged write is lost but those of a database
-//! that was put back before anybody else had them.
+//! In the end all documents that were never purged are equal everywhere. No acknowledged write is lost,
+//! except those in a database that was restored before another one had them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,17 +29,18 @@ use tokio::time::{sleep, timeout};
 
 use super::{Shelf, Silent, notes};
 
-/// A way to a database on which anything takes its time, and fails now and then, before it was done or after.
+/// A replica with random delays. It fails at times, before a request takes effect or after.
 pub(super) struct Rough {
     to: Arc<dyn Replica>,
     random: AtomicU64,
     fails: bool,
-    /// Bytes of documents that are being written, and the most that ever were.
+    /// Number of bytes of documents that are being written, and the maximum so far.
     writing: [AtomicU64; 2],
     absent: Option<Absent>,
 }
 
-/// A document that a source tells of and has not, so often as it is asked for it; whether it says itself that it has not.
+/// A document that a source lists but lacks for a number of requests. `is_purged` is whether the source
+/// itself reports it as missing.
 pub(super) struct Absent {
     pub(super) id: &'static str,
     pub(super) times: AtomicU64,
@@ -51,24 +53,24 @@ impl Rough {
         Arc::new(Self { to, random, fails: true, writing, absent: None })
     }
 
-    /// One that only takes its time.
+    /// Returns a replica that only delays requests.
     pub(super) fn slow(to: Arc<dyn Replica>, random: u64) -> Arc<Self> {
         let (random, writing) = (AtomicU64::new(random), <_>::default());
         Arc::new(Self { to, random, fails: false, writing, absent: None })
     }
 
-    /// The same to a source that has not all that it tells of.
+    /// Returns a replica of a source that lacks a document that it lists.
     pub(super) fn without(to: Arc<dyn Replica>, absent: Absent) -> Arc<Self> {
         let (random, writing) = (AtomicU64::new(1), <_>::default());
         Arc::new(Self { to, random, fails: false, writing, absent: Some(absent) })
     }
 
-    /// So many bytes of documents were written at once.
+    /// Returns the maximum number of bytes of documents that were written at once.
     pub(super) fn most_written_at_once(&self) -> u64 {
         self.writing[1].load(Ordering::Relaxed)
     }
 
-    /// One request.
+    /// Makes one request.
     async fn ask<T>(
         &self,
         request: impl Future<Output = Result<T, ReplicationError>>,
@@ -127,7 +129,7 @@ impl Replica for Rough {
         missing: &[MissingDocument],
         most_bytes: u64,
     ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
-        // Some servers give little at once.
+        // Some servers return little at once.
         let bytes = if missing.len() > 2 { 300 } else { most_bytes };
         let absent = self.absent.iter().find(|it| it.times.load(Ordering::Relaxed) > 0);
         let (gone, asked): (Vec<_>, Vec<_>) =
@@ -176,14 +178,14 @@ struct World {
     random: SmallRng,
     shelves: Vec<Shelf>,
     backups: Vec<Option<Image>>,
-    /// What was acknowledged.
+    /// Acknowledged writes.
     acknowledged: BTreeSet<(DocumentId, Revision)>,
     purged: BTreeSet<DocumentId>,
     next: u64,
     restores: u64,
-    /// Replications that were to end by themselves, and did not.
+    /// Number of replications that should have ended by themselves, and did not.
     broken_off: u64,
-    /// Those without an end that were stopped in order.
+    /// Number of continuous replications that were stopped normally.
     stopped: u64,
 }
 
@@ -219,7 +221,7 @@ impl World {
         }
     }
 
-    /// Somebody edits a document on what is there, or beside it.
+    /// Edits a document: on a current leaf, or beside it.
     async fn edit(&mut self, at: usize) {
         let shelf = &self.shelves[at];
         let id = format!("d{}", self.random.random_range(0..12));
@@ -242,7 +244,7 @@ impl World {
         }
     }
 
-    /// A replication of some kind, which may fail or be broken off anywhere.
+    /// Runs a replication of a random kind, which may fail or be interrupted anywhere.
     async fn replicate(&mut self, at: usize) {
         let other = self.random.random_range(0..self.shelves.len());
         let rough = |of: &Shelf, random| Rough::over(of.replica(), random) as Arc<dyn Replica>;
@@ -293,7 +295,7 @@ impl World {
         purge_documents(&*databases, &database, named).await.unwrap();
     }
 
-    /// A database is put back to what it was: what nobody else has of it is lost with it.
+    /// Restores a database from a backup: revisions that no other database has are lost with it.
     async fn put_back(&mut self, at: usize) {
         let Some(image) = self.backups[at].take() else { return };
         self.restores += 1;
@@ -312,7 +314,7 @@ impl World {
         self.acknowledged = kept;
     }
 
-    /// Everybody replicates with everybody until nobody has anything for anybody.
+    /// Replicates between all databases until nothing changes.
     async fn lull(&self) {
         for _ in 0..10 {
             let mut written = 0;
@@ -359,7 +361,7 @@ pub(super) fn selected(text: &str) -> ReplicationFilter {
     ReplicationFilter::Selector { text: text.to_owned(), filter }
 }
 
-/// A seed, told if its world ends badly.
+/// A seed, printed if its run fails.
 struct Told(u64);
 
 impl Drop for Told {
@@ -370,9 +372,9 @@ impl Drop for Told {
     }
 }
 
-/// How many worlds: 1,000, 5,000 with `FEEDSYNC_LONG`; `FEEDSYNC_SEED` names the first.
+/// Number of seeds: 1,000, or 5,000 with `FEEDSYNC_LONG`; `FEEDSYNC_SEED` names the first.
 #[test]
-fn whatever_was_purged_nowhere_is_the_same_everywhere_in_the_end() {
+fn documents_never_purged_are_equal_everywhere_in_the_end() {
     let count = if std::env::var_os("FEEDSYNC_LONG").is_some() { 5_000 } else { 1_000 };
     let first: u64 =
         std::env::var("FEEDSYNC_SEED").map_or(0, |text| text.parse().expect("a number"));
