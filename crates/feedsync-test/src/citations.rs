@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Words that look like clauses and are none.
+/// Words that have the form of a clause and are none.
 const OTHER_WORDS: [&str; 1] = ["MD5"];
 
-/// One citation.
+/// A citation of a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Citation {
-    /// The file, from the workspace.
+    /// Path of the file, relative to the workspace.
     pub file: PathBuf,
     /// Line in the file, from 1.
     pub line: usize,
@@ -48,14 +48,14 @@ pub fn citations(workspace: &Path) -> io::Result<Vec<Citation>> {
     Ok(found)
 }
 
-/// The comment that ends a line of Rust; empty if there is none.
+/// Returns the comment that ends a line of Rust; empty if there is none.
 fn comment(line: &str) -> &str {
     let places = line.match_indices("//").map(|(place, _)| place);
     let mut begins = places.filter(|place| !line[..*place].ends_with(':'));
     begins.next().map_or("", |place| &line[place..])
 }
 
-/// The clauses that a text cites. Code in backticks cites nothing.
+/// Returns the clauses that a text cites. Code in backticks is ignored.
 fn clauses(text: &str) -> impl Iterator<Item = String> {
     let prose = text.split('`').step_by(2);
     let is_part = |it: char| it.is_alphanumeric() || "-_./#+%".contains(it);
@@ -70,7 +70,8 @@ fn clauses(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether a word is one or two capital letters and at most three digits, perhaps behind a letter and a hyphen.
+/// Whether a word is one or two capital letters and at most three digits, possibly after a letter and a
+/// hyphen.
 fn is_clause(word: &str) -> bool {
     let letters = word.trim_end_matches(|it: char| it.is_ascii_digit());
     let digits = word.len() - letters.len();

@@ -1,19 +1,19 @@
-//! The checks behind `docs/conformance.md`: every clause has one row, and every test that a row names
-//! exists in the workspace and is run.
+//! Checks of `docs/conformance.md`: every clause has one row, and every test that a row names exists in the
+//! workspace and is run.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a row says of its proof.
+/// Proof of a clause, as its row states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
-    /// Paths of the tests that prove it.
+    /// Paths of the tests that prove the clause.
     Tests(Vec<String>),
-    /// It only defines a word or a place in the text; there is nothing to prove.
+    /// The clause only defines a word or a location in the text, so there is nothing to prove.
     Definition,
-    /// Nobody has written the test.
+    /// The test has not been written.
     Missing,
 }
 
@@ -24,7 +24,7 @@ pub struct Row {
     pub line: usize,
     /// Number of the clause, such as `F46`.
     pub clause: String,
-    /// How it is proved.
+    /// Proof of the clause.
     pub proof: Proof,
 }
 
@@ -34,11 +34,11 @@ pub struct Row {
 pub struct RowError {
     /// Line in the file, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub message: &'static str,
 }
 
-/// Reads the rows of all tables of the document.
+/// Parses the rows of all tables of the document.
 pub fn rows(document: &str) -> Result<Vec<Row>, RowError> {
     let mut rows = Vec::new();
     for (line, text) in (1..).zip(document.lines()) {
@@ -65,16 +65,16 @@ pub fn rows(document: &str) -> Result<Vec<Row>, RowError> {
     Ok(rows)
 }
 
-/// Paths in backticks, separated by commas; at least one.
+/// Parses paths in backticks, separated by commas; at least one.
 fn test_paths(cell: &str) -> Option<Vec<String>> {
     cell.split(',')
         .map(|path| path.trim().strip_prefix('`')?.strip_suffix('`').map(str::to_owned))
         .collect()
 }
 
-/// The paths of all tests in a workspace: package, then modules or the name of the integration test,
-/// then the function; `feedsync_core::laws::merge_is_commutative`. Ignored tests are left out. A suite that
-/// a macro makes, whose cases it lists as `module: [ case case ]`, counts where it is used.
+/// Returns the paths of all tests in a workspace: package, then modules or the name of the integration test,
+/// then the function, as in `feedsync_core::laws::merge_is_commutative`. Ignored tests are left out. A suite of
+/// tests in a macro lists its cases as `module: [ case case ]`. These cases count where the macro is used.
 pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
     let mut sources = Vec::new();
     for package in fs::read_dir(workspace.join("crates"))? {
@@ -103,7 +103,7 @@ pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
     Ok(tests)
 }
 
-/// A suite of tests that a macro makes for whoever uses it: the macro's name and its cases.
+/// Returns a suite of tests that a macro makes: the macro's name and its cases.
 fn suite_of(source: &str) -> Option<(&str, Vec<String>)> {
     let (_, text) = source.split_once("\nmacro_rules! ")?;
     let (name, text) = text.split_once(" {\n")?;
@@ -140,7 +140,7 @@ fn rust_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The module that a file holds, given its place below `src` or `tests`.
+/// Returns the module of a file, given its path below `src` or `tests`.
 fn module_of(package: &str, file: &Path) -> String {
     let file = file.with_extension("");
     let mut modules: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
@@ -150,8 +150,8 @@ fn module_of(package: &str, file: &Path) -> String {
     std::iter::once(package.into()).chain(modules).collect::<Vec<_>>().join("::")
 }
 
-/// Finds test functions by the lines that rustfmt gives them: an attribute that ends in `test`, more
-/// attributes, `fn`; modules by their braces at equal indentation.
+/// Finds test functions by the lines that rustfmt gives them: an attribute that ends in `test`, further
+/// attributes, and `fn`. Modules are found by their braces at equal indentation.
 fn tests_of(module: &str, source: &str) -> Vec<String> {
     let mut modules: Vec<(usize, &str)> = Vec::new();
     let mut tests = Vec::new();

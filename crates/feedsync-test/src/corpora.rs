@@ -1,4 +1,4 @@
-//! Documents to read in tests: our own fixtures, and the corpora that `FEEDSYNC_CORPORA` names.
+//! Documents to read in tests: the fixtures of this project, and the corpora in `FEEDSYNC_CORPORA`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use feedsync_core::Payload;
 use feedsync_formats::{ReadOptions, read, read_plain};
 
-/// A document and where it came from.
+/// A document and its file.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// Its file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its bytes, in whatever encoding.
+    /// Bytes of the file, in any encoding.
     pub bytes: Vec<u8>,
 }
 
 impl Document {
-    /// Its items, whether they take part in sharing or not; none if it cannot be read.
+    /// Returns the payloads of its items, whether or not they take part in sharing; none if it cannot be
+    /// read.
     pub fn payloads(&self) -> Vec<Payload> {
         let options = ReadOptions { base: Some("http://h/feeds/"), ..ReadOptions::tolerant() };
         let shared =
@@ -27,13 +28,13 @@ impl Document {
     }
 }
 
-/// Our own fixtures, by name.
+/// Returns the fixtures of this project, by name.
 pub fn fixtures() -> Vec<Document> {
     documents(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures")), &|_| true)
 }
 
-/// Every feed and outline below `FEEDSYNC_CORPORA`, by name; says so and gives none where it is not
-/// set.
+/// Returns every feed and outline below `FEEDSYNC_CORPORA`, by name. Without that variable it prints a notice
+/// and returns none.
 pub fn corpora() -> Vec<Document> {
     let Some(folder) = std::env::var_os("FEEDSYNC_CORPORA") else {
         eprintln!("FEEDSYNC_CORPORA is not set: the tests run on the project's own fixtures");

@@ -1,8 +1,8 @@
-//! Bodies of the fuzz targets: plain functions of bytes that panic where a promise is
-//! broken. `fuzz/` runs them under cargo-fuzz, `tests/fuzz.rs` on mutated documents in every run.
+//! Bodies of the fuzz targets: functions of bytes that panic where an invariant is violated. `fuzz/` runs
+//! them under cargo-fuzz, and `tests/fuzz.rs` on mutated documents in every run.
 //!
-//! The promise is always the same: reading never panics, and what reads is a fixed point: unedited it
-//! comes out as it came in, and what we write of it reads back as the same.
+//! The invariant is always the same: reading never panics, and what was read is a fixed point. Unedited, it
+//! is written with the same bytes, and what is written reads back as the same.
 
 mod couch;
 mod newsreading;
@@ -21,10 +21,10 @@ pub use couch::{couch, parts};
 pub use newsreading::{dates, newsreader, published};
 pub use reader::{document, records, snapshot, subscriptions};
 
-/// A body: what a fuzz target runs on its input; gives how many items or values it read and checked.
+/// Body of a fuzz target; returns the number of items or values that it read and checked.
 pub type Body = fn(&[u8]) -> usize;
 
-/// All bodies, by the name of their target.
+/// All bodies, with the names of their targets.
 pub const TARGETS: [(&str, Body); 13] = [
     ("feed", feed),
     ("pox", pox),
@@ -41,7 +41,7 @@ pub const TARGETS: [(&str, Body); 13] = [
     ("parts", parts),
 ];
 
-/// Atom, RSS, OPML, POX and JSON, told apart by content, in both modes.
+/// Reads Atom, RSS, OPML, POX and JSON, distinguished by content, in both modes.
 pub fn feed(bytes: &[u8]) -> usize {
     let mut read = 0;
     for options in [ReadOptions::strict(), ReadOptions::tolerant()] {
@@ -55,7 +55,7 @@ pub fn feed(bytes: &[u8]) -> usize {
     read
 }
 
-/// Any XML as a collection of plain elements.
+/// Reads any XML as a collection of plain elements.
 pub fn pox(bytes: &[u8]) -> usize {
     let mut count = 0;
     for options in [ReadOptions::strict(), ReadOptions::tolerant()] {
@@ -66,7 +66,7 @@ pub fn pox(bytes: &[u8]) -> usize {
     count
 }
 
-/// SSE documents, RSS and OPML, in both modes: merged with itself a document stays as it is, or breaks
+/// Reads SSE documents, RSS and OPML, in both modes. Merged with itself a document stays as it is, or breaks
 /// its cycles once.
 pub fn sse(bytes: &[u8]) -> usize {
     let mut read = 0;
@@ -86,8 +86,8 @@ pub fn sse(bytes: &[u8]) -> usize {
     read
 }
 
-/// Identifiers, timestamps and dates, between the quotes and tags of a document: what parses writes
-/// itself as it was.
+/// Reads identifiers, timestamps and dates, between the quotes and tags of a document. A valid one is written
+/// as it was.
 pub fn values(bytes: &[u8]) -> usize {
     let text = String::from_utf8_lossy(bytes);
     text.split(['"', '\'', '<', '>']).map(value).sum()
@@ -106,7 +106,7 @@ fn value(text: &str) -> usize {
     read
 }
 
-/// A text that parses is written as it was.
+/// Checks that a valid text is written as it was.
 pub fn round_trip<T: FromStr + Display + PartialEq + Debug>(text: &str) -> usize {
     let Ok(value) = text.parse::<T>() else { return 0 };
     assert_eq!(value.to_string(), text);
@@ -114,8 +114,8 @@ pub fn round_trip<T: FromStr + Display + PartialEq + Debug>(text: &str) -> usize
     1
 }
 
-/// A document reads alike with and without its bytes kept, and all its items, written as one feed in their
-/// own format with what it says of sharing, are the same feed.
+/// Checks that a document reads alike with and without its bytes kept. Then it checks that all its items and
+/// its sharing information, written as one feed in their own format, are the same feed.
 fn check_whole(bytes: &[u8], reading: &Reading, options: &ReadOptions<'_>) {
     assert_eq!(read(bytes, None, options).as_ref(), Ok(reading));
     let format = reading.format;
@@ -126,7 +126,7 @@ fn check_whole(bytes: &[u8], reading: &Reading, options: &ReadOptions<'_>) {
         .unwrap_or_else(|error| panic!("{format}: {error}: {written}"));
     let (mut left, mut right) = (again.feed.items, feed.items.clone());
     if format == Format::Opml {
-        // Outlines come back in the order of their places.
+        // Outlines are read back in the order of their positions.
         left.sort_by_cached_key(|item| format!("{item:?}"));
         right.sort_by_cached_key(|item| format!("{item:?}"));
     }
@@ -135,8 +135,8 @@ fn check_whole(bytes: &[u8], reading: &Reading, options: &ReadOptions<'_>) {
     assert_eq!(again.details, details, "{format}: {written}");
 }
 
-/// An item written in its own format is the same item; in another it is one item of the same id and
-/// versions, and gives its native payload back.
+/// Checks that an item written in its own format is the same item. In another format it is one item of the
+/// same id and versions, and its native payload is restored.
 fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
     for version in item.versions() {
         let _ = entry(&version.payload);

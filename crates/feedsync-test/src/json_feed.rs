@@ -1,8 +1,8 @@
-//! What JSON Feed 1.1 demands, as a check of a whole document that is read by a parser that is not ours.
+//! Validator of JSON Feed 1.1, for whole documents. Its parser is independent of this project's.
 
 use serde_json::{Map, Value};
 
-/// What is wrong with a document, each with its place; empty if it is a valid JSON Feed.
+/// Returns the faults of a document, each with its location; none if it is a valid JSON Feed.
 pub fn faults(document: &str) -> Vec<String> {
     let value: Value = match serde_json::from_str(document) {
         Ok(value) => value,
@@ -16,7 +16,7 @@ pub fn faults(document: &str) -> Vec<String> {
     check.faults
 }
 
-/// The members that JSON Feed has, and what they are.
+/// Types of the members of JSON Feed.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -82,7 +82,7 @@ impl Check {
         }
     }
 
-    /// Members of an object: those that are known have their type, others are extensions.
+    /// Checks the members of an object: known ones must have their type, and others are extensions.
     fn members(
         &mut self,
         place: &str,

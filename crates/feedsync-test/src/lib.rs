@@ -1,4 +1,4 @@
-//! Shared test helpers: everything that more than one crate's tests need, and nothing else.
+//! Shared test helpers: everything that the tests of more than one crate need, and nothing else.
 
 pub mod citations;
 pub mod conformance;

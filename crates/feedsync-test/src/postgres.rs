@@ -1,8 +1,8 @@
-//! A PostgreSQL server of the tests' own.
+//! A PostgreSQL server for the tests alone.
 //!
-//! It listens on a Unix socket in a temporary directory, writes to the disk as a real one does, and
-//! ends with the process, however that ends: a shell that waits for the process' end of a pipe stops it
-//! and removes the directory. PostgreSQL refuses to run as root, so root runs it as `nobody`.
+//! It listens on a Unix socket in a temporary directory, and writes to the disk as a production server does.
+//! It ends with the process in any case: a shell waits for the end of a pipe from the process, stops the
+//! server and removes the directory. PostgreSQL refuses to run as root, so root runs it as `nobody`.
 
 use std::fs;
 use std::io::Read as _;
@@ -17,18 +17,18 @@ pub struct Cluster {
     programs: PathBuf,
     databases: AtomicU64,
     restarting: Mutex<()>,
-    /// While its input is open the server runs.
+    /// The shell, which keeps the server running while its input is open.
     shell: Child,
 }
 
 impl Cluster {
-    /// The one server of this process, started when it is first asked for.
+    /// Returns the common server of this process, which is started at the first call.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Cluster> = OnceLock::new();
         SHARED.get_or_init(Self::start)
     }
 
-    /// A server of its own, for a test that restarts it.
+    /// Starts a separate server, for a test that restarts it.
     pub fn start() -> Self {
         let programs = programs();
         let directory = directory();
@@ -63,7 +63,7 @@ END
             .expect("a shell");
         let mut said = String::new();
         let mut output = shell.stdout.take().expect("piped");
-        // The shell closes its output when the server is up, or when it is not.
+        // The shell closes its output once the server has started, or has failed to.
         output.read_to_string(&mut said).expect("the shell's output");
         assert!(said.starts_with("ready"), "PostgreSQL does not start: {said}");
         Self {
@@ -75,7 +75,7 @@ END
         }
     }
 
-    /// The address of a new, empty database.
+    /// Creates a new, empty database; returns its address.
     pub fn database(&self) -> String {
         let number = self.databases.fetch_add(1, Ordering::SeqCst);
         let name = format!("test{number}");
@@ -83,12 +83,12 @@ END
         self.url(&name)
     }
 
-    /// The address of a database of this name.
+    /// Returns the address of a database of this name.
     pub fn url(&self, name: &str) -> String {
         format!("host={} user=postgres dbname={name}", self.directory.display())
     }
 
-    /// Runs SQL in a database, with psql; what it prints.
+    /// Runs SQL in a database, with psql; returns its output.
     pub fn sql(&self, database: &str, sql: &str) -> String {
         let output = Command::new(self.programs.join("psql"))
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-h"])
@@ -100,7 +100,7 @@ END
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// The dump of a database, as SQL.
+    /// Returns the dump of a database, as SQL.
     pub fn dump(&self, database: &str) -> String {
         let output = Command::new(self.programs.join("pg_dump"))
             .args(["--inserts", "-U", "postgres", "-h"])
@@ -110,12 +110,12 @@ END
             .expect("pg_dump");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).expect("UTF-8");
-        // What speaks to psql's own input is not for a database.
+        // Commands for psql itself are not sent to a database.
         let lines = text.lines().filter(|line| !line.starts_with('\\'));
         lines.flat_map(|line| [line, "\n"]).collect()
     }
 
-    /// Stops the server as a crash does, and starts it again.
+    /// Stops the server as in a crash, and starts it again.
     pub fn crash(&self) {
         let _one = self.restarting.lock().unwrap_or_else(PoisonError::into_inner);
         self.control(&["-m", "immediate", "stop"]);
@@ -150,12 +150,12 @@ END
 impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.shell.stdin.take());
-        // It stops the server first.
+        // The shell stops the server first.
         let _ = self.shell.wait();
     }
 }
 
-/// Whether the data is this user's, so that no other one has to be.
+/// Whether the data belongs to this user, so that no switch of users is needed.
 fn is_ours(data: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let ours = fs::metadata("/proc/self").map(|own| own.uid());
@@ -163,7 +163,7 @@ fn is_ours(data: &fs::Metadata) -> bool {
 }
 
 fn directory() -> PathBuf {
-    // Short, since a socket's path is.
+    // The path is short, since the length of a socket's path is limited.
     let mut random = [0; 8];
     fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut random))
@@ -174,7 +174,8 @@ fn directory() -> PathBuf {
     directory
 }
 
-/// Where PostgreSQL's programs are: in the PATH, or where distributions put them; the newest.
+/// Returns the directory of PostgreSQL's programs: in the PATH, or the newest in the directories of
+/// distributions.
 fn programs() -> PathBuf {
     let has_all = |directory: &Path| {
         ["initdb", "pg_ctl", "psql"].iter().all(|program| directory.join(program).exists())

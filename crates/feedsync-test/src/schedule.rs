@@ -1,8 +1,8 @@
-//! Realistic histories of one item: a few endpoints with skewed clocks that edit, resolve, delete and
-//! merge, each edit signed by the rules of [`feedsync_core::line`].
+//! Realistic histories of one item: a few endpoints with skewed clocks that edit, resolve, delete and merge.
+//! Each edit is signed by the rules of [`feedsync_core::line`].
 //!
-//! A schedule also keeps the truth: which edits nobody superseded. What an endpoint holds in the end
-//! is checked against it.
+//! A schedule also records the edits that were not superseded. The state of each endpoint at the end is
+//! checked against them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +14,20 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-/// The number of an edit: the payload it wrote, different for every edit.
+/// Number of an edit: the payload that it wrote, different for every edit.
 pub type EditNumber = u32;
 
-/// An item whose payloads tell which edit wrote them.
+/// An item whose payloads name the edit that wrote them.
 pub type TestItem = Item<EditNumber>;
 
-/// How a schedule is made.
+/// Parameters of a schedule.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    /// Endpoints, at least one.
+    /// Number of endpoints, at least one.
     pub endpoints: usize,
-    /// Steps to take.
+    /// Number of steps.
     pub steps: usize,
-    /// Whether histories are cleaned up now and then.
+    /// Whether histories are cleaned up at times.
     pub clean_up: bool,
 }
 
@@ -35,7 +35,7 @@ struct Endpoint {
     name: String,
     clock_skew: i64,
     item: Option<TestItem>,
-    /// A version that an editor opened some time ago: its dot's edit and what it was based on.
+    /// A version that an editor opened some time ago: the edit of its dot, and its base.
     opened: Option<(EditNumber, Base)>,
     issued: BTreeMap<By, Sequence>,
 }
@@ -51,7 +51,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule that has not begun; the seed decides all of it.
+    /// Creates a schedule that has not begun; the seed determines it completely.
     pub fn new(seed: u64, shape: Shape) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let endpoints = (0..shape.endpoints)
@@ -79,7 +79,7 @@ impl Schedule {
         schedule
     }
 
-    /// What the endpoints hold that have the item.
+    /// Returns the items of the endpoints that have it.
     pub fn items(&self) -> Vec<TestItem> {
         self.endpoints.iter().filter_map(|endpoint| endpoint.item.clone()).collect()
     }
@@ -103,7 +103,7 @@ impl Schedule {
         }
     }
 
-    /// Lets everybody hear from everybody, and returns what each then holds.
+    /// Exchanges all items between all endpoints, and returns the resulting items.
     pub fn settle(&mut self) -> Vec<TestItem> {
         for _ in 0..2 {
             for to in 0..self.endpoints.len() {
@@ -115,7 +115,7 @@ impl Schedule {
         self.items()
     }
 
-    /// The edits that nobody superseded or resolved.
+    /// Returns the edits that were not superseded or resolved.
     pub fn open_edits(&self) -> BTreeSet<EditNumber> {
         (1..=self.edits).filter(|edit| !self.superseded.contains(edit)).collect()
     }
@@ -199,7 +199,8 @@ impl Schedule {
         self.keep(endpoint, item);
     }
 
-    /// The stamp of an edit on these histories: the first of the endpoint's lines that may be extended.
+    /// Returns the stamp of an edit on these histories, with the first authoring line of the endpoint that
+    /// may be extended.
     fn stamp(&self, endpoint: usize, base: &[&feedsync_core::History]) -> Stamp {
         let Endpoint { name, clock_skew, issued, .. } = &self.endpoints[endpoint];
         let own = By::new(name).expect("a valid name");
@@ -215,7 +216,7 @@ impl Schedule {
         self.edits
     }
 
-    /// Stores an item that this endpoint has just edited: the edit is the newest number in it.
+    /// Stores an item that this endpoint has just edited: the edit has the highest number in it.
     fn keep(&mut self, endpoint: usize, item: TestItem) {
         let edited = item.versions().find(|version| version.payload == self.edits);
         let dot = edited.expect("the edit that was just made").dot();

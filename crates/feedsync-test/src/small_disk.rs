@@ -1,4 +1,4 @@
-//! A small file system of its own, to be filled by a test.
+//! A small file system that a test can fill.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A `tmpfs`, mounted for one test. Only root can mount it.
+/// A `tmpfs` that is mounted for one test. Only root can mount it.
 pub struct SmallDisk {
     directory: PathBuf,
 }
 
 impl SmallDisk {
-    /// Mounts a file system of so many mebibytes. Returns `None` and says why on standard error, where this process may
-    /// mount nothing.
+    /// Mounts a file system with a size in mebibytes. Returns `None` and prints the reason to standard error
+    /// if this process is not allowed to mount.
     pub fn mount(mebibytes: u32) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -33,7 +33,7 @@ impl SmallDisk {
         None
     }
 
-    /// The root of the file system.
+    /// Returns the root of the file system.
     pub fn path(&self) -> &Path {
         &self.directory
     }
@@ -54,7 +54,7 @@ impl SmallDisk {
         }
     }
 
-    /// Takes away what [`fill`](Self::fill) wrote.
+    /// Removes the file that [`fill`](Self::fill) wrote.
     pub fn empty(&self) {
         fs::remove_file(self.filler()).expect("the filler");
     }

@@ -1,8 +1,8 @@
-//! Feeds of the corpora, each broken in each of the ways in which feeds of the web are broken, at places that a seed
-//! chooses: a newsreader still reads their articles, and never fewer than a reader that repairs nothing.
+//! Feeds of the corpora, each broken in each of the ways that occur in feeds of the web, at positions that a
+//! seed chooses. A newsreader still reads their articles, and never fewer than a reader that repairs nothing.
 //!
-//! Without `FEEDSYNC_CORPORA` the feeds are those below. A sample is read unless `FEEDSYNC_LONG` is set. The table of
-//! shares is in `docs/formats.md`.
+//! Without `FEEDSYNC_CORPORA` the feeds are those below. A sample is read unless `FEEDSYNC_LONG` is set. The
+//! table of shares is in `docs/formats.md`.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-/// Feeds that are read of each corpus run, and the longest, unless all are.
+/// Number of feeds that a run reads of each corpus, and their maximum length in bytes, unless all are read.
 const SAMPLE: usize = 250;
 const LONGEST: usize = 64 << 10;
 
-/// One article may be hit by the fault.
+/// Number of articles that the fault may affect.
 const HIT: usize = 1;
 
 const OWN: [&str; 3] = [
@@ -32,7 +32,8 @@ const OWN: [&str; 3] = [
      </channel><item><title>One</title><link>http://h.example/1</link></item><item><title>Deux \u{e0} \u{201c}q\u{201d}</title></item></rdf:RDF>",
 ];
 
-/// A way to break a feed: the broken bytes, and how many of its articles must be left; `None` where it does not apply.
+/// A way to break a feed: returns the broken bytes, and the minimum number of articles that must remain.
+/// `None` if it does not apply.
 type Break = fn(&Feed, &mut SmallRng) -> Option<(Vec<u8>, usize)>;
 
 const WAYS: [(&str, Break); 7] = [
@@ -52,15 +53,15 @@ const WAYS: [(&str, Break); 7] = [
     ("a wrong charset label", |feed, random| feed.mislabelled(random)),
 ];
 
-/// A feed that reads as it is, as text without its XML declaration.
+/// A feed that can be read without repair, as text without its XML declaration.
 struct Feed {
     text: String,
-    /// The first byte of its root element.
+    /// Offset of its root element.
     root: usize,
     entries: Vec<Entry>,
-    /// The ranges of characters between tags.
+    /// Ranges of characters between tags.
     places: Vec<Range<usize>>,
-    /// The offsets at which its articles end.
+    /// Offsets of the ends of its articles.
     ends: Vec<usize>,
 }
 
@@ -80,7 +81,7 @@ impl Feed {
             Some(end) => text[end + 2..].trim_start().to_owned(),
             None => text,
         };
-        // JSON has other faults, and a document type belongs before the root.
+        // JSON has other faults, and a document type must be before the root.
         if !text.starts_with('<') || text.contains("<!DOCTYPE") || text.contains("<?xml ") {
             return None;
         }
@@ -88,7 +89,7 @@ impl Feed {
         let is_whole = feed.mended.is_none() && feed.blank == 0 && !feed.entries.is_empty();
         let plain = read_plain(text.as_bytes(), &options()).ok()?.payloads.len();
         let (root, places, ends) = parts(&text)?;
-        // All of its articles are plain items, and end where this test thinks that they do.
+        // All of its articles are plain items, and end where this test expects it.
         let is_plain =
             plain == feed.entries.len() && ends.len() == plain && !text.contains('\u{fffd}');
         (is_whole && is_plain).then_some(Self { text, root, entries: feed.entries, places, ends })
@@ -98,7 +99,7 @@ impl Feed {
         let place = self.places.choose(random)?;
         let at = self.text.floor_char_boundary(random.random_range(place.start..=place.end));
         let text = [&self.text[..at], put, &self.text[at..]].concat();
-        // Inside a reference it is another fault.
+        // Inside a reference it would be another fault.
         let near = &self.text[self.text.floor_char_boundary(at.saturating_sub(12))..at];
         let is_inside = near.rfind('&').is_some_and(|sign| !near[sign..].contains(';'));
         (!is_inside).then_some((text.into_bytes(), self.entries.len()))
@@ -130,7 +131,7 @@ impl Feed {
     }
 }
 
-/// The root's offset, the places of characters inside of it, and the ends of items and entries.
+/// Returns the offset of the root, the ranges of characters inside it, and the ends of items and entries.
 fn parts(text: &str) -> Option<(usize, Vec<Range<usize>>, Vec<usize>)> {
     let (mut at, mut root, mut depth) = (0, None, 0_usize);
     let (mut places, mut ends) = (Vec::new(), Vec::new());
@@ -181,7 +182,7 @@ fn parts(text: &str) -> Option<(usize, Vec<Range<usize>>, Vec<usize>)> {
     Some((root?, places, ends))
 }
 
-/// How many articles stayed as they were, as far as a reader knows them.
+/// Returns the number of articles that stayed the same to a reader.
 fn same(entries: &[Entry], others: &[Entry]) -> usize {
     let is_same = |(one, other): &(&Entry, &Entry)| {
         one.id == other.id && one.title == other.title && one.link() == other.link()
@@ -195,7 +196,7 @@ fn feeds() -> Vec<Feed> {
     if std::env::var_os("FEEDSYNC_LONG").is_none() {
         found.retain(|document| document.bytes.len() <= LONGEST);
         let step = found.len().div_ceil(SAMPLE).max(1);
-        // Real feeds are the fewest, and the most telling.
+        // Real feeds are the fewest and the most relevant.
         let is_real = |document: &Document| document.path.to_string_lossy().contains("real-feeds");
         let chosen = found.into_iter().enumerate();
         found = chosen.filter(|(at, it)| at % step == 0 || is_real(it)).map(|(_, it)| it).collect();

@@ -1,4 +1,4 @@
-//! Clauses that take more than one crate to prove.
+//! Clauses that only several crates together can prove.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -114,7 +114,7 @@ fn f127_documents_are_merged_whatever_their_windows_say() {
     let bytes = String::from_utf8(local.to_bytes_with(&merged)).unwrap();
     assert_eq!(items(&bytes), merged);
     let sharing = read(bytes.as_bytes(), None, &ReadOptions::strict()).unwrap().feed.sharing;
-    // Neither window is true of the merged document (4.2.3).
+    // Neither window is valid for the merged document (4.2.3).
     assert_eq!(sharing.unwrap().window, None);
 }
 
@@ -129,7 +129,7 @@ fn f41_aggregated_feeds_are_not_read_unasked() {
     assert!(matches!(read(RelatedKind::Complete), Step::ReadComplete { .. }));
 }
 
-/// A clock that a test sets, and numbers in a row for chance.
+/// A clock that a test sets, and consecutive numbers instead of random ones.
 struct Clock {
     seconds: AtomicU64,
     drawn: AtomicU64,
@@ -231,7 +231,7 @@ async fn a3_a_spent_sequence_does_not_end_editing() {
     assert!(edited.winner.history.covers(&Update::signed(last, when, current)));
 }
 
-/// An item `a` of one version, signed as given.
+/// Returns an item `a` of one version, with the given history.
 fn signed(content: &str, updates: u32, history: &[(u32, &By)]) -> Item<Payload> {
     let updates_of = history.iter().map(|(sequence, by)| {
         let when = Timestamp::from_unix_seconds(500).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use feedsync_test::citations::citations;
 use feedsync_test::conformance::{Proof, Row, rows, tests};
 
-/// Families of clauses and their last number; every family counts from 1.
+/// Families of clauses with their last number; every family is numbered from 1.
 const CLAUSES: [(&str, usize); 31] = [
     ("F", 138),
     ("P", 14),

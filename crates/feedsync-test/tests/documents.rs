@@ -1,4 +1,4 @@
-//! Links between the documents of this repository lead somewhere.
+//! Links between the documents of this repository have valid targets.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The documents: Markdown at the root and below `docs`.
+/// Returns the documents: Markdown at the root and below `docs`.
 fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![workspace().join("docs")];
@@ -31,7 +31,7 @@ fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "md")
 }
 
-/// Text outside of code blocks and code spans.
+/// Returns the text outside of code blocks and code spans.
 fn prose(text: &str) -> String {
     let mut is_code = false;
     let mut lines = Vec::new();
@@ -45,14 +45,14 @@ fn prose(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Targets of inline links, with their lines joined.
+/// Returns the targets of inline links, with their lines joined.
 fn links(text: &str) -> Vec<String> {
     let prose = prose(text);
     let targets = prose.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     targets.map(|target| target.split_whitespace().collect()).collect()
 }
 
-/// Anchors of headings, as web sites of repositories and mdBook make them.
+/// Returns the anchors of headings, in the form of web sites of repositories and of mdBook.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let anchor = |line: &str| -> String {

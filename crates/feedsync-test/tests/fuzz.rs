@@ -1,6 +1,6 @@
-//! Every parser on every document, as it is and mutated: see [`feedsync_test::fuzz`].
+//! Every parser on every document, unchanged and mutated: see [`feedsync_test::fuzz`].
 //!
-//! A failure names its seed; `FEEDSYNC_SEED` runs just that one. `FEEDSYNC_LONG` runs more of them.
+//! A failure names its seed; `FEEDSYNC_SEED` runs that one alone. `FEEDSYNC_LONG` runs more of them.
 
 use std::ops::Range;
 use std::panic::{catch_unwind, resume_unwind};
@@ -12,7 +12,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-/// What mutations put in: the words of the formats, and what parsers stumble over.
+/// Pieces that mutations insert: the words of the formats, and input that is difficult for parsers.
 const PIECES: [&[u8]; 48] = [
     b"<",
     b">",
@@ -64,7 +64,7 @@ const PIECES: [&[u8]; 48] = [
     "\u{201c}\r\n\u{85}\u{2028}".as_bytes(),
 ];
 
-/// Changes a document in one to four places, most often so that it can still be read.
+/// Changes a document in one to four places, usually so that it can still be read.
 fn mutated(document: &[u8], others: &[Document], random: &mut SmallRng) -> Vec<u8> {
     let mut bytes = document.to_vec();
     for _ in 0..random.random_range(1..=4) {
@@ -113,7 +113,7 @@ fn piece(random: &mut SmallRng) -> impl Iterator<Item = u8> + use<> {
     PIECES.choose(random).copied().unwrap_or_default().iter().copied()
 }
 
-/// The line around a place: in our fixtures often a whole element or member.
+/// Returns the line around a position: in our fixtures often a whole element or member.
 fn line_at(bytes: &[u8], at: usize) -> Range<usize> {
     let start =
         bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
@@ -121,7 +121,7 @@ fn line_at(bytes: &[u8], at: usize) -> Range<usize> {
     start..end.map_or(bytes.len(), |newline| at + newline + 1)
 }
 
-/// What stands between the next two quotes.
+/// Returns the text between the next two quotes.
 fn value_at(bytes: &[u8], at: usize) -> Range<usize> {
     let quote = |from: usize| {
         let found = bytes[from..].iter().position(|byte| b"\"'".contains(byte));
@@ -160,7 +160,7 @@ fn mutated_documents_panic_nowhere_and_what_reads_is_a_fixed_point() {
     let seeds = only.map_or(0..rounds, |seed: u64| seed..seed + 1);
     for seed in seeds {
         let mut random = SmallRng::seed_from_u64(seed);
-        // Our own fixtures use every element there is: half of the rounds are theirs.
+        // Our own fixtures use every element: half of the rounds use them.
         let pool = if random.random() { &own } else { &documents };
         let document = pool.choose(&mut random).expect("fixtures");
         let bytes = mutated(&document.bytes, &documents, &mut random);
@@ -170,8 +170,8 @@ fn mutated_documents_panic_nowhere_and_what_reads_is_a_fixed_point() {
         }
     }
     println!("items and values read and checked: {read:?}");
-    // One in a hundred at least: else the mutations have become too wild for a target, or its
-    // fixtures too few among the others.
+    // At least one in a hundred must be read. Otherwise the mutations are too strong for a target, or its
+    // fixtures are too few among the others.
     let enough = read.iter().all(|&count| count as u64 > rounds / 100);
     assert!(only.is_some() || enough, "{read:?}");
 }

@@ -1,6 +1,6 @@
-//! Whatever items there are, what is written is a valid JSON Feed and says the same each time.
+//! For any items, the written document is a valid JSON Feed, and is the same each time.
 //!
-//! A failure names its seed; `FEEDSYNC_SEED` runs just that one. `FEEDSYNC_LONG` runs more of them.
+//! A failure names its seed; `FEEDSYNC_SEED` runs that one alone. `FEEDSYNC_LONG` runs more of them.
 
 use feedsync_core::{
     By, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
@@ -63,7 +63,7 @@ fn every_document_becomes_a_valid_json_feed() {
     assert!(count > 10);
 }
 
-/// What texts are made of: the words of the formats and of HTML, and what writers stumble over.
+/// Pieces of texts: the words of the formats and of HTML, and input that is difficult for writers.
 const PIECES: [&str; 44] = [
     "<entry xmlns=\"http://www.w3.org/2005/Atom\" xml:base=\"http://h/a/\">",
     "<item xml:lang=\"x y\">",
@@ -112,7 +112,7 @@ const PIECES: [&str; 44] = [
 ];
 
 #[test]
-fn whatever_an_item_is_the_feed_is_valid() {
+fn any_items_are_written_as_a_valid_json_feed() {
     let rounds = if std::env::var_os("FEEDSYNC_LONG").is_some() { 200_000 } else { 5_000 };
     let seeds = match std::env::var("FEEDSYNC_SEED") {
         Ok(seed) => {
@@ -134,7 +134,7 @@ fn whatever_an_item_is_the_feed_is_valid() {
             let made = match random.random_bool(0.5) {
                 true => text(&mut random),
                 false => {
-                    // One that is sound but for what was put into it.
+                    // A valid payload, except for the inserted text.
                     let sound = &known.choose(&mut random).unwrap().text;
                     let mut at = random.random_range(0..=sound.len());
                     while !sound.is_char_boundary(at) {

@@ -1,9 +1,9 @@
-//! Every crate that is published says what registries and their readers need.
+//! Every published crate has the metadata that registries and their readers need.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of crates that are published.
+/// Returns the folders of published crates.
 fn published() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path());
@@ -16,7 +16,7 @@ fn manifest(folder: &Path) -> String {
     fs::read_to_string(folder.join("Cargo.toml")).unwrap()
 }
 
-/// The texts of a list in one line of a manifest.
+/// Parses the texts of a list in one line of a manifest.
 fn list(manifest: &str, key: &str) -> Vec<String> {
     let begin = format!("{key} = [");
     let line = manifest.lines().find_map(|line| line.strip_prefix(&begin)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What replicators and applications of CouchDB send.
+//! Fuzz targets for requests of replicators and applications of CouchDB.
 
 use feedsync_couch::multipart::{Event, Limits, Parser};
 use feedsync_couch::selector::{Selector, Subject};
@@ -8,8 +8,8 @@ use feedsync_couch::{
 };
 use feedsync_formats::json::Kind;
 
-/// A document, a request about many, and a selector: nothing panics, what is refused is refused with a status that says so,
-/// and a document that is given out again is taken in as the same.
+/// Reads a document, a request about many, and a selector. Nothing panics, each refusal has an error status,
+/// and a document that is written reads back as the same.
 pub fn couch(bytes: &[u8]) -> usize {
     let _ = Tree::of_bytes(bytes);
     let line =
@@ -49,7 +49,7 @@ pub fn couch(bytes: &[u8]) -> usize {
     count + 1 + held.count()
 }
 
-/// Parts between `--b`: in whatever pieces they come, they are the same.
+/// Reads parts between `--b`; they are the same in pieces of any size.
 pub fn parts(bytes: &[u8]) -> usize {
     let whole = read_parts(bytes, bytes.len().max(1));
     for size in [1, 7] {
@@ -58,7 +58,7 @@ pub fn parts(bytes: &[u8]) -> usize {
     whole.0.len()
 }
 
-/// What parts hold, as far as they can be read, and whether that is all.
+/// Returns the content of the parts, as far as they can be read, and whether it is complete.
 fn read_parts(bytes: &[u8], size: usize) -> (Vec<Vec<u8>>, bool) {
     let Ok(boundary) = "b".parse() else { return (Vec::new(), false) };
     let mut parser = Parser::new(&boundary, Limits::default());

@@ -1,10 +1,10 @@
-//! Feeds as newsreaders show them, and what newsreaders ask.
+//! Fuzz targets for feeds as newsreaders show them, and for requests of newsreaders.
 
 use feedsync_core::Timestamp;
 use feedsync_formats::{ReadOptions, read_published};
 use feedsync_reader_api::{Asked, google, miniflux, nextcloud, ttrss};
 
-/// Any bytes as a feed that is shown: nothing panics, and it is the same feed each time it is read.
+/// Reads any bytes as a published feed. Nothing panics, and each reading gives the same feed.
 pub fn published(bytes: &[u8]) -> usize {
     let options = ReadOptions { base: Some("https://a.example/feed"), ..ReadOptions::tolerant() };
     let mut count = 0;
@@ -17,8 +17,8 @@ pub fn published(bytes: &[u8]) -> usize {
     count
 }
 
-/// Texts between the tags and quotes of a document as dates of an article: nothing panics, and a date in the form of
-/// RFC 3339 is read as itself.
+/// Reads texts between the tags and quotes of a document as dates of an article. Nothing panics, and a date
+/// in the form of RFC 3339 is read as itself.
 pub fn dates(bytes: &[u8]) -> usize {
     let text = String::from_utf8_lossy(bytes);
     let is_short = |text: &&str| (4..256).contains(&text.len());
@@ -39,8 +39,8 @@ fn date(text: &str) -> usize {
     usize::from(found.is_some())
 }
 
-/// A line with a method, a path and a query, and a body, in each dialect: nothing panics, and what is refused is
-/// refused with a status that says so.
+/// Reads a line with a method, a path and a query, and a body, as a request in each dialect. Nothing panics,
+/// and each refusal has an error status.
 pub fn newsreader(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let (line, rest) = bytes.split_at(end);

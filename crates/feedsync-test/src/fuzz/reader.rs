@@ -1,6 +1,6 @@
-//! Bodies about newsreading: records, documents, snapshots and lists of subscriptions.
+//! Fuzz targets for reading states: records, documents, snapshots and lists of subscriptions.
 //!
-//! What reads is a fixed point here too, and joining it again changes nothing.
+//! What was read is a fixed point here too, and merging it again changes nothing.
 
 use feedsync_log::{Line, Stamp};
 use feedsync_reading_state::{
@@ -8,7 +8,8 @@ use feedsync_reading_state::{
     write_document,
 };
 
-/// Lines of a log: what is a record comes back, and what it does is done once.
+/// Reads lines of a log. A record is written as it was, and applying it twice has the effect of applying it
+/// once.
 pub fn records(bytes: &[u8]) -> usize {
     let mut state = ReaderState::default();
     let mut read = 0;
@@ -34,7 +35,8 @@ pub fn records(bytes: &[u8]) -> usize {
     read
 }
 
-/// Lines as documents of feeds: what reads is written in one way, and joins with itself to itself.
+/// Reads lines as documents of feeds. A document has one written form, and merged with itself it stays the
+/// same.
 pub fn document(bytes: &[u8]) -> usize {
     let text = String::from_utf8_lossy(bytes);
     let mut read = 0;
@@ -56,7 +58,7 @@ pub fn document(bytes: &[u8]) -> usize {
     read
 }
 
-/// Snapshots: what reads is written in one way.
+/// Reads snapshots; each has one written form.
 pub fn snapshot(bytes: &[u8]) -> usize {
     let Ok(snapshot) = Snapshot::read(bytes) else { return 0 };
     check_snapshot(&snapshot);
@@ -70,7 +72,7 @@ fn check_snapshot(snapshot: &Snapshot) {
     assert_eq!(snapshot.write(), written);
 }
 
-/// OPML of other newsreaders: what is taken in goes out and comes in again as the same.
+/// Reads OPML of other newsreaders. An imported list is the same after export and import.
 pub fn subscriptions(bytes: &[u8]) -> usize {
     let Ok(list) = SubscriptionList::read(bytes) else { return 0 };
     let Ok(stamp) = "1.0@a".parse::<Stamp>() else { unreachable!("a stamp") };

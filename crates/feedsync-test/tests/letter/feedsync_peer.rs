@@ -14,7 +14,7 @@ use crate::each;
 use crate::ledger::Ledger;
 use crate::ours::{Ours, of_ours};
 
-/// A version as both sides must have it.
+/// A version in a form that must be equal on both sides.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Plain {
     updates: u32,
@@ -72,7 +72,7 @@ impl World {
         Self { random, format, ours, peer, ledger }
     }
 
-    /// Returns the number of items that were in conflict at any time.
+    /// Runs the schedule; returns the number of items that were in conflict at any time.
     async fn run(mut self) -> usize {
         let mut in_conflict = BTreeSet::new();
         for _ in 0..self.random.random_range(10..50) {
@@ -140,7 +140,7 @@ impl World {
         items.collect::<Vec<_>>().choose(&mut self.random).map(|item| (*item).clone())
     }
 
-    /// The peer reads our partial feed, and the complete one where it is behind.
+    /// Merges our partial feed into the peer, and the complete one if the peer is behind.
     async fn read_ours(&mut self) {
         let partial = self.ours.feed(self.format, false).await;
         let complete = self.ours.feed(self.format, true).await;
@@ -148,13 +148,13 @@ impl World {
         read.unwrap_or_else(|error| panic!("{error}: {partial} {complete}"));
     }
 
-    /// We read the peer's complete feed.
+    /// Merges the peer's partial or complete feed into our endpoint.
     async fn read_peers(&mut self) {
         let is_complete = self.random.random_bool(0.7);
         let document = if is_complete { self.peer.complete() } else { self.peer.partial() };
         self.ours.take(&document, self.format.media_type()).await;
         if !is_complete {
-            // Nobody remembers where we are, so that all is read the next time.
+            // The position in the peer's feed is not stored, so all of it is read the next time.
             self.ours.take(&self.peer.complete(), self.format.media_type()).await;
         }
     }

@@ -1,7 +1,7 @@
-//! Peers that know nothing but the letter of the specifications.
+//! Peers that implement only the letter of the specifications.
 //!
-//! They are written from the published texts alone, without the library or its formats, so that documents and merges of
-//! both can be held against each other. A peer keeps whatever it does not know, as the texts say it should.
+//! They are written from the published texts alone, without the library or its formats, so that documents and
+//! merges of both can be compared. A peer keeps everything that it does not know, as the texts require.
 
 pub(crate) mod document;
 pub(crate) mod item;

@@ -1,8 +1,8 @@
-//! Our endpoints and hubs against peers that know nothing but the letter of the specifications.
+//! Our endpoints and hubs against peers that implement only the letter of the specifications.
 //!
-//! By seed, both sides create, edit, delete, restore and resolve, and read each other now and then. In the end both hold
-//! the same. A failing seed is printed; `FEEDSYNC_SEED=n` runs that one alone, `FEEDSYNC_SCHEDULES=n` sets how many are
-//! run of each format.
+//! Decided by a seed, both sides create, edit, delete, restore and resolve items, and read each other at
+//! times. In the end both hold the same items. A failing seed is printed; `FEEDSYNC_SEED=n` runs that one
+//! alone, `FEEDSYNC_SCHEDULES=n` sets the number of schedules of each format.
 
 mod feedsync_peer;
 mod ledger;
@@ -10,10 +10,10 @@ mod letter;
 mod ours;
 mod sse_peer;
 
-/// Number of schedules of each format and way.
+/// Number of schedules of each format and way of exchange.
 const SCHEDULES: u64 = 300;
 
-/// Runs each schedule of a name.
+/// Runs each schedule with a name.
 fn each(name: &str, mut run: impl FnMut(u64)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seeds = match number("FEEDSYNC_SEED") {

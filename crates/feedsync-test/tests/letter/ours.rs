@@ -1,4 +1,4 @@
-//! An endpoint of ours, and the two ways by which a peer meets it: files, and a hub.
+//! An endpoint of ours, and its two ways of exchange with a peer: files, and a hub.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tower::ServiceExt as _;
 
 use crate::ledger::Ledger;
 
-/// The clock of both sides, and random numbers of its own.
+/// The clock of both sides, and separate random numbers.
 struct Clockwork {
     minutes: Arc<AtomicU64>,
     random: AtomicU64,
@@ -45,7 +45,7 @@ pub(crate) fn notes() -> CollectionName {
     CollectionName::new("notes").unwrap()
 }
 
-/// The format of the same name in our library.
+/// Returns the format of the same name in our library.
 pub(crate) fn of_ours(format: document::Format) -> Format {
     match format {
         document::Format::Atom => Format::Atom,
@@ -56,11 +56,11 @@ pub(crate) fn of_ours(format: document::Format) -> Format {
     }
 }
 
-/// How documents travel.
+/// Ways of exchanging documents.
 pub(crate) enum Way {
     /// Both sides publish files and read those of the other one.
     Files,
-    /// The peer asks a hub, and sends to it.
+    /// The peer reads from a hub, and sends to it.
     Hub(Box<Router>),
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Ours {
 }
 
 impl Ours {
-    /// An endpoint with an empty collection. Its partial feed has so many items.
+    /// Creates an endpoint with an empty collection, and with a maximum number of items in its partial feed.
     pub(crate) async fn new(
         seed: u64,
         ledger: &Ledger,
@@ -142,7 +142,7 @@ impl Ours {
         self.endpoint.store().items_by_id(&notes(), None, limit).await.unwrap().items
     }
 
-    /// Our partial or complete feed.
+    /// Returns our partial or complete feed.
     pub(crate) async fn feed(&self, format: document::Format, is_complete: bool) -> String {
         let format = of_ours(format);
         if let Way::Hub(_) = self.way {
@@ -184,7 +184,7 @@ impl Ours {
         text
     }
 
-    /// Takes in a document of a peer; nothing in it is refused, and nothing in it is a fault.
+    /// Incorporates a document of a peer; nothing in it may be refused or faulty.
     pub(crate) async fn take(&self, document: &str, kind: &str) {
         let reading = read(document.as_bytes(), None, &ReadOptions::strict())
             .unwrap_or_else(|error| panic!("{error}: {document}"));
@@ -202,7 +202,7 @@ impl Ours {
         assert_eq!(report.unwrap().counts.refused, 0);
     }
 
-    /// The same with a document of SSE.
+    /// Incorporates a document of SSE in the same way.
     pub(crate) async fn take_sse(&self, document: &str, kind: &str) {
         let read = feedsync_formats::sse::read_as_feed(document.as_bytes(), &ReadOptions::strict())
             .unwrap_or_else(|error| panic!("{error}: {document}"));

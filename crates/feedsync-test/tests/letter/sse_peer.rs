@@ -25,7 +25,7 @@ struct World {
     ours: Ours,
     /// The item set of the peer.
     peer: BTreeMap<String, Item>,
-    /// Number of earlier updates that the peer keeps of an item.
+    /// Number of earlier updates of an item that the peer keeps.
     keep: usize,
     ledger: Ledger,
     /// Edits that we have held.
@@ -58,7 +58,7 @@ impl World {
         }
     }
 
-    /// Returns whether the peer found a conflict at any time.
+    /// Runs the schedule; returns whether the peer found a conflict at any time.
     async fn run(mut self) -> bool {
         for _ in 0..self.random.random_range(10..50) {
             self.ledger.pass(self.random.random_range(0..3));
@@ -97,12 +97,12 @@ impl World {
         }
     }
 
-    /// Title and stamp of the peer's next edit.
+    /// Returns the title and stamp of the peer's next edit.
     fn edit(&mut self) -> (String, Stamp) {
         let title = self.ledger.next();
         let when = self.ledger.when();
         let (day, time) = (&when[8..10], &when[11..19]);
-        // The first of March 2026 was a Sunday.
+        // 1 March 2026 was a Sunday.
         let names = ["Sat", "Sun", "Mon", "Tue", "Wed", "Thu", "Fri"];
         let name = names[day.parse::<usize>().unwrap() % 7];
         let when = Some(format!("{name}, {day} Mar 2026 {time} GMT"));
@@ -119,14 +119,14 @@ impl World {
         self.ledger.made(id, &title, deleted, superseded);
     }
 
-    /// Our document of SSE, partial or complete.
+    /// Returns our document of SSE, partial or complete.
     async fn document(&self, is_complete: bool) -> String {
         let format = match self.format {
             Format::Rss => feedsync_core::Format::Rss,
             Format::Opml => feedsync_core::Format::Opml,
         };
         if let Way::Hub(_) = self.ours.way {
-            // A hub waits for the end of the second of the last change.
+            // A hub waits until the second of the last change is over.
             self.ledger.pass(1);
             let path = if is_complete { "sse-complete" } else { "sse" };
             return self.ours.get(&format!("{path}{}", feedsync_formats::suffix(format))).await;
@@ -156,7 +156,8 @@ impl World {
         read(self.format, &text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    /// The peer reads our partial document, and the complete one: bounds of dates are tested elsewhere.
+    /// Merges our partial document and then the complete one into the peer. Windows of dates are tested
+    /// elsewhere.
     async fn read_ours(&mut self) {
         for is_complete in [false, true] {
             for incoming in self.items(is_complete).await {
@@ -169,14 +170,14 @@ impl World {
         }
     }
 
-    /// We read the peer's document.
+    /// Incorporates the peer's document into our endpoint.
     async fn read_peers(&self) {
         let items: Vec<_> = self.peer.values().cloned().collect();
         let text = write(self.format, self.namespace, &items);
         self.ours.take_sse(&text, self.format.media_type()).await;
     }
 
-    /// Titles of all that we hold of an item.
+    /// Returns the titles of all versions of each item that we hold.
     async fn held(&self) -> BTreeMap<String, BTreeSet<String>> {
         let titles = |item: &feedsync_core::Item<feedsync_core::Payload>| {
             let versions = item.versions();
@@ -191,7 +192,8 @@ impl World {
         self.seen.extend(held.into_values().flatten());
     }
 
-    /// Both have the same winners with the same histories, and no edit that we have seen is lost.
+    /// Checks that both have the same winners with the same histories, and that no edit that we have seen is
+    /// lost.
     async fn check(&self) {
         let ours = self.items(true).await;
         assert_eq!(ours.len(), self.peer.len());

@@ -1,7 +1,7 @@
-//! Documents of five formats: what a publisher says of them (2.2, 2.3), and their items.
+//! Documents of five formats: the sharing information of a publisher (2.2, 2.3), and the items.
 //!
-//! FeedSync has no mapping to OPML, and none of the shape of a collection in POX and JSON. Those are the ones of the
-//! documentation of this program: `sx:sharing` in `head`, outlines as items, any root, an object with `items`.
+//! FeedSync defines no mapping to OPML, and no form of a collection in POX and JSON. They are those of this
+//! program's documentation: `sx:sharing` in `head`, outlines as items, any root, an object with `items`.
 
 use serde_json::{Map, Value, json};
 
@@ -27,10 +27,10 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub(crate) const ALL: [Self; 5] = [Self::Atom, Self::Rss, Self::Opml, Self::Pox, Self::Json];
 
-    /// Its media type.
+    /// Returns the media type.
     pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::Atom => "application/atom+xml",
@@ -41,7 +41,8 @@ impl Format {
         }
     }
 
-    /// A new item with a title. RSS wants a title or a description, Atom an id, a date and an author besides.
+    /// Returns the content of a new item with a title. RSS requires a title or a description, and Atom also
+    /// an id, a date and an author.
     pub(crate) fn content(self, title: &str, when: &str) -> Content {
         let element = |namespace: &str, local: &str, text: &str| {
             Element::new(namespace, local).with_text(text)
@@ -70,7 +71,7 @@ impl Format {
 }
 
 impl Content {
-    /// Its title, wherever its format has that.
+    /// Returns the title, wherever its format has it.
     pub(crate) fn title(&self) -> Option<String> {
         match self {
             Self::Json(members) => Some(members.get("title")?.as_str()?.to_owned()),
@@ -83,7 +84,7 @@ impl Content {
         }
     }
 
-    /// The same under another title; everything else stays.
+    /// Returns the content with another title; everything else stays.
     #[must_use]
     pub(crate) fn retitled(&self, title: &str) -> Self {
         let mut content = self.clone();
@@ -122,7 +123,7 @@ pub(crate) struct Sharing {
 pub(crate) struct Document {
     /// The `sx:sharing` of its publisher.
     pub(crate) sharing: Sharing,
-    /// The items that take part.
+    /// Items that take part in sharing.
     pub(crate) items: Vec<Item>,
 }
 

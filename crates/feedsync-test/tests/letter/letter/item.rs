@@ -1,10 +1,10 @@
-//! Items, and what section 3 of FeedSync 1.0.2 has implementations do with them.
+//! Items, and the operations on them that section 3 of FeedSync 1.0.2 requires.
 
 use serde_json::{Map, Value};
 
 use super::xml::{Element, Name, Node};
 
-/// The data of an item, with everything that this peer does not know.
+/// Data of an item, including everything that this peer does not know.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Content {
     /// An element without its `sx:sync`.
@@ -13,7 +13,7 @@ pub(crate) enum Content {
     Json(Map<String, Value>),
 }
 
-/// Markup that this peer does not know and keeps (2.1 rule 7).
+/// Markup that this peer does not know and preserves (2.1 rule 7).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Foreign {
     /// Attributes in XML.
@@ -38,7 +38,7 @@ pub(crate) struct Update {
 }
 
 impl Update {
-    /// History subsumption (3.3, note 2).
+    /// Whether another update subsumes this one (3.3, note 2).
     fn is_subsumed_by(&self, other: &Self) -> bool {
         match &self.by {
             Some(_) => self.by == other.by && other.sequence >= self.sequence,
@@ -48,7 +48,7 @@ impl Update {
         }
     }
 
-    /// Its three values, to be compared.
+    /// Returns the three values of the update, for comparison.
     pub(crate) fn stamp(&self) -> (u32, Option<&str>, Option<&str>) {
         (self.sequence, self.when.as_deref(), self.by.as_deref())
     }
@@ -72,24 +72,24 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The topmost update.
+    /// Returns the topmost update.
     pub(crate) fn topmost(&self) -> &Update {
         &self.history[0]
     }
 
-    /// Item subsumption (3.3, note 1).
+    /// Whether another version subsumes this one (3.3, note 1).
     fn is_subsumed_by(&self, other: &Self) -> bool {
         other.history.iter().any(|update| self.topmost().is_subsumed_by(update))
     }
 
-    /// Winner picking (3.3, note 3): whether this one wins over the other. Times of one form in UTC sort as texts.
+    /// Whether this version wins over the other (3.3, note 3). Times of one form in UTC sort as texts.
     fn wins_over(&self, other: &Self) -> bool {
         if self.updates != other.updates {
             return self.updates > other.updates;
         }
         let (ours, theirs) = (self.topmost(), other.topmost());
         if ours.when != theirs.when {
-            return ours.when > theirs.when; // an absent one is less than any
+            return ours.when > theirs.when; // an absent time is less than any other
         }
         ours.by > theirs.by // UTF-8 sorts by code point
     }
@@ -116,7 +116,7 @@ pub(crate) struct Stamp<'a> {
 }
 
 impl Item {
-    /// Creation (3.1).
+    /// Creates an item (3.1).
     pub(crate) fn create(id: String, content: Content, stamp: Stamp<'_>) -> Self {
         let update = Update {
             sequence: 1,
@@ -135,7 +135,7 @@ impl Item {
         Self { id, winner, conflicts: Vec::new() }
     }
 
-    /// Update, deletion and un-deletion (3.2).
+    /// Updates, deletes or un-deletes the item (3.2).
     pub(crate) fn update(&mut self, content: Content, deleted: bool, stamp: Stamp<'_>) {
         let winner = &mut self.winner;
         winner.updates += 1;
@@ -157,7 +157,7 @@ impl Item {
         self.fold(&own);
     }
 
-    /// Conflict resolution (3.4): an update that takes these conflicts into account.
+    /// Resolves conflicts (3.4) by an update that takes them into account.
     pub(crate) fn resolve(
         &mut self,
         which: &[usize],
@@ -174,7 +174,7 @@ impl Item {
         self.fold(&which);
     }
 
-    /// Merges conflict items into the history (3.4).
+    /// Merges the histories of conflict items into the winner's history (3.4).
     fn fold(&mut self, which: &[usize]) {
         let conflicts = std::mem::take(&mut self.conflicts);
         for (index, version) in conflicts.into_iter().enumerate() {
@@ -192,7 +192,7 @@ impl Item {
     }
 }
 
-/// Merge (3.3) of an incoming item into what is here.
+/// Merges (3.3) an incoming item into the local one.
 pub(crate) fn merge(local: Option<Item>, incoming: Item) -> Item {
     let Some(local) = local else { return incoming };
     let id = local.id.clone();

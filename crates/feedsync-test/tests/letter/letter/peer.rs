@@ -1,7 +1,8 @@
-//! An endpoint by the letter of FeedSync 1.0.2: its item set, what it publishes (4.2) and what it reads (4.1).
+//! An endpoint by the letter of FeedSync 1.0.2: its item set, its feeds (4.2), and its reading of feeds
+//! (4.1).
 //!
-//! It declines one thing that it should do: it discards nothing when it is out of sync (4.1.2 step 2.1.2), since it would
-//! discard its own edits below foreign winners, too.
+//! It deviates in one point: it discards nothing when it is out of sync (4.1.2 step 2.1.2), since it would
+//! also discard its own edits below foreign winners.
 
 use std::collections::BTreeMap;
 
@@ -26,18 +27,19 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// A peer with this identifier that knows one format, and whose partial feed has so many items.
+    /// Creates a peer with this identifier that knows one format, and with a maximum number of items in its
+    /// partial feed.
     pub(crate) fn new(by: &str, format: Format, window: usize) -> Self {
         let (by, items, remembered) = (by.to_owned(), BTreeMap::new(), None);
         Self { by, format, window, items, until: 0, remembered }
     }
 
-    /// Its items.
+    /// Returns its items.
     pub(crate) fn items(&self) -> impl Iterator<Item = &Item> {
         self.items.values().map(|(_, item)| item)
     }
 
-    /// One of them.
+    /// Returns one of its items.
     pub(crate) fn item(&self, id: &str) -> Option<&Item> {
         self.items.get(id).map(|(_, item)| item)
     }
@@ -49,12 +51,13 @@ impl Peer {
         self.store(item);
     }
 
-    /// Updates, deletes or undeletes an item (3.2). Returns the titles of what the update supersedes.
+    /// Updates, deletes or undeletes an item (3.2). Returns the titles of the edits that the update
+    /// supersedes.
     pub(crate) fn edit(&mut self, id: &str, title: &str, deleted: bool, when: &str) -> Vec<String> {
         self.resolve(id, &[], title, deleted, when)
     }
 
-    /// Resolves these conflicts of an item (3.4). Returns the titles of what the update supersedes.
+    /// Resolves these conflicts of an item (3.4). Returns the titles of the edits that the update supersedes.
     pub(crate) fn resolve(
         &mut self,
         id: &str,
@@ -81,7 +84,8 @@ impl Peer {
         self.items.insert(item.id.clone(), (self.until, item));
     }
 
-    /// The partial feed: the items that changed last. Its window begins with the last change that it leaves out.
+    /// Returns the partial feed: the items that changed last. Its window begins with the last change that it
+    /// leaves out.
     pub(crate) fn partial(&self) -> String {
         let mut latest: Vec<_> = self.items.values().collect();
         latest.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
@@ -91,19 +95,19 @@ impl Peer {
         self.document(since, latest.into_iter().map(|(_, item)| item.clone()).collect())
     }
 
-    /// The complete feed.
+    /// Returns the complete feed.
     pub(crate) fn complete(&self) -> String {
         self.document(0, self.items().cloned().collect())
     }
 
     fn document(&self, since: u64, items: Vec<Item>) -> String {
-        // Of one width, so that texts sort as the numbers do (4, note 1).
+        // The numbers have a fixed width, so that texts sort as numbers do (4, note 1).
         let window = Some((format!("{since:010}"), format!("{:010}", self.until)));
         let complete = Some(COMPLETE.to_owned());
         Document { sharing: Sharing { window, complete }, items }.write(self.format)
     }
 
-    /// Reads a partial feed, and the complete one that it names where that is needed (4.1).
+    /// Reads a partial feed, and the complete one that it names if it is needed (4.1).
     pub(crate) fn read(
         &mut self,
         partial: &str,
@@ -122,7 +126,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Merges the items of a document, and remembers its `until`.
+    /// Merges the items of a document, and stores its `until`.
     pub(crate) fn merge(&mut self, document: Document) {
         for incoming in document.items {
             let local = self.item(&incoming.id).cloned();

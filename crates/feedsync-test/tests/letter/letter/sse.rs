@@ -1,10 +1,10 @@
-//! Items of SSE 0.91, and what sections 4 and 5 of it have implementations do with them.
+//! Items of SSE 0.91, and the operations on them that its sections 4 and 5 require.
 
 use std::cmp::Ordering;
 
 use super::xml::Element;
 
-/// The time and the endpoint of a change; one of them is there.
+/// The time and the endpoint of a change; at least one of them is present.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// `when`, in the form of RFC 822 with four digits of the year.
@@ -14,14 +14,14 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Keys two and three of 4.4. An absent value is less than any.
+    /// Compares keys two and three of 4.4. An absent value is less than any other.
     fn compare(&self, other: &Self) -> Ordering {
         let seconds = |stamp: &Self| stamp.when.as_deref().map(|when| moment(when).expect(when));
         seconds(self).cmp(&seconds(other)).then_with(|| self.by.cmp(&other.by))
     }
 }
 
-/// The six numbers of a date, which sort as the instants do.
+/// Returns the six numbers of a date, which sort as the instants do.
 pub(super) fn moment(text: &str) -> Option<[u32; 6]> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -41,7 +41,7 @@ pub(crate) struct Conflict {
     pub(crate) version: u64,
     /// Its `when` and `by`.
     pub(crate) stamp: Stamp,
-    /// The data of the loser.
+    /// Data of the loser.
     pub(crate) content: Option<Element>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Creation (4.1).
+    /// Creates an item (4.1).
     pub(crate) fn create(id: String, content: Element, stamp: Stamp) -> Self {
         Self {
             id,
@@ -81,7 +81,7 @@ impl Item {
         }
     }
 
-    /// Update and deletion (4.2). Of the earlier updates, `keep` stay.
+    /// Updates or deletes the item (4.2). `keep` is the number of earlier updates that stay.
     pub(crate) fn update(&mut self, content: Element, deleted: bool, stamp: Stamp, keep: usize) {
         self.version += 1;
         let before = std::mem::replace(&mut self.history, stamp);
@@ -97,7 +97,7 @@ impl Item {
         self.version.cmp(&other.version).then_with(|| self.history.compare(&other.history))
     }
 
-    /// Conflict detection (4.4.1), where this one won.
+    /// Detects a conflict with a loser (4.4.1); this item is the winner.
     fn conflicts_with(&self, loser: &Self) -> bool {
         let n = self.version - loser.version;
         let nth = match n {
@@ -107,7 +107,7 @@ impl Item {
         nth.is_some_and(|nth| nth.compare(&loser.history) != Ordering::Equal)
     }
 
-    /// Keeps the data of a loser (5.2): one record for each `by`, of the latest version.
+    /// Stores the data of a loser (5.2): one record for each `by`, of the latest version.
     fn record(&mut self, loser: &Self) {
         let new = Conflict {
             version: loser.version,
@@ -134,7 +134,7 @@ impl Item {
     }
 }
 
-/// Incorporates an incoming item (4.4).
+/// Merges an incoming item into the local one (4.4).
 pub(crate) fn merge(local: Option<Item>, incoming: Item) -> Item {
     let Some(local) = local else { return incoming };
     let (mut winner, loser) = match local.compare(&incoming) {

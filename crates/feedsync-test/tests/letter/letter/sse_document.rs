@@ -3,7 +3,7 @@
 use super::sse::{Conflict, Item, Stamp, moment};
 use super::xml::{Element, Node};
 
-/// The namespaces in use: as it was published first, and as the text prints it.
+/// The namespaces in use: the one first published, and the one printed in the text.
 pub(crate) const NAMESPACES: [&str; 2] =
     ["http://www.microsoft.com/schemas/rss/sse", "https://www.microsoft.com/schemas/rss/sse"];
 
@@ -17,7 +17,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Its media type.
+    /// Returns the media type.
     pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::Rss => "application/rss+xml",
@@ -25,7 +25,7 @@ impl Format {
         }
     }
 
-    /// A new item with a title.
+    /// Returns the content of a new item with a title.
     pub(crate) fn content(self, title: &str) -> Element {
         match self {
             Self::Rss => {
@@ -41,7 +41,7 @@ impl Format {
     }
 }
 
-/// The title of an item.
+/// Returns the title of an item.
 pub(crate) fn title(content: &Element) -> Option<String> {
     match content.attribute("text") {
         Some(text) => Some(text.to_owned()),

@@ -11,7 +11,7 @@ pub(super) const FEEDSYNC: &str = "http://feedsync.org/2007/feedsync";
 const KNOWN: [&str; 4] = ["id", "updates", "deleted", "noconflicts"];
 const KNOWN_OF_HISTORY: [&str; 3] = ["sequence", "when", "by"];
 
-/// The item of an element; none if it takes no part.
+/// Reads the item of an element; `None` if it takes no part in sharing.
 pub(super) fn item_of_xml(element: &Element) -> Result<Option<Item>, String> {
     let Some(sync) = element.child(FEEDSYNC, "sync") else { return Ok(None) };
     let id = sync.attribute("id").ok_or("an sx:sync without an id")?.to_owned();
@@ -76,7 +76,7 @@ fn unknown(element: &Element, known: &[&str]) -> Vec<(super::xml::Name, String)>
     element.attributes.iter().filter(|(name, _)| !is_known(name)).cloned().collect()
 }
 
-/// The element of an item.
+/// Returns the element of an item.
 pub(super) fn xml_of_item(item: &Item) -> Element {
     let conflicts: Vec<_> =
         item.conflicts.iter().map(|version| xml_of_version(&item.id, version, &[])).collect();
@@ -108,7 +108,7 @@ fn xml_of_version(id: &str, version: &Version, conflicts: &[Element]) -> Element
     content.clone().with(sync)
 }
 
-/// The item of an object; none if it takes no part.
+/// Reads the item of an object; `None` if it takes no part in sharing.
 pub(super) fn item_of_json(object: &Map<String, Value>) -> Result<Option<Item>, String> {
     let Some(sync) = object.get("sync") else { return Ok(None) };
     let sync = sync.as_object().ok_or("a sync that is no object")?;
@@ -147,7 +147,7 @@ fn update_of_json(value: &Value) -> Result<Update, String> {
     checked(Update { sequence, when, by, foreign: unknown_members(object, &KNOWN_OF_HISTORY) })
 }
 
-/// A member as text. The one example has numbers as strings; no text forbids the other forms.
+/// Returns a member as text. The only example has numbers as strings; no text forbids the other forms.
 fn text(object: &Map<String, Value>, member: &str) -> Option<String> {
     match object.get(member)? {
         Value::String(text) => Some(text.clone()),
@@ -161,7 +161,7 @@ fn unknown_members(object: &Map<String, Value>, known: &[&str]) -> Foreign {
     Foreign { members, ..Foreign::default() }
 }
 
-/// The object of an item.
+/// Returns the object of an item.
 pub(super) fn json_of_item(item: &Item) -> Value {
     let conflicts: Vec<_> =
         item.conflicts.iter().map(|version| json_of_version(&item.id, version, &[])).collect();
@@ -197,7 +197,7 @@ fn json_of_version(id: &str, version: &Version, conflicts: &[Value]) -> Value {
     Value::Object(object)
 }
 
-/// `when` or `by` is there, and neither is empty (2.1 rule 2, 2.5).
+/// Checks that `when` or `by` is present, and that neither is empty (2.1 rule 2, 2.5).
 fn checked(update: Update) -> Result<Update, String> {
     let texts = [&update.when, &update.by];
     if texts.iter().all(|text| text.is_none()) {
@@ -209,7 +209,7 @@ fn checked(update: Update) -> Result<Update, String> {
     Ok(update)
 }
 
-/// A value from 1 to 2^31 - 1.
+/// Parses a value from 1 to 2^31 - 1.
 fn counter(text: Option<&str>) -> Result<u32, String> {
     let text = text.ok_or("a counter is missing")?;
     let number: u32 = text.parse().map_err(|_| format!("{text} is no counter"))?;

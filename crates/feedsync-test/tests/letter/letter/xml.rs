@@ -1,10 +1,10 @@
-//! Elements as values: read with a parser that is not ours, written by hand.
+//! Elements as values, read with a parser that is independent of this project, and written here.
 
 use std::fmt::Write as _;
 
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 
-/// A name with its namespace; an empty namespace is none.
+/// A name with its namespace, which may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name {
     /// The namespace.
@@ -14,12 +14,12 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// A name in a namespace.
+    /// Creates a name in a namespace.
     pub(crate) fn new(namespace: &str, local: &str) -> Self {
         Self { namespace: namespace.to_owned(), local: local.to_owned() }
     }
 
-    /// Whether it is this one.
+    /// Whether the name is this one.
     pub(crate) fn is(&self, namespace: &str, local: &str) -> bool {
         self.namespace == namespace && self.local == local
     }
@@ -46,12 +46,12 @@ pub(crate) enum Node {
 }
 
 impl Element {
-    /// An element with nothing in it.
+    /// Creates an empty element.
     pub(crate) fn new(namespace: &str, local: &str) -> Self {
         Self { name: Name::new(namespace, local), attributes: Vec::new(), children: Vec::new() }
     }
 
-    /// The root of a document.
+    /// Parses a document; returns its root.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let document = roxmltree::Document::parse(text).map_err(|error| error.to_string())?;
         Ok(Self::of(document.root_element()))
@@ -75,7 +75,7 @@ impl Element {
         }
     }
 
-    /// The child elements.
+    /// Returns the child elements.
     pub(crate) fn elements(&self) -> impl Iterator<Item = &Self> {
         self.children.iter().filter_map(|child| match child {
             Node::Element(element) => Some(element),
@@ -83,12 +83,12 @@ impl Element {
         })
     }
 
-    /// The first child element of a name.
+    /// Returns the first child element of a name.
     pub(crate) fn child(&self, namespace: &str, local: &str) -> Option<&Self> {
         self.elements().find(|element| element.name.is(namespace, local))
     }
 
-    /// The value of an attribute without a namespace.
+    /// Returns the value of an attribute without a namespace.
     pub(crate) fn attribute(&self, local: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(name, _)| name.is("", local));
         found.map(|(_, value)| &**value)
@@ -101,7 +101,7 @@ impl Element {
         self.attributes.extend(value);
     }
 
-    /// All text in it.
+    /// Returns all text in the element.
     pub(crate) fn text(&self) -> String {
         let parts = self.children.iter().map(|child| match child {
             Node::Element(element) => element.text(),
@@ -110,29 +110,29 @@ impl Element {
         parts.collect()
     }
 
-    /// The same with one more child element.
+    /// Returns the element with one more child element.
     #[must_use]
     pub(crate) fn with(mut self, child: Self) -> Self {
         self.children.push(Node::Element(child));
         self
     }
 
-    /// The same with this text at its end.
+    /// Returns the element with this text at its end.
     #[must_use]
     pub(crate) fn with_text(mut self, text: &str) -> Self {
         self.children.push(Node::Text(text.to_owned()));
         self
     }
 
-    /// The document of this root.
+    /// Returns the document with this root.
     pub(crate) fn document(&self) -> String {
         let mut out = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n".to_owned();
         self.write(&mut out, "");
         out
     }
 
-    /// Writes it where `default` is the default namespace. Each namespace is declared where it is used: by default for
-    /// elements, by a prefix for attributes.
+    /// Writes the element in a context where `default` is the default namespace. Each namespace is declared
+    /// where it is used: by default for elements, by a prefix for attributes.
     fn write(&self, out: &mut String, default: &str) {
         let Name { namespace, local } = &self.name;
         let _ = write!(out, "<{local}");
