@@ -204,13 +204,14 @@ impl Cli {
     }
 }
 
-/// An address with a port, as an option gives it.
+/// Parses an option's value as a socket address: an IP address with a port.
 pub(crate) fn socket(text: &str) -> Result<SocketAddr, String> {
     text.parse()
         .map_err(|_| "no address with a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
 }
 
-/// Parses an address that feeds show to everybody: absolute, over http or https, without credentials.
+/// Parses the URL of a feed that everybody sees: absolute, with the scheme http or https, and without
+/// credentials.
 pub(crate) fn public_url(text: &str) -> Result<Url, String> {
     let url = address(text).map_err(|error| error.to_string())?;
     if !url.username().is_empty() || url.password().is_some() {
@@ -219,7 +220,7 @@ pub(crate) fn public_url(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// One of the five formats.
+/// Parser of the name of one of the five formats.
 pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
 }

@@ -1,4 +1,4 @@
-//! The question before something is destroyed.
+//! Confirmation before something is destroyed.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
@@ -6,7 +6,8 @@ use console::Term;
 
 use crate::failure::Failure;
 
-/// Asks whether to go on, and refuses where nobody can answer. `loss` says what is lost; with `yes` nobody is asked.
+/// Asks whether to go on, and fails without a terminal. `loss` describes what is lost; `yes` skips the
+/// question.
 pub(crate) fn confirm(loss: &str, yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());

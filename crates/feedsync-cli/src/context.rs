@@ -1,4 +1,4 @@
-//! What every command starts from: the data directory, the store and the endpoint that lives in it.
+//! Basis of every command: the data directory, the store, and the endpoint in it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -17,36 +17,37 @@ use crate::failure::{Failure, Missing};
 use crate::source::Way;
 use crate::store::{self, Opened};
 
-/// The configuration file of a data directory.
+/// Name of the configuration file in a data directory.
 const CONFIGURATION: &str = "feedsync.toml";
 
-/// The global options, made ready.
+/// Global options after parsing.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
-    /// Where logins and the configuration are, and the store unless it is named.
+    /// Data directory, with the logins and the configuration; it also holds the store unless an option names
+    /// another one.
     pub(crate) data: PathBuf,
-    /// The store that an option names.
+    /// Store that `--store` names.
     pub(crate) named: Option<StoreAddress>,
-    /// The name of the endpoint if it is to be initialised.
+    /// Name of a new endpoint.
     pub(crate) name: Option<EndpointName>,
     /// Whether to print JSON.
     pub(crate) json: bool,
 }
 
-/// An endpoint, its store, and where that is.
+/// An open endpoint with its store.
 pub(crate) struct Home {
     /// The endpoint.
     pub(crate) endpoint: Endpoint,
     /// Its store.
     pub(crate) store: Arc<dyn Transfer>,
-    /// The same, for what only its kind can do.
+    /// The same store with the operations of its kind.
     pub(crate) opened: Opened,
-    /// Where it is, without a password.
+    /// Address of the store, without a password.
     pub(crate) place: String,
 }
 
 impl Context {
-    /// From the global options.
+    /// Creates a context from the global options.
     pub(crate) fn new(global: Global) -> Result<Self, Failure> {
         let data = data_directory(&global).ok_or_else(|| {
             Failure::usage("there is no home directory to keep the data in")
@@ -57,8 +58,8 @@ impl Context {
         Ok(Self { data, named, name: global.endpoint, json: global.json })
     }
 
-    /// Where the store is: as an option says, the environment, the configuration file, or else in the
-    /// data directory.
+    /// Address of the store: from the option, the environment, the configuration file, or else the data
+    /// directory.
     pub(crate) fn address(&self) -> Result<StoreAddress, Failure> {
         if let Some(named) = &self.named {
             return Ok(named.clone());
@@ -75,8 +76,7 @@ impl Context {
         Ok(config.store.unwrap_or_else(|| StoreAddress::Sqlite(self.data.clone())))
     }
 
-    /// The name and the text of the configuration file: the one that is named, or that of the data
-    /// directory, if it is there.
+    /// Name and text of the configuration file: the given one, or that of the data directory if it exists.
     pub(crate) fn configuration(
         &self,
         named: Option<&Path>,
@@ -88,7 +88,7 @@ impl Context {
         text.map(|text| Some((name.clone(), text))).map_err(|error| Failure::file(&name, &error))
     }
 
-    /// Opens the store; it must have been initialised.
+    /// Opens the store, which must be initialised.
     pub(crate) async fn open(&self) -> Result<Home, Failure> {
         let address = self.address()?;
         check_not_lost(&address)?;
@@ -102,7 +102,7 @@ impl Context {
         Ok(Home::new(opened, &address))
     }
 
-    /// Makes a new endpoint in the store.
+    /// Creates a new endpoint in the store.
     pub(crate) async fn init(&self) -> Result<Home, Failure> {
         let address = self.address()?;
         check_not_lost(&address)?;
@@ -114,8 +114,9 @@ impl Context {
         }
     }
 
-    /// Opens the store at an address; makes a new endpoint if there is none and it may be made. Of several
-    /// who find none, one makes it.
+    /// Opens the store at an address. If it does not exist and `may_be_made` allows it, a new endpoint is
+    /// created. If several processes do this at once, one of them creates the endpoint and the others open
+    /// it.
     pub(crate) async fn open_or_init(
         &self,
         address: &StoreAddress,
@@ -136,23 +137,23 @@ impl Context {
         Ok(Home::new(opened, address))
     }
 
-    /// The way out, with the logins of the data directory.
+    /// Access to the network, with the logins of the data directory.
     pub(crate) fn way(&self) -> Way {
         Way::new(Some(self.data.clone()))
     }
 
-    /// How to call the program with the same data directory and store.
+    /// Command line of this program with the same data directory and store.
     pub(crate) fn command(&self, arguments: &str) -> String {
         command(arguments)
     }
 
-    /// How to call the program with another data directory.
+    /// Command line of this program with another data directory.
     pub(crate) fn command_at(&self, data: &str, arguments: &str) -> String {
         command_at(data, arguments)
     }
 }
 
-/// Refuses a directory whose store lost its database: a new one in its place would hide the loss.
+/// Refuses a directory whose store lost its database. A new database in its place would hide the loss.
 fn check_not_lost(address: &StoreAddress) -> Result<(), Failure> {
     let Some(directory) = store::directory(address).filter(|path| SqliteStore::is_lost(path))
     else {
@@ -168,7 +169,7 @@ fn check_not_lost(address: &StoreAddress) -> Result<(), Failure> {
 
 impl Home {
     fn new(opened: Opened, address: &StoreAddress) -> Self {
-        // Who may use the store itself needs not to sign in.
+        // A user who has access to the store itself does not need to sign in.
         let local = Actor { user: None, address: Some("local".to_owned()) };
         let store = opened.store();
         let environment = Arc::new(SystemEnvironment);
@@ -176,13 +177,13 @@ impl Home {
         Self { endpoint, store, opened, place: store::shown(address) }
     }
 
-    /// The user of that name.
+    /// Finds the user with this name.
     pub(crate) async fn user(&self, name: &UserName) -> Result<User, Failure> {
         let user = self.store.user(name).await?;
         user.ok_or_else(|| StoreError::NoUser(name.clone()).into())
     }
 
-    /// The one item of that id, or whose id begins so.
+    /// Finds the item with this id, or the only item whose id begins with it.
     pub(crate) async fn item(
         &self,
         collection: &CollectionName,
@@ -194,7 +195,7 @@ impl Home {
         {
             return Ok(stored);
         }
-        // Ids that begin so come right after it in the order of ids.
+        // In the order of ids, those that begin with `id` come right after it.
         let mut found: Option<StoredItem> = None;
         let mut after = typed;
         loop {
@@ -223,18 +224,18 @@ impl Home {
     }
 }
 
-/// The id, or what one may begin with, that somebody typed. An unfinished escape (`%4`) is no identifier, but it may
-/// begin one: of that, what is before it.
+/// Parses a typed id, or the beginning of one. An unfinished escape (`%4`) is not an identifier, but an
+/// identifier may begin with it. In that case only the text before the escape is used.
 pub(crate) fn typed_id(id: &str) -> Result<ItemId, Failure> {
     let whole = || ItemId::new(id.rsplit_once('%').map_or("", |(whole, _)| whole));
     let typed = ItemId::new(id).or_else(|_| whole());
     typed.map_err(|error| Failure::usage(format!("{id:?} is no item id: {error}")))
 }
 
-/// How the program was called: its name, and the options that say where data and store are.
+/// Name of the program and the options that name the data directory and the store.
 static CALL: OnceLock<String> = OnceLock::new();
 
-/// Remembers the global options, so that advice repeats them.
+/// Stores the global options, so that advice repeats them.
 pub(crate) fn remember_call(global: &Global) {
     let mut call = program();
     let data = global.data.as_ref().filter(|data| default_directory().as_ref() != Some(*data));
@@ -245,7 +246,7 @@ pub(crate) fn remember_call(global: &Global) {
     if let Some(named) = named {
         call.push_str(&format!(" --store {}", quoted(&named.to_string())));
     }
-    // The program is called once.
+    // This function is called once.
     let _ = CALL.set(call);
 }
 
@@ -259,7 +260,7 @@ pub(crate) fn command_at(data: &str, arguments: &str) -> String {
     format!("{} --data {} {arguments}", program(), quoted(data))
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-:@%=+,~\\".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -268,7 +269,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// The program as it was called, if that was by a path.
+/// Name of the program; its path if it was called by one.
 fn program() -> String {
     let called = std::env::args().next().filter(|name| name.contains('/'));
     called.unwrap_or_else(|| "feedsync".to_owned())
@@ -281,12 +282,12 @@ fn no_item(collection: &CollectionName, id: &str) -> Failure {
         .of_missing(missing)
 }
 
-/// The directory that a person named, or the platform's.
+/// Data directory that the options name, or the default of the platform.
 pub(crate) fn data_directory(global: &Global) -> Option<PathBuf> {
     global.data.clone().or_else(default_directory)
 }
 
-/// Hubs of this user on this machine, whatever data directories they have.
+/// Registry of this user's hubs on this machine, independent of their data directories.
 pub(crate) fn local_hubs() -> Option<LocalHubs> {
     let home = || from("HOME").map(|home| home.join(".local/state"));
     let base = match cfg!(any(windows, target_os = "macos")) {
@@ -296,12 +297,12 @@ pub(crate) fn local_hubs() -> Option<LocalHubs> {
     base.map(|base| LocalHubs::within(base.join("hubs")))
 }
 
-/// A directory that the environment names.
+/// Absolute path in an environment variable.
 fn from(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Where the platform keeps a program's data.
+/// Default data directory of the platform.
 fn default_directory() -> Option<PathBuf> {
     let base = if cfg!(windows) {
         from("LOCALAPPDATA")
@@ -313,8 +314,8 @@ fn default_directory() -> Option<PathBuf> {
     base.map(|base| base.join("feedsync"))
 }
 
-/// The first label of the host's name, never the person's: it is part of every `by` and so goes to
-/// whoever reads the feeds.
+/// Default name of an endpoint: the first label of the host's name, never the name of the user. It is part of
+/// every `by`, which all readers of the feeds see.
 pub(crate) fn default_name() -> EndpointName {
     let host = std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname"))
         .ok()

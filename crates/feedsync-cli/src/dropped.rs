@@ -1,7 +1,8 @@
-//! Dropped collections, kept for a time as stores of their own below the data directory.
+//! Dropped collections. Each is kept for a limited time as a separate store below the data directory.
 //!
-//! Each is a directory `dropped/NAME-SECONDS`: a store with that one collection, and `dropped.json`, which says what it
-//! is and until when it is kept. The latter is written last, so that what a crash left behind has none.
+//! Each dropped collection is a directory `dropped/NAME-SECONDS`: a store with that one collection, and
+//! `dropped.json`, which describes it and says until when it is kept. The description is written last, so
+//! that an unfinished copy after a crash has none.
 
 use std::fs;
 use std::io;
@@ -19,37 +20,38 @@ use serde_json::{Value, json};
 use crate::context::{Context, Home, command_at};
 use crate::failure::{Failure, warn};
 
-/// The directory in the data directory.
+/// Name of the directory within the data directory.
 const DIRECTORY: &str = "dropped";
 
-/// File that describes a kept collection.
+/// Name of the file that describes a dropped collection.
 const DESCRIPTION: &str = "dropped.json";
 
-/// An unfinished copy that is older is removed.
+/// Minimum age of an unfinished copy before it is removed.
 const UNFINISHED: Duration = Duration::from_secs(24 * 3_600);
 
-/// A collection that was dropped and is kept.
+/// A dropped collection that is still stored.
 #[derive(Debug)]
 pub(crate) struct Dropped {
-    /// Its store.
+    /// Directory of its store.
     pub(crate) directory: PathBuf,
-    /// Its name.
+    /// Name of the collection.
     pub(crate) name: String,
-    /// Seconds since 1970 at which it was dropped.
+    /// Time of the drop, in seconds since 1970.
     pub(crate) at: u64,
-    /// Seconds since 1970 until which it is kept.
+    /// End of the retention, in seconds since 1970.
     pub(crate) until: u64,
-    /// Number of its items.
+    /// Number of items.
     pub(crate) items: u64,
     /// Number of items that no remote had.
     pub(crate) unshown: u64,
-    /// Roles that users had in it.
+    /// Roles of users in the collection.
     pub(crate) roles: Vec<KeptRole>,
-    /// Id of the user to whom it was charged.
+    /// Id of the user to whom the collection was charged.
     pub(crate) charged: Option<UserId>,
 }
 
-/// A role that a user had in a dropped collection. It is given again to this user alone, and to no later one of the name.
+/// Role of a user in a dropped collection. Only this user gets the role again, not a later user of the same
+/// name.
 #[derive(Debug)]
 pub(crate) struct KeptRole {
     /// Name of the user.
@@ -76,7 +78,7 @@ impl KeptRole {
 }
 
 impl Dropped {
-    /// For programs.
+    /// JSON description of the dropped collection.
     pub(crate) fn value(&self) -> Value {
         let Self { directory, name, at, until, items, unshown, roles, charged } = self;
         json!({
@@ -91,18 +93,18 @@ impl Dropped {
         })
     }
 
-    /// Days that it is still kept, rounded up.
+    /// Days until the end of the retention, rounded up.
     pub(crate) fn days_left(&self) -> u64 {
         self.until.saturating_sub(now()).div_ceil(24 * 3_600)
     }
 
-    /// Opens its store.
+    /// Opens the store of the dropped collection.
     pub(crate) fn open(&self) -> Result<SqliteStore, Failure> {
         SqliteStore::open(&self.directory, Arc::new(SystemEnvironment))
             .map_err(|error| self.unreadable(error))
     }
 
-    /// An error of its store, and what can be done about it.
+    /// Converts an error of the store into a failure with advice.
     pub(crate) fn unreadable(&self, error: StoreError) -> Failure {
         let (place, name) = (self.directory.display(), &self.name);
         if !error.is_damaged() {
@@ -114,7 +116,7 @@ impl Dropped {
         )
     }
 
-    /// Gives the users that are still there the roles that they had, and returns the number of these. The collection is
+    /// Restores the roles of users that still exist, and returns the number of these roles. The collection is
     /// charged to the same user as before.
     pub(crate) async fn give_roles(
         &self,
@@ -132,7 +134,7 @@ impl Dropped {
                 let grant = Grant { user: user.clone(), collection, role: *role };
                 match home.endpoint.grant(grant).await {
                     Ok(()) => given += 1,
-                    // The collection is there already.
+                    // A failure here is only a warning, because the collection is restored already.
                     Err(error) => warn(&format!("{user} does not become {role} again: {error}")),
                 }
             }
@@ -140,7 +142,7 @@ impl Dropped {
         Ok(given)
     }
 
-    /// Removes it for good.
+    /// Removes the dropped collection permanently.
     pub(crate) fn remove(&self) -> Result<(), Failure> {
         remove(&self.directory)
     }
@@ -167,7 +169,7 @@ impl Dropped {
                 until: number("kept_until")?,
                 items: number("items")?,
                 unshown: number("unshown")?,
-                // Earlier versions kept none.
+                // Earlier versions did not store roles.
                 roles: match value["roles"].as_array() {
                     Some(roles) => roles.iter().map(KeptRole::read).collect::<Option<_>>()?,
                     None => Vec::new(),
@@ -183,18 +185,18 @@ impl Dropped {
     }
 }
 
-/// The description of a directory of a kept collection.
+/// Result of reading the description of a dropped collection.
 enum Description {
-    /// All that is known of it.
+    /// The description is complete.
     Known(Dropped),
-    /// There is none: the copy is not finished.
+    /// There is no description, because the copy is not finished.
     Missing,
-    /// There is one that cannot be read.
+    /// The description cannot be read.
     Unreadable { directory: PathBuf, reason: String },
 }
 
 impl Description {
-    /// The description that cannot be read, if it is one: the directory is named after the collection.
+    /// Failure for a description that cannot be read. The name of its directory names the collection.
     fn fault(&self) -> Option<Failure> {
         let Self::Unreadable { directory, reason } = self else { return None };
         let file = directory.join(DESCRIPTION);
@@ -215,7 +217,7 @@ impl Description {
     }
 }
 
-/// All that are kept in a data directory, the last one first.
+/// Lists the dropped collections in a data directory, most recent first.
 pub(crate) fn list(data: &Path) -> Vec<Dropped> {
     let read = directories(data).into_iter().map(Dropped::read);
     let known = |description| match description {
@@ -227,13 +229,13 @@ pub(crate) fn list(data: &Path) -> Vec<Dropped> {
     found
 }
 
-/// Those whose description cannot be read, one failure each.
+/// Failures for the descriptions that cannot be read.
 pub(crate) fn faults(data: &Path) -> Vec<Failure> {
     let read = directories(data).into_iter().map(Dropped::read);
     read.filter_map(|description| description.fault()).collect()
 }
 
-/// The last one of that name.
+/// Finds the most recently dropped collection of that name.
 pub(crate) fn find(context: &Context, name: &CollectionName) -> Result<Dropped, Failure> {
     let found = list(&context.data).into_iter().find(|dropped| dropped.name == name.as_str());
     let unreadable = || {
@@ -249,7 +251,7 @@ pub(crate) fn find(context: &Context, name: &CollectionName) -> Result<Dropped, 
     })
 }
 
-/// Copies a collection, so that it can be dropped.
+/// Copies a collection before it is dropped.
 pub(crate) async fn keep(
     context: &Context,
     home: &Home,
@@ -264,7 +266,7 @@ pub(crate) async fn keep(
     let items = match copied {
         Ok(items) => items,
         Err(error) => {
-            // The error came first; a later sweep tries to remove the rest again.
+            // The first error is returned. A later sweep tries again to remove the directory.
             let _ = remove(&directory);
             return Err(error);
         }
@@ -293,19 +295,20 @@ async fn copy(home: &Home, name: &CollectionName, directory: &Path) -> Result<u6
     let endpoint = home.endpoint.identity().await?.name;
     let to = SqliteStore::init(directory, &endpoint, Arc::new(SystemEnvironment))?;
     let items = archive(&*home.store, &to, name).await?.items;
-    // It ends the threads that make the reserve.
+    // Dropping the store ends the threads that create the reserve.
     drop(to);
     SqliteStore::remove_reserve(directory)?;
     Ok(items)
 }
 
-/// Removes what is kept no longer. What cannot be removed is said, and tried again the next time.
+/// Removes dropped collections at the end of their retention. A failed removal is reported, and retried at
+/// the next sweep.
 pub(crate) fn sweep(data: &Path) {
     for directory in directories(data) {
         let is_over = match Dropped::read(directory.clone()) {
             Description::Known(dropped) => dropped.until <= now(),
             Description::Missing => age(&directory).is_some_and(|age| age > UNFINISHED),
-            // Its collection may be whole.
+            // The store of this collection may be intact.
             Description::Unreadable { .. } => false,
         };
         if is_over && let Err(error) = remove(&directory) {
@@ -319,7 +322,7 @@ fn directories(data: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-/// A new directory that only its owner reads.
+/// Creates a new directory that only its owner can read.
 fn fresh(data: &Path, name: &str) -> Result<PathBuf, Failure> {
     let parent = data.join(DIRECTORY);
     let failed = |error: io::Error| Failure::file(&parent.display().to_string(), &error);

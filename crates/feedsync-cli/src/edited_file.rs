@@ -1,7 +1,7 @@
-//! Feeds in files: read, found in, and edited in place.
+//! Feeds in files, which commands read, search and edit in place.
 //!
-//! A file is replaced whole or not at all. Commands that edit one file wait for each other. If another program wrote
-//! to it between reading and replacing, nothing is written.
+//! A file is replaced as a whole or not at all. Commands that edit the same file wait for each other. If
+//! another program wrote to the file between reading and replacing, nothing is written.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
@@ -16,23 +16,24 @@ use crate::failure::{Failure, warn};
 use crate::source::{Source, Target, Way};
 use crate::view;
 
-/// Maximum number of items among which a name is looked for.
+/// Maximum number of items that are searched for a similar name.
 const MOST_ITEMS: usize = 2_000;
 
-/// A feed that commands look into: a file, `-` for standard input, or an address. Gives its name, too.
+/// Reads a feed from a file, from standard input (`-`), or from an address. Returns its name, too.
 pub(crate) async fn read(name: &str, way: &Way) -> Result<(String, FeedDocument), Failure> {
     let source = Source::load(name, way).await?;
     let feed = feed(&source.name, &source.bytes)?;
     Ok((source.name, feed))
 }
 
-/// The feed of a file that is to be edited.
+/// Reads the feed of a file that can be edited.
 pub(crate) fn read_file(name: &str) -> Result<FeedDocument, Failure> {
     let opened = OpenedFile::open(name)?.ok_or_else(|| no_file(name))?;
     feed(name, &opened.bytes)
 }
 
-/// Edits the feed of a file. `begin` makes the feed if there is no such file; without it that is an error.
+/// Edits the feed of a file. `begin` creates the feed if the file does not exist; without `begin` that is an
+/// error.
 pub(crate) fn edit<T>(
     name: &str,
     begin: Option<&dyn Fn() -> Result<FeedDocument, Failure>>,
@@ -60,13 +61,13 @@ pub(crate) fn edit<T>(
     Ok(changed)
 }
 
-/// How to call `feedsync file` on the same file, for advice.
+/// Command line of `feedsync file` for the same file, for advice.
 pub(crate) fn file_command(verb: &str, name: &str, more: &str) -> String {
     let arguments = format!("file {verb} {} {more}", quoted(name));
     command(arguments.trim_end())
 }
 
-/// The one item of that id, or whose id begins so.
+/// Finds the item with this id, or the only item whose id begins with it.
 pub(crate) fn find<'f>(
     feed: &'f FeedDocument,
     name: &str,
@@ -91,7 +92,7 @@ pub(crate) fn find<'f>(
         }
         [] => {}
     }
-    // An item may be meant by its id or by its title.
+    // The user may have typed an id or a title.
     let items = feed.items().iter().take(MOST_ITEMS);
     let names: Vec<_> = items
         .flat_map(|item| {
@@ -110,7 +111,7 @@ fn no_file(name: &str) -> Failure {
         .hint(format!("begin one: {}", file_command("add", name, "--title T")))
 }
 
-/// Reads a feed of FeedSync. Says what is wrong with any other document, and what to do.
+/// Reads a feed of FeedSync. For any other document, the failure says what is wrong and what to do.
 fn feed(name: &str, bytes: &[u8]) -> Result<FeedDocument, Failure> {
     if sse::uses_sse(bytes, &ReadOptions::tolerant()) {
         let convert = command(&format!("convert {} --to FORMAT -o OUT", quoted(name)));
@@ -129,7 +130,7 @@ fn feed(name: &str, bytes: &[u8]) -> Result<FeedDocument, Failure> {
     Ok(feed)
 }
 
-/// The document as it is to be written: one that every command can read again.
+/// Serialises the feed, and checks that every command can read the document again.
 fn checked(name: &str, feed: &FeedDocument) -> Result<Vec<u8>, Failure> {
     let bytes = feed.to_bytes();
     let most = Limits::default().bytes;
@@ -149,7 +150,7 @@ fn checked(name: &str, feed: &FeedDocument) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// A file as it was read, while other commands wait.
+/// A file that was read, and the lock that makes other commands wait.
 struct OpenedFile {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -157,7 +158,7 @@ struct OpenedFile {
 }
 
 impl OpenedFile {
-    /// Reads a file, whose lock it holds. A link leads to the file itself. `None` if there is no such file.
+    /// Locks and reads a file. Symbolic links are resolved. `None` if the file does not exist.
     fn open(name: &str) -> Result<Option<Self>, Failure> {
         if name == "-" || name.starts_with("http://") || name.starts_with("https://") {
             return Err(Failure::usage(format!("{name} is no file that can be edited")));
@@ -201,14 +202,14 @@ impl OpenedFile {
 }
 
 fn content(path: &Path) -> std::io::Result<Vec<u8>> {
-    // One byte more than is read, so that the reader says what is too large.
+    // One byte more than the limit is read, so that the parser reports a file that is too large.
     let limit = Limits::default().bytes as u64 + 1;
     let mut bytes = Vec::new();
     File::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The file, locked against other commands. None where the file system has no locks.
+/// Opens and locks a file. `None` if the file system does not support locks.
 #[cfg(unix)]
 fn locked(path: &Path) -> std::io::Result<Option<File>> {
     use std::os::unix::fs::MetadataExt as _;
@@ -218,7 +219,7 @@ fn locked(path: &Path) -> std::io::Result<Option<File>> {
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
             result => result?,
         }
-        // Whoever had the lock before may have put another file in its place.
+        // The previous owner of the lock may have replaced the file.
         let (ours, there) = (file.metadata()?, fs::metadata(path)?);
         if (ours.dev(), ours.ino()) == (there.dev(), there.ino()) {
             return Ok(Some(file));
@@ -226,7 +227,7 @@ fn locked(path: &Path) -> std::io::Result<Option<File>> {
     }
 }
 
-/// A file that is locked here could be neither read nor replaced.
+/// On other systems a locked file could be neither read nor replaced, so there is no lock.
 #[cfg(not(unix))]
 fn locked(_: &Path) -> std::io::Result<Option<File>> {
     Ok(None)
@@ -266,7 +267,7 @@ mod tests {
         };
         let mut feed = FeedDocument::empty(Format::Json, "urn:x", "t", &author).unwrap();
         assert!(checked("n.json", &feed).is_ok());
-        // Merging takes items of any size.
+        // Merging accepts items of any size.
         let text = format!("{{\"title\":\"{}\"}}", "x".repeat(Limits::default().bytes));
         let stamp = Stamp::new(author.now, By::new("x").unwrap());
         let payload = Payload::new(Format::Json, text);
@@ -276,7 +277,7 @@ mod tests {
         assert!(message.contains("and feeds have at most 67108864"), "{message}");
     }
 
-    /// Two commands that begin one file: the second leaves it as it is.
+    /// If two commands create the same file, the second one does not replace it.
     #[test]
     fn a_file_that_appeared_meanwhile_is_not_replaced() {
         let directory = tempfile::tempdir().unwrap();

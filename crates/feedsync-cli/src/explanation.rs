@@ -1,5 +1,4 @@
-//! Additions to a failure from the store and the disk: the name that somebody may have meant, the address of a database,
-//! and whether the disk is full.
+//! Details added to a failure: a similar name, the address of the database, and whether the disk is full.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -12,16 +11,16 @@ use crate::context::{Context, Home};
 use crate::failure::{Failure, Missing};
 use crate::{store, view};
 
-/// Maximum number of items among which a name is looked for.
+/// Maximum number of items that are searched for a similar name.
 const MOST_ITEMS: usize = 2_000;
 
-/// Words of SQLite for errors of the system, which a full disk may cause.
+/// Messages of SQLite for system errors, which a full disk may cause.
 const IO_ERRORS: [&str; 2] = ["disk I/O error", "unable to open database file"];
 
-/// Words that begin every error of a database.
+/// Beginning of the message of every database error.
 const DATABASE: &str = "the database failed";
 
-/// The same failure, which says more.
+/// Adds details to a failure.
 pub(crate) async fn explained(failure: Failure, context: &Context) -> Failure {
     let text = failure.to_string();
     if IO_ERRORS.iter().any(|words| text.contains(words)) && has_full_disk(context) {
@@ -41,7 +40,7 @@ pub(crate) async fn explained(failure: Failure, context: &Context) -> Failure {
     }
 }
 
-/// `; did you mean NAME?`, if there is a name that is near.
+/// `; did you mean NAME?`, if there is a similar name.
 async fn near(context: &Context, missing: &Missing) -> Result<String, Failure> {
     let home = context.open().await?;
     let names: Vec<String> = match missing {
@@ -57,7 +56,7 @@ async fn near(context: &Context, missing: &Missing) -> Result<String, Failure> {
     Ok(did_you_mean(missing.name(), names.iter().map(String::as_str)))
 }
 
-/// An item may be meant by its id or by its title.
+/// Searches ids and titles of items, since the user may have typed either.
 async fn near_item(
     home: &Home,
     collection: &CollectionName,
@@ -82,7 +81,7 @@ async fn near_item(
     Ok(found.map(|(_, id)| format!("; did you mean {id}?")).unwrap_or_default())
 }
 
-/// Whether the disk of the store takes no bytes more.
+/// Whether the disk of the store is full.
 fn has_full_disk(context: &Context) -> bool {
     let address = context.address().ok();
     let directory = address.as_ref().and_then(store::directory).unwrap_or(&context.data);

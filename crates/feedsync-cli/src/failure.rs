@@ -1,4 +1,4 @@
-//! What is reported to the person, and with which exit code.
+//! Failures of commands: messages for the user, and exit codes.
 
 mod conversions;
 
@@ -12,7 +12,7 @@ use feedsync_store::{CollectionName, UserName};
 
 use crate::output::text;
 
-/// The exit codes, as every help shows them.
+/// Exit codes, which every help text shows.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -22,16 +22,16 @@ Exit codes:
   4  the network: a remote cannot be reached or answers wrongly
   5  the store, the data directory or a file cannot be used";
 
-/// A thing that a command named and that is not there.
+/// An object that a command named and that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// A collection.
     Collection(CollectionName),
     /// An item.
     Item {
-        /// The collection that lacks it.
+        /// Collection that lacks the item.
         collection: CollectionName,
-        /// The id, or the beginning of one, as it was written.
+        /// Id as the user typed it, or the beginning of one.
         id: String,
     },
     /// A user.
@@ -39,7 +39,7 @@ pub(crate) enum Missing {
 }
 
 impl Missing {
-    /// The name as it was written.
+    /// Name as the user typed it.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Collection(name) => name.as_str(),
@@ -49,28 +49,28 @@ impl Missing {
     }
 }
 
-/// Why a command did not do all it was asked.
+/// Reason why a command did not do everything requested.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Said on standard error.
+    /// A failure that is reported on standard error.
     Said {
-        /// The exit code.
+        /// Exit code.
         code: u8,
-        /// What is wrong.
+        /// Description of the failure.
         message: String,
-        /// What to do about it.
+        /// Advice for the user.
         hint: Option<String>,
-        /// The thing that was named and is not there.
+        /// Object that the command named and that does not exist.
         missing: Option<Missing>,
     },
-    /// The output has said it already.
+    /// Faults that the output already describes.
     Faults,
-    /// Who read our output has seen enough.
+    /// The reader of standard output closed the pipe.
     Closed,
 }
 
 impl fmt::Display for Failure {
-    /// What is wrong, without advice.
+    /// Writes the message without advice.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Said { message, .. } => f.write_str(message),
@@ -85,32 +85,32 @@ impl Failure {
         Self::Said { code, message: message.to_string(), hint: None, missing: None }
     }
 
-    /// Faults, or a refusal.
+    /// Failure for faults or a refusal (exit code 1).
     pub(crate) fn refused(message: impl ToString) -> Self {
         Self::said(1, message)
     }
 
-    /// The command line does not fit together.
+    /// Failure for a wrong command line (exit code 2).
     pub(crate) fn usage(message: impl ToString) -> Self {
         Self::said(2, message)
     }
 
-    /// What was named is not there.
+    /// Failure for an object that does not exist (exit code 3).
     pub(crate) fn not_found(message: impl ToString) -> Self {
         Self::said(3, message)
     }
 
-    /// A remote cannot be reached, or answers wrongly.
+    /// Failure for a remote that cannot be reached or answers wrongly (exit code 4).
     pub(crate) fn network(message: impl ToString) -> Self {
         Self::said(4, message)
     }
 
-    /// The data directory or a file cannot be used.
+    /// Failure for a store, data directory or file that cannot be used (exit code 5).
     pub(crate) fn store(message: impl ToString) -> Self {
         Self::said(5, message)
     }
 
-    /// With advice.
+    /// Sets the advice.
     #[must_use]
     pub(crate) fn hint(self, advice: impl ToString) -> Self {
         match self {
@@ -121,7 +121,7 @@ impl Failure {
         }
     }
 
-    /// The same failure about a thing that is not there.
+    /// Sets the object that does not exist.
     #[must_use]
     pub(crate) fn of_missing(self, missing: Missing) -> Self {
         match self {
@@ -132,7 +132,7 @@ impl Failure {
         }
     }
 
-    /// The thing that is not there, if that is the failure.
+    /// Returns the object that does not exist, if the failure is about one.
     pub(crate) fn missing(&self) -> Option<&Missing> {
         match self {
             Self::Said { missing, .. } => missing.as_ref(),
@@ -140,7 +140,7 @@ impl Failure {
         }
     }
 
-    /// The same failure with more at the end of its message.
+    /// Appends to the message.
     #[must_use]
     pub(crate) fn add(mut self, more: &str) -> Self {
         if let Self::Said { message, .. } = &mut self {
@@ -149,7 +149,7 @@ impl Failure {
         self
     }
 
-    /// The same failure with more at the beginning of its message.
+    /// Prepends to the message.
     #[must_use]
     pub(crate) fn prefix(mut self, more: &str) -> Self {
         if let Self::Said { message, .. } = &mut self {
@@ -158,7 +158,7 @@ impl Failure {
         self
     }
 
-    /// A file that could not be read or written.
+    /// Failure for a file that could not be read or written.
     pub(crate) fn file(name: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::not_found(format!("{name}: there is no such file")),
@@ -166,7 +166,7 @@ impl Failure {
         }
     }
 
-    /// Reports on standard error; gives the exit code.
+    /// Reports the failure on standard error; returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::Said { message, .. } if is_full(&message) => {
@@ -190,7 +190,7 @@ impl Failure {
 /// Advice for a full disk.
 const FULL: &str = "the disk is full: make room on it, then run the command again";
 
-/// Whether an error says that there is no room left, in the words of the system or of a database.
+/// Whether a message of the system or of a database says that the disk is full.
 fn is_full(message: &str) -> bool {
     let words = [
         "No space left on device",
@@ -204,12 +204,12 @@ fn is_full(message: &str) -> bool {
     words.iter().any(|words| message.contains(words))
 }
 
-/// Says something beside the output.
+/// Prints a warning on standard error.
 pub(crate) fn warn(message: &str) {
     say("warning", AnsiColor::Yellow, message);
 }
 
-/// The same of what is no reason to worry.
+/// Prints a note on standard error.
 pub(crate) fn note(message: &str) {
     say("note", AnsiColor::Cyan, message);
 }
@@ -218,12 +218,12 @@ fn say(word: &str, color: AnsiColor, message: &str) {
     use std::io::Write as _;
     let style = Style::new().bold().fg_color(Some(color.into()));
     let message = text::lines(message);
-    // Nobody is left to hear that standard error is closed.
+    // If standard error is closed, the failure cannot be reported.
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {message}");
 }
 
 impl From<io::Error> for Failure {
-    /// Writing to standard output failed.
+    /// Converts an error of writing to standard output.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Closed,
@@ -233,7 +233,7 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
-    /// A document that cannot be read.
+    /// Failure for a document that cannot be read.
     pub(crate) fn document(name: &str, error: &ReadError) -> Self {
         match error {
             ReadError::Document { position, message } => {

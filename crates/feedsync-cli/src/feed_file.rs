@@ -1,4 +1,4 @@
-//! Feeds of a collection as documents for any web server.
+//! Feeds of a collection as documents, which any web server can serve.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use feedsync_store::{Digest, Number, PageLimit};
 use crate::failure::Failure;
 use crate::source::Target;
 
-/// Items of one page that is read from the store.
+/// Number of items per page that is read from the store.
 const PAGE: usize = 500;
 
-/// Kinds of feeds, by their items.
+/// Extent of a feed: which items it contains, and in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Items that changed within the window, oldest change first.
@@ -23,7 +23,7 @@ pub(crate) enum Extent {
     Complete,
 }
 
-/// A feed of a collection, to be written.
+/// Feed of a collection to be written.
 pub(crate) struct FeedFile<'a> {
     pub(crate) publication: &'a Publication,
     pub(crate) extent: Extent,
@@ -36,19 +36,19 @@ pub(crate) struct FeedFile<'a> {
     pub(crate) media: Option<&'a str>,
 }
 
-/// A feed that was written.
+/// Counts and losses of a written feed.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
-    /// Number of its items.
+    /// Number of items.
     pub(crate) items: u64,
-    /// Media that its items are there for, by the names of their files.
+    /// Digests of the media of the items, by file name.
     pub(crate) media: BTreeMap<String, Digest>,
-    /// Parts of items that the format cannot express.
+    /// Parts of items that the format cannot express, by item.
     pub(crate) losses: Vec<(ItemId, Vec<DowngradeLoss>)>,
 }
 
 impl FeedFile<'_> {
-    /// Writes it as FeedSync.
+    /// Writes the feed as FeedSync.
     pub(crate) async fn write(
         &self,
         endpoint: &Endpoint,
@@ -73,7 +73,7 @@ impl FeedFile<'_> {
         Ok(written)
     }
 
-    /// Writes it as SSE 0.91, which has dates instead of the window.
+    /// Writes the feed as SSE 0.91, which has dates instead of the window.
     pub(crate) async fn write_sse(
         &self,
         endpoint: &Endpoint,
@@ -123,8 +123,8 @@ impl FeedFile<'_> {
 }
 
 impl Written {
-    /// Has the versions of an item that are there for media link to their files (RFC 4287 4.1.2), if there is a directory
-    /// of them.
+    /// Adds links to media files to the versions of an item that consist of media (RFC 4287 4.1.2), if a
+    /// directory is given. Records these media.
     fn lead_to_media(&mut self, item: &mut Item<Payload>, directory: Option<&str>) {
         for version in item.versions_mut() {
             let Some(blob) = media(&version.payload) else { continue };
@@ -139,7 +139,8 @@ impl Written {
     }
 }
 
-/// The extension of a file name with its dot, by which web servers tell media types; empty if it has none.
+/// Extension of a file name with its dot, by which web servers determine the media type; empty if there is
+/// none.
 fn extension(name: &str) -> String {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_plain = extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -153,18 +154,18 @@ async fn author(endpoint: &Endpoint) -> Result<String, EndpointError> {
     Ok(endpoint.identity().await?.name.to_string())
 }
 
-/// Items of a feed, page by page.
+/// Reader of the items of a feed, page by page.
 struct Pages<'a> {
     endpoint: &'a Endpoint,
     publication: &'a Publication,
     cursor: Option<Cursor>,
 }
 
-/// Begin of the next page.
+/// Position at which the next page begins.
 enum Cursor {
-    /// After a change.
+    /// After the change with this number.
     Change(Number),
-    /// After an item, or with the first one.
+    /// After the item with this id; `None` for the first item.
     Id(Option<ItemId>),
 }
 
@@ -178,8 +179,8 @@ impl<'a> Pages<'a> {
         Self { endpoint, publication, cursor: Some(cursor) }
     }
 
-    /// Reads the next page; `None` after the last one. A collection that was made anew or purged meanwhile is an error,
-    /// since the document would promise more than it holds.
+    /// Reads the next page; `None` after the last one. A collection that was created anew or purged meanwhile
+    /// is an error, since the document would claim to be more complete than it is.
     async fn next(&mut self) -> Result<Option<Vec<Item<Payload>>>, Failure> {
         let Some(cursor) = self.cursor.take() else { return Ok(None) };
         let limit = PageLimit::items(PAGE);

@@ -1,5 +1,5 @@
-//! The `feedsync` program: arguments in, output and an exit code out. What it does is decided in the
-//! libraries; here is only how a person or a script says it and is told.
+//! The `feedsync` program: it parses arguments, and returns output and an exit code. The libraries make the
+//! decisions; this crate is the user interface for people and scripts.
 
 mod arguments;
 mod commands;
@@ -26,18 +26,19 @@ use clap::Parser as _;
 use crate::arguments::Cli;
 use crate::failure::Failure;
 
-/// Much of a short answer is memory that is taken and given back.
+/// Short requests spend much of their time on allocations, so the allocator is a fast one.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What waits in one thread must not hold up the rest, on the smallest machine neither.
+/// Minimum number of worker threads: with two, a blocked thread does not stop the other tasks, even on a
+/// machine with one core.
 const LEAST_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version come this way too; a closed pipe is no fault then.
+            // This branch also prints help and version; a closed pipe is not an error there.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }

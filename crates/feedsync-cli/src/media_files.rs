@@ -1,4 +1,4 @@
-//! Media of published items as files.
+//! Media of published items, written as files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,8 @@ use crate::context::Home;
 use crate::failure::{Failure, warn};
 use crate::source::Target;
 
-/// Writes the files of media that are not there yet. They are named by what is in them, so that they never change.
+/// Writes the media files that do not exist yet. A file is named by the digest of its content, so it never
+/// changes.
 pub(crate) async fn write_media(
     home: &Home,
     directory: &Path,

@@ -1,4 +1,4 @@
-//! What is printed: plain text for people, JSON for programs, progress on standard error.
+//! Output: plain text for people, JSON for programs, and progress on standard error.
 
 pub(crate) mod difference;
 pub(crate) mod graph;
@@ -13,22 +13,22 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Headings and names.
+/// Style of headings and names.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// What matters less.
+/// Style of less important text.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// What waits for a decision.
+/// Style of conflicts and other things that need a decision.
 pub(crate) const CONFLICT: Style =
     Style::new().bold().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
 
-/// Prints text as it is; styles in it are taken off where they are not wanted (`NO_COLOR`, a pipe).
+/// Prints text. Styles are removed where they are unwanted (`NO_COLOR`, a pipe).
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
 
-/// Prints bytes of a document.
+/// Prints the bytes of a document.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes)?;
@@ -40,12 +40,12 @@ pub(crate) fn line(text: impl AsRef<str>) -> Result<(), Failure> {
     print(&format!("{}\n", text.as_ref()))
 }
 
-/// Prints one JSON value over several lines.
+/// Prints one JSON value on several lines.
 pub(crate) fn json(value: &Value) -> Result<(), Failure> {
     print_bytes(format!("{value:#}\n").as_bytes())
 }
 
-/// Prints a JSON array piece by piece, so that a long list needs no memory.
+/// Prints a JSON array value by value, so that a long list is never in memory as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct JsonArray {
     begun: bool,
@@ -58,7 +58,7 @@ impl JsonArray {
         print_bytes(format!("{before}{value}").as_bytes())
     }
 
-    /// Prints the end.
+    /// Prints the end of the array.
     pub(crate) fn end(self) -> Result<(), Failure> {
         print_bytes(if self.begun { b"\n]\n" } else { b"[]\n" })
     }

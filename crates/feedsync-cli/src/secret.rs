@@ -1,5 +1,5 @@
-//! Passwords and tokens that a person gives: typed without echo, or on standard input. Never an argument,
-//! which everybody on the machine could read.
+//! Passwords and tokens that the user types without echo, or gives on standard input. They are never
+//! arguments, which every user of the machine could read.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -7,10 +7,10 @@ use console::Term;
 
 use crate::failure::Failure;
 
-/// Bytes of a secret that are read.
+/// Maximum size of a secret, in bytes.
 const MOST: u64 = 4_096;
 
-/// Reads a secret: the first line of standard input, or what is typed after a question.
+/// Reads a secret from the first line of standard input, or asks for it on the terminal.
 pub(crate) fn ask(question: &str, from_input: bool, option: &str) -> Result<String, Failure> {
     let secret = if from_input { first_line()? } else { typed(question, option)? };
     if secret.is_empty() {
@@ -19,7 +19,7 @@ pub(crate) fn ask(question: &str, from_input: bool, option: &str) -> Result<Stri
     Ok(secret)
 }
 
-/// Reads a secret that is new: typed twice, since nobody sees it.
+/// Reads a new secret. It is typed twice, since it is not shown.
 pub(crate) fn ask_new(question: &str, from_input: bool, option: &str) -> Result<String, Failure> {
     let secret = ask(question, from_input, option)?;
     if !from_input && typed("Once more: ", option)? != secret {

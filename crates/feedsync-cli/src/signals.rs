@@ -1,11 +1,11 @@
-//! What the person or the system says to a running program.
+//! Signals from the user or the system.
 
-/// Ready when the person or the system wants a server to end.
+/// Completes when the user or the system asks the program to stop.
 pub(crate) async fn asked_to_stop() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        // Without signals, it ends when it is killed: nothing acknowledged is lost by that.
+        // Without signal handlers the program ends when it is killed, which loses no acknowledged change.
         let Ok(mut terminate) = signal(SignalKind::terminate()) else {
             return std::future::pending().await;
         };

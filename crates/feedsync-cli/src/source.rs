@@ -1,4 +1,4 @@
-//! Documents that a command names: a file, standard input, or an address.
+//! Documents that a command reads or writes: a file, standard input or output, or an address.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -16,13 +16,13 @@ use crate::output::progress::Progress;
 const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/json;q=0.9, \
                       application/xml;q=0.9, text/xml;q=0.9, text/x-opml;q=0.9, */*;q=0.5";
 
-/// A document and where it came from.
+/// A document and its origin.
 pub(crate) struct Source {
-    /// As it was named; of an address, without credentials and query.
+    /// Name that the user gave; an address is shown without credentials and query.
     pub(crate) name: String,
-    /// What it holds.
+    /// Content of the document.
     pub(crate) bytes: Vec<u8>,
-    /// The address it was fetched from, after redirects.
+    /// Address of the document after redirects.
     address: Option<String>,
 }
 
@@ -33,7 +33,8 @@ impl Source {
             let shown = shown_text(name);
             let _progress = Progress::spinner(&format!("reading {shown}"));
             let response = way.fetcher()?.document(address(name)?, ACCEPT).await?;
-            // It becomes the base of relative links in what is imported, so it must hold no secret.
+            // This address becomes the base of relative links in imported items, so it must not contain a
+            // secret.
             let address = shown_text(response.url().as_str());
             let named = response.header(CONTENT_TYPE);
             let bytes = with_charset(response.bytes().to_vec(), named, Mode::Tolerant);
@@ -46,7 +47,7 @@ impl Source {
             }
             return Ok(Self { name: shown, bytes, address: Some(address) });
         }
-        // One byte more than is read, so that the reader says what is too large.
+        // One byte more than the limit is read, so that the parser reports a document that is too large.
         let limit = Limits::default().bytes as u64 + 1;
         let mut bytes = Vec::new();
         let (name, read) = if name == "-" {
@@ -65,31 +66,31 @@ impl Source {
         Ok(Self { name: name.to_owned(), bytes, address: None })
     }
 
-    /// The only item in it.
+    /// Reads the only item in the document.
     pub(crate) fn entry(&self) -> Result<Payload, Failure> {
         read_item(&self.bytes, &ReadOptions { mode: Mode::Strict, ..self.plain() })
             .map_err(|error| Failure::document(&self.name, &error))
     }
 
-    /// How to read entries of a plain feed: relative references in them are relative to the address.
+    /// Options for reading the entries of a plain feed: relative references are resolved against the address.
     pub(crate) fn plain(&self) -> ReadOptions<'_> {
         ReadOptions { base: self.address.as_deref(), ..ReadOptions::tolerant() }
     }
 }
 
-/// The way out, for what a person asks on their own command line.
+/// Access to the network for commands that the user runs.
 pub(crate) struct Way {
-    /// Where their logins are kept, if anywhere.
+    /// Data directory with the logins, if there is one.
     logins: Option<PathBuf>,
 }
 
 impl Way {
-    /// With the logins of a data directory.
+    /// Creates an access to the network with the logins of a data directory.
     pub(crate) fn new(data: Option<PathBuf>) -> Self {
         Self { logins: data }
     }
 
-    /// What fetches.
+    /// Creates a fetcher. It may access private addresses, because the user named them.
     pub(crate) fn fetcher(&self) -> Result<Fetcher, Failure> {
         let logins = match &self.logins {
             Some(directory) => LoginFile::within(directory).read()?,
@@ -99,28 +100,28 @@ impl Way {
     }
 }
 
-/// Writes a document to a file, or to standard output where none is named.
+/// Writes a document to a file, or to standard output if no file is named.
 pub(crate) fn write(file: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
     let mut target = Target::open(file)?;
     target.write(bytes)?;
     target.finish()
 }
 
-/// Where a document goes, piece by piece.
+/// Destination of a document that is written in pieces.
 pub(crate) enum Target {
     /// Standard output.
     Standard,
-    /// A file, which appears whole or not at all: it may be one of those that were read.
+    /// A file, which appears as a whole or not at all. It may replace a file that the command has read.
     File {
-        /// Where it is going to be.
+        /// Final path of the file.
         path: PathBuf,
-        /// Where it is until then.
+        /// Temporary file that holds the document until it is complete.
         whole: tempfile::NamedTempFile,
     },
 }
 
 impl Target {
-    /// A file, or standard output where none is named.
+    /// Opens a file, or standard output if no file is named.
     pub(crate) fn open(file: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = file else { return Ok(Self::Standard) };
         let directory = match path.parent() {
@@ -142,12 +143,12 @@ impl Target {
         }
     }
 
-    /// The document is complete.
+    /// Completes the document; an existing file is replaced.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         self.finish_as(Existing::Replaced)
     }
 
-    /// The same of a document that is new. An error if there is a file of that name by now.
+    /// Completes a new document. Fails if a file of that name exists by now.
     pub(crate) fn finish_new(self) -> Result<(), Failure> {
         self.finish_as(Existing::Kept)
     }
@@ -162,7 +163,7 @@ impl Target {
             let permissions = std::fs::Permissions::from_mode(mode);
             whole.as_file().set_permissions(permissions).map_err(|error| failed(&path, &error))?;
         }
-        // Otherwise a power cut could leave an empty file under the name.
+        // Without this, a power failure could leave an empty file under the name.
         whole.as_file().sync_all().map_err(|error| failed(&path, &error))?;
         let persisted = match existing {
             Existing::Replaced => whole.persist(&path),
@@ -172,7 +173,7 @@ impl Target {
     }
 }
 
-/// Treatment of a file that has the name already.
+/// Treatment of an existing file of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Existing {
     Replaced,
@@ -180,7 +181,8 @@ enum Existing {
 }
 
 impl Target {
-    /// Completes the document. A file that has the same bytes already keeps its date; returns whether it was replaced.
+    /// Completes the document. A file with the same bytes is not replaced, so that its date stays. Returns
+    /// whether the file was replaced.
     pub(crate) fn finish_if_changed(self) -> Result<bool, Failure> {
         if let Self::File { path, whole } = &self
             && is_same(path, whole.path()).map_err(|error| failed(path, &error))?

@@ -1,4 +1,4 @@
-//! Stores by their address: SQLite in a directory, or a PostgreSQL database.
+//! Stores and their addresses: SQLite in a directory, or a PostgreSQL database.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use feedsync_store::{
 
 use crate::failure::Failure;
 
-/// The variable that names a store.
+/// Environment variable that names a store.
 pub(crate) const VARIABLE: &str = "FEEDSYNC_STORE";
 
-/// An open store, as what only its kind can do.
+/// An open store with the operations of its kind.
 #[derive(Clone)]
 pub(crate) enum Opened {
     Sqlite(Arc<SqliteStore>),
@@ -21,7 +21,7 @@ pub(crate) enum Opened {
 }
 
 impl Opened {
-    /// Opens the store at an address; none if nobody has initialised it.
+    /// Opens the store at an address; `None` if it is not initialised.
     pub(crate) async fn open(address: &StoreAddress) -> Result<Option<Self>, StoreError> {
         let environment = Arc::new(SystemEnvironment);
         match address {
@@ -38,7 +38,7 @@ impl Opened {
         }
     }
 
-    /// Makes a new endpoint at an address that has none.
+    /// Creates a new endpoint at an address without one.
     pub(crate) async fn init(
         address: &StoreAddress,
         name: &EndpointName,
@@ -54,7 +54,7 @@ impl Opened {
         })
     }
 
-    /// The store, as every kind is.
+    /// Returns the store through the interface that all kinds share.
     pub(crate) fn store(&self) -> Arc<dyn Transfer> {
         match self {
             Self::Sqlite(store) => Arc::clone(store) as _,
@@ -63,8 +63,9 @@ impl Opened {
     }
 }
 
-/// Reads an address that a person gives as an option. What it holds is never repeated, since it may be a
-/// password; and one that has a password must not be an option, which everybody on the machine can read.
+/// Parses the address of a store from an option. Error messages never repeat the value, since it may contain
+/// a password. An address with a password is refused, because every user of the machine can read command
+/// lines.
 pub(crate) fn named(option: &str, text: &str) -> Result<StoreAddress, Failure> {
     let address = text
         .parse::<StoreAddress>()
@@ -78,7 +79,7 @@ pub(crate) fn named(option: &str, text: &str) -> Result<StoreAddress, Failure> {
     Ok(address)
 }
 
-/// Where a store is, as people are told: the directory, or the database without its password.
+/// Address of a store for messages: the directory, or the database without its password.
 pub(crate) fn shown(address: &StoreAddress) -> String {
     match address {
         StoreAddress::Sqlite(directory) => directory.display().to_string(),
@@ -86,7 +87,7 @@ pub(crate) fn shown(address: &StoreAddress) -> String {
     }
 }
 
-/// The directory of a store that has one.
+/// Directory of a store; `None` for a database.
 pub(crate) fn directory(address: &StoreAddress) -> Option<&Path> {
     match address {
         StoreAddress::Sqlite(directory) => Some(directory),

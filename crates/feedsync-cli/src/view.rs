@@ -1,4 +1,4 @@
-//! Items as people and programs see them.
+//! Items as text for people and as JSON for programs.
 
 pub(crate) mod people;
 
@@ -9,12 +9,12 @@ use feedsync_formats::{Entry, entry};
 use feedsync_store::{Collection, Discarded, Moment, Remote, StoredItem};
 use serde_json::{Map, Value, json};
 
-/// A stored item: what `ls --json` has of it.
+/// JSON of a stored item, as in `ls --json`.
 pub(crate) fn item(stored: &StoredItem) -> Value {
     with_change(item_of_file(&stored.item), stored)
 }
 
-/// The same of an item in a file, where changes have no numbers.
+/// JSON of an item in a file, where changes have no numbers; otherwise as in `ls --json`.
 pub(crate) fn item_of_file(item: &Item<Payload>) -> Value {
     let mut object = Map::new();
     object.insert("id".into(), item.id.as_str().into());
@@ -24,12 +24,12 @@ pub(crate) fn item_of_file(item: &Item<Payload>) -> Value {
     Value::Object(object)
 }
 
-/// An item with its versions and their histories: what `show --json` and `history --json` have of it.
+/// JSON of an item with its versions and their histories, as in `show --json` and `history --json`.
 pub(crate) fn whole_item(stored: &StoredItem) -> Value {
     with_change(whole_item_of_file(&stored.item), stored)
 }
 
-/// The same of an item in a file.
+/// JSON of an item in a file with its versions and their histories.
 pub(crate) fn whole_item_of_file(item: &Item<Payload>) -> Value {
     let mut value = item_of_file(item);
     value["history"] = history(&item.winner);
@@ -44,7 +44,7 @@ fn with_change(mut value: Value, stored: &StoredItem) -> Value {
     value
 }
 
-/// An item and what is in conflict: an element of `conflicts --json`.
+/// JSON of an item and its conflicts: an element of `conflicts --json`.
 pub(crate) fn conflict(item: &Item<Payload>) -> Value {
     json!({
         "id": item.id.as_str(),
@@ -63,7 +63,7 @@ fn conflicts(item: &Item<Payload>) -> Value {
     each.collect()
 }
 
-/// A version with its history.
+/// JSON of a version with its history.
 fn version(version: &Version<Payload>) -> Value {
     let mut object = Map::new();
     version_members(&mut object, version);
@@ -101,12 +101,12 @@ pub(crate) fn moment(moment: Moment) -> Value {
     moment.timestamp().map(|when| when.to_string()).into()
 }
 
-/// A moment in a table.
+/// Formats a time for a table.
 pub(crate) fn shown(moment: Moment) -> String {
     moment.timestamp().map(|when| when.to_string()).unwrap_or_default()
 }
 
-/// A collection: an element of `list --json`.
+/// JSON of a collection: an element of `list --json`.
 pub(crate) fn collection(collection: &Collection) -> Value {
     json!({
         "name": collection.name.as_str(),
@@ -122,7 +122,7 @@ pub(crate) fn collection(collection: &Collection) -> Value {
     })
 }
 
-/// A remote: an element of `remote list --json`.
+/// JSON of a remote: an element of `remote list --json`.
 pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value {
     let state = &remote.state;
     json!({
@@ -142,13 +142,13 @@ pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value 
     })
 }
 
-/// How many changes a remote has not been offered, at most.
+/// Upper bound for the number of changes that a remote has not been offered.
 pub(crate) fn pending(remote: &Remote, collection: &Collection) -> u64 {
     let offered = if remote.state.may_lack { 0 } else { remote.state.pushed.get() };
     if remote.state.read_only { 0 } else { collection.last.get().saturating_sub(offered) }
 }
 
-/// A discarded item: an element of `ls --discarded --json`.
+/// JSON of a discarded item: an element of `ls --discarded --json`.
 pub(crate) fn discarded(discarded: &Discarded) -> Value {
     let mut object = Map::new();
     object.insert("id".into(), discarded.item.id.as_str().into());
@@ -159,12 +159,12 @@ pub(crate) fn discarded(discarded: &Discarded) -> Value {
     Value::Object(object)
 }
 
-/// An item's title for a list: what stands for one where it has none.
+/// Title of an item for a list; a substitute if it has none.
 pub(crate) fn title(payload: &Payload) -> String {
     entry(payload).heading().unwrap_or_else(|| "(untitled)".to_owned())
 }
 
-/// A version as plain text to read or compare: the title, an empty line, the content.
+/// Formats a version as plain text to read or compare: the title, an empty line, the content.
 pub(crate) fn readable(payload: &Payload) -> String {
     let entry = entry(payload);
     let mut text = entry.title.clone().unwrap_or_default();
@@ -177,13 +177,13 @@ pub(crate) fn readable(payload: &Payload) -> String {
     text
 }
 
-/// Who signed an update, and when.
+/// Time and author of an update.
 pub(crate) fn signed(update: &Update) -> String {
     match (update.when(), update.by()) {
         (Some(when), Some(by)) => format!("{when}  {by}"),
         (Some(when), None) => when.to_string(),
         (None, Some(by)) => by.to_string(),
-        // The engine refuses such an update.
+        // The core refuses such an update.
         (None, None) => String::new(),
     }
 }

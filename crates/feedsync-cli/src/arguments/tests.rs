@@ -5,8 +5,8 @@ use clap::CommandFactory as _;
 
 use super::*;
 
-/// Every help as it is printed, in one file, so that no flag and no word changes unnoticed.
-/// `UPDATE_HELP=1 cargo test -p feedsync-cli` writes it anew.
+/// Compares the help of every command with one reviewed file, so that no change of a flag or a word goes
+/// unnoticed. `UPDATE_HELP=1 cargo test -p feedsync-cli` writes the file again.
 #[test]
 fn the_help_is_as_it_was_reviewed() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help.txt");
@@ -76,9 +76,9 @@ fn every_command_shows_examples() {
     check(&Cli::command());
 }
 
-/// A command line for a gateway that runs, with all that the command needs.
+/// Command line that asks a running gateway, with all required arguments.
 fn asking_a_gateway(command: &clap::Command) -> Vec<String> {
-    // `retry` needs one unless an option names others.
+    // `retry` needs a number unless an option names the errors.
     let is_needed =
         |argument: &&clap::Arg| argument.is_required_set() || command.get_name() == "retry";
     let needed = command.get_positionals().filter(is_needed).map(|_| "7".to_owned());

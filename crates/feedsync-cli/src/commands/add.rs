@@ -46,7 +46,7 @@ pub(crate) struct NewItem {
 }
 
 impl NewItem {
-    /// Checks that it says something.
+    /// Checks that the options give the item some content.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match self.content.is_empty() {
             true => Err(Failure::usage("nothing to add: give --title, --content or --file")),
@@ -54,7 +54,7 @@ impl NewItem {
         }
     }
 
-    /// Its id, or a new one.
+    /// Returns the id that the options name, or a new UUID.
     pub(crate) fn id(&self) -> ItemId {
         let new = || {
             ItemId::new(&SystemEnvironment.uuid())
@@ -63,7 +63,7 @@ impl NewItem {
         self.id.clone().unwrap_or_else(new)
     }
 
-    /// How it begins.
+    /// Properties of the new item at its creation.
     pub(crate) fn creation(&self) -> Creation {
         Creation { noconflicts: self.noconflicts.then_some(true), deleted: self.deleted }
     }

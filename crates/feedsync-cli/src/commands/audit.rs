@@ -14,7 +14,7 @@ Examples:
   feedsync audit --user anna --collection notes --limit 1000 --json
 ";
 
-/// Acts that are read at once.
+/// Number of acts per page.
 const PAGE: usize = 500;
 
 /// Show who did what, newest first

@@ -26,7 +26,7 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// The resolution of an item as it is seen.
+    /// Returns the resolution for the conflicts of `seen`.
     pub(crate) async fn resolution(
         self,
         way: &Way,

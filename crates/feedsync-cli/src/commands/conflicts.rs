@@ -55,7 +55,7 @@ impl Conflicts {
     }
 }
 
-/// The line after the conflicts; `resolve` is the command that resolves one.
+/// Prints the line after the list of conflicts. `resolve` is the command that resolves a conflict.
 pub(crate) fn end(any: bool, resolve: &str) -> Result<(), Failure> {
     match any {
         true => {
@@ -65,7 +65,7 @@ pub(crate) fn end(any: bool, resolve: &str) -> Result<(), Failure> {
     }
 }
 
-/// An item with its conflicts, to read.
+/// Formats an item and its conflicts for people.
 pub(crate) fn shown(item: &Item<Payload>) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}\n", item.id);
     let winner = ("winner".to_owned(), &item.winner);

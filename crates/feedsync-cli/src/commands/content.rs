@@ -1,4 +1,4 @@
-//! What an item is to say, as `add`, `edit` and `resolve` are told it.
+//! Options for the content of an item, shared by `add`, `edit` and `resolve`.
 
 use clap::Args;
 use feedsync_core::{Format, ItemId, Payload};
@@ -25,12 +25,12 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Whether nothing was said.
+    /// Whether the options give no content.
     pub(crate) fn is_empty(&self) -> bool {
         self.title.is_none() && self.content.is_none() && self.file.is_none()
     }
 
-    /// The payload that ENTRY holds, if it was named.
+    /// Reads the payload from ENTRY, if the option is given.
     pub(crate) async fn entry(&self, way: &Way) -> Result<Option<Payload>, Failure> {
         match &self.file {
             Some(file) => Source::load(file, way).await?.entry().map(Some),
@@ -38,13 +38,13 @@ impl Content {
         }
     }
 
-    /// The payload of a new item of this id, from title and content.
+    /// Creates the payload of a new item with this id from the title and content options.
     pub(crate) fn compose(self, id: &ItemId, format: Format) -> Payload {
         let now = SystemEnvironment.now().timestamp();
         compose_dated(format, id, self.title, self.content, now)
     }
 
-    /// The payload with the new content in place of the old; all else stays byte for byte.
+    /// Replaces the title and content in a payload; everything else stays byte for byte.
     pub(crate) async fn revise(self, way: &Way, payload: &Payload) -> Result<Payload, Failure> {
         if let Some(entry) = self.entry(way).await? {
             return Ok(entry);
@@ -59,7 +59,7 @@ impl Content {
     }
 }
 
-/// The payload with another text as its content, of the type it has.
+/// Replaces the content of a payload by another text of the same content type.
 pub(crate) fn with_text(payload: &Payload, content: String) -> Result<Payload, Failure> {
     let content_type = entry(payload).content_type;
     revised(payload, &Revision { title: None, content: Some(content), content_type, updated: None })

@@ -90,25 +90,25 @@ impl Convert {
     }
 }
 
-/// What is converted.
+/// Feed to be converted.
 struct Feed {
     title: Option<String>,
     details: FeedDetails,
     items: Vec<Item<Payload>>,
-    /// Window and related feeds, which are those of the copy too.
+    /// Window and related feeds, which the converted feed repeats.
     sharing: Option<Sharing>,
-    /// How many items are not among them; each was said.
+    /// Number of items that could not be converted; a warning was printed for each.
     refused: u64,
 }
 
-/// Title, details and sharing of a document.
+/// Title, details and sharing information of a document.
 struct Said<'a> {
     title: Option<&'a str>,
     details: &'a FeedDetails,
     sharing: Option<&'a Sharing>,
 }
 
-/// Related feeds of SSE as FeedSync has them (U9).
+/// Converts the related feeds of SSE into those of FeedSync (U9).
 fn related(sharing: &sse_rules::Sharing) -> Sharing {
     let related = sharing.related.iter().map(|related| Related {
         link: related.link.clone(),
@@ -118,7 +118,8 @@ fn related(sharing: &sse_rules::Sharing) -> Sharing {
     Sharing { related: related.collect(), ..Sharing::default() }
 }
 
-/// The feed in the other format. Its id is made of the source, so that converting twice gives the same.
+/// Writes the feed in the other format. The feed id is derived from the source bytes, so that two conversions
+/// give the same document.
 fn written(
     source: &Source,
     said: &Said<'_>,
@@ -127,7 +128,7 @@ fn written(
     format: Format,
 ) -> Result<String, Failure> {
     let digest = Digest::of(&source.bytes).to_string();
-    // RFC 9562, version 8: the bits are ours to choose.
+    // UUID version 8 (RFC 9562) leaves these bits to the implementation.
     let id = format!(
         "urn:uuid:{}-{}-8{}-8{}-{}",
         &digest[..8],

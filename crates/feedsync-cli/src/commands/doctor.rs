@@ -26,23 +26,23 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {}
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Severity {
-    /// Somebody should know.
+    /// A person should know about it.
     Warning,
-    /// Somebody has to mend it.
+    /// A person has to repair it.
     Fault,
 }
 
-/// Something that is not as it should be.
+/// A problem that a check found.
 #[derive(Debug)]
 pub(super) struct Finding {
     severity: Severity,
-    /// The check: `files`, `database`, `server`, `counts`, `items`, `settings`, `tokens`, `people`, `remotes`,
-    /// `blobs`, `logins`, `gateway`; `logs` in a backup.
+    /// Name of the check: `files`, `database`, `server`, `counts`, `items`, `settings`, `tokens`, `people`,
+    /// `remotes`, `blobs`, `logins`, `gateway`; `logs` in a backup.
     check: &'static str,
-    /// The file, collection or user, if it is about one.
+    /// The affected file, collection or user, if there is one.
     about: Option<String>,
     message: String,
     advice: Option<String>,
@@ -97,7 +97,8 @@ impl Finding {
 impl Doctor {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let progress = Progress::spinner("checking");
-        // Before anything is opened: the database gives its companions the permissions it has.
+        // File permissions are checked before the store is opened. The database gives its companion files the
+        // permissions of the main file.
         let mut findings = checks::files(&context.data);
         let address = context.address()?;
         let other = store::directory(&address).filter(|directory| *directory != context.data);

@@ -94,7 +94,7 @@ impl Drop {
     }
 }
 
-/// Number of items that changed here since the collection was last shown to anybody.
+/// Counts the items that changed here since the collection was last shown to others.
 async fn unshown(home: &Home, collection: &Collection) -> Result<u64, Failure> {
     let mut count = 0;
     let mut after = collection.sent;
@@ -110,7 +110,7 @@ async fn unshown(home: &Home, collection: &Collection) -> Result<u64, Failure> {
     }
 }
 
-/// Removes the collection, if nothing changed in it since it was copied.
+/// Removes the collection, unless it has changed since it was copied.
 async fn remove(home: &Home, name: &CollectionName, last: Number) -> Result<(), Failure> {
     let decide =
         move |now: &Collection| if now.last == last { Ok(Alteration::Drop) } else { Err(()) };

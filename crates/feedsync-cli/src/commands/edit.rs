@@ -54,7 +54,8 @@ impl Edit {
     }
 }
 
-/// The payload of an item after an edit: by options, or else in the person's editor. Refused if it is the same.
+/// Returns the payload of an item after an edit, by options or in the editor of the user. A payload without a
+/// change is refused.
 pub(crate) async fn edited(content: Content, way: &Way, old: &Payload) -> Result<Payload, Failure> {
     let payload = match content.is_empty() {
         true => with_text(old, typed(old)?)?,
@@ -66,14 +67,14 @@ pub(crate) async fn edited(content: Content, way: &Way, old: &Payload) -> Result
     }
 }
 
-/// Warns of an edit that nobody sees, since the item is deleted; `undelete` is the command that brings it back.
+/// Warns that an edit of a deleted item stays invisible. `undelete` is the command that restores the item.
 pub(crate) fn warn_if_deleted(item: &Item<Payload>, undelete: &str) {
     if item.winner.deleted {
         warn(&format!("the item is deleted; bring it back: {undelete}"));
     }
 }
 
-/// Says what an edit left behind.
+/// Reports the state of an item after an edit.
 pub(crate) fn report(
     context: &Context,
     collection: &CollectionName,
@@ -83,7 +84,7 @@ pub(crate) fn report(
     report_item(context.json, &conflicts, item)
 }
 
-/// The same; `conflicts` is the command that shows conflicts.
+/// Reports the state of an item after an edit. `conflicts` is the command that shows conflicts.
 pub(crate) fn report_item(
     json: bool,
     conflicts: &str,
@@ -100,7 +101,7 @@ pub(crate) fn report_item(
     Ok(())
 }
 
-/// The content after the person's editor has had it.
+/// Opens the content in the editor of the user and returns the edited text.
 fn typed(payload: &Payload) -> Result<String, Failure> {
     let named = |name| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
@@ -121,7 +122,7 @@ fn typed(payload: &Payload) -> Result<String, Failure> {
     if !status.success() {
         return Err(Failure::refused(format!("the editor gave up ({status}); nothing changed")));
     }
-    // Editors replace the file, so it is opened anew by its name.
+    // Editors may replace the file, so it is opened again by its name.
     let mut text = String::new();
     std::fs::File::open(file.path())
         .and_then(|mut file| file.read_to_string(&mut text))

@@ -52,7 +52,7 @@ pub(crate) struct Export {
     media: Option<PathBuf>,
 }
 
-/// A directory below that of the feed.
+/// Parses a directory below the directory of the feed.
 fn beside(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.components().all(|part| matches!(part, Component::Normal(_))) && !text.is_empty() {
@@ -61,7 +61,8 @@ fn beside(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Address of the directory of media: an absolute one if that of the feed is known, otherwise relative to the feed.
+/// Address of the media directory: absolute if the address of the feed is known, otherwise relative to the
+/// feed.
 fn media_address(directory: &Path, feed: Option<&Url>) -> String {
     let nowhere = Url::parse("file:///").ok();
     let Some(base) = feed.or(nowhere.as_ref()) else { return String::new() };

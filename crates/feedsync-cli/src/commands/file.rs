@@ -71,7 +71,7 @@ struct Edited {
 }
 
 impl Edited {
-    /// The author of an edit that is made now.
+    /// Author of an edit that is made now.
     fn author(&self) -> Result<FileAuthor, Failure> {
         let now = SystemEnvironment.now().timestamp().ok_or_else(|| {
             Failure::refused("the clock shows a time that cannot be written")
@@ -91,18 +91,18 @@ struct EditedItem {
 }
 
 impl EditedItem {
-    /// The item as it is in the file now.
+    /// Reads the current item from the file.
     fn seen(&self) -> Result<Item<Payload>, Failure> {
         let feed = edited_file::read_file(&self.edited.path)?;
         self.find(&feed, &self.item).cloned()
     }
 
-    /// An item of the feed by its id, or by what its id begins with.
+    /// Finds an item of the feed by its id, or by a prefix of its id.
     fn find<'f>(&self, feed: &'f FeedDocument, named: &str) -> Result<&'f Item<Payload>, Failure> {
         edited_file::find(feed, &self.edited.path, named)
     }
 
-    /// Carries out an edit, which returns the item as it is then, and reports that item.
+    /// Runs an edit, which returns the changed item, and reports that item.
     fn change(
         &self,
         json: bool,
@@ -126,7 +126,7 @@ struct ShownItem {
 }
 
 impl ShownItem {
-    /// The name of the feed, and the item.
+    /// Reads the feed; returns its name and the item.
     async fn read(&self, way: &Way) -> Result<(String, Item<Payload>), Failure> {
         let (name, feed) = edited_file::read(&self.file, way).await?;
         let item = edited_file::find(&feed, &name, &self.item)?.clone();

@@ -55,7 +55,7 @@ impl Follow {
             let named = match session.aggregated_by(remote).await {
                 Ok(named) => named,
                 Err(error @ SyncError::Endpoint(_)) => return Err(failure(remote, error)),
-                // Who is away keeps nobody from the others.
+                // A publisher that does not respond does not prevent reading the others.
                 Err(error) => {
                     warn(&format!("{}: {error}", shown_text(&remote.url)));
                     refused += 1;
@@ -126,7 +126,7 @@ impl Follow {
     }
 }
 
-/// Asks the person at the terminal; nobody there is no.
+/// Asks the user at the terminal. Without a terminal the command fails.
 fn agreed() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage("nobody can be asked here").hint("agree with --yes"));

@@ -179,7 +179,7 @@ impl Gateway {
     }
 }
 
-/// Says where the gateway is, and how to use it.
+/// Prints the addresses of the gateway, and how to use it.
 fn tell(as_json: bool, config: &Config, running: &Running) -> Result<(), Failure> {
     let url = format!("http://{}", running.address());
     let control = format!("http://{}", running.control());

@@ -38,7 +38,7 @@ impl History {
     }
 }
 
-/// The histories of an item as a graph.
+/// Draws the histories of an item as a graph.
 pub(crate) fn drawn(item: &Item<Payload>) -> String {
     let numbered = item.ranked_conflicts();
     let histories: Vec<_> = std::iter::once(&item.winner)

@@ -98,7 +98,7 @@ impl Import {
     }
 }
 
-/// Takes up the details of a feed, if the collection has none yet.
+/// Stores the details of a feed, if the collection has none yet.
 async fn take_up(
     home: &Home,
     collection: &CollectionName,
@@ -109,7 +109,7 @@ async fn take_up(
     Ok(())
 }
 
-/// Says how much of the head of a feed is left out.
+/// Warns about the parts of the head of a feed that are left out.
 pub(crate) fn warn_of_details(details: &FeedDetails) {
     if details.left_out > 0 {
         let parts = text::count(details.left_out as u64, "part");
@@ -119,7 +119,7 @@ pub(crate) fn warn_of_details(details: &FeedDetails) {
     }
 }
 
-/// The collection if there is just one.
+/// Returns the collection if there is exactly one.
 pub(crate) async fn only_collection(home: &Home) -> Result<CollectionName, Failure> {
     let mut collections = home.store.collections().await?;
     match collections.len() {
@@ -130,7 +130,8 @@ pub(crate) async fn only_collection(home: &Home) -> Result<CollectionName, Failu
     }
 }
 
-/// Says how many items are left out since they have no sync information, where others have; gives the number.
+/// Warns about items that are left out since they have no sync information, while others have it. Returns
+/// their number.
 pub(crate) fn warn_of_plain(count: usize) -> u64 {
     let count = count as u64;
     if count > 0 {
@@ -145,7 +146,7 @@ struct Outcome {
     deleted: u64,
     /// Number of entries that repeat another one word for word.
     repeated: u64,
-    /// Number of items that were not taken; each was reported.
+    /// Number of items that were not imported; a warning was printed for each.
     left_out: u64,
     items: Vec<ItemReport>,
 }
@@ -196,7 +197,7 @@ async fn import_plain(
     Ok(Outcome { counts, deleted, repeated, left_out: left_out.len() as u64, items })
 }
 
-/// Merges items as if somebody had offered them, batch by batch, as FeedSync or as SSE.
+/// Incorporates items in batches, as offered items of FeedSync or of SSE.
 async fn incorporate(
     home: &Home,
     collection: &CollectionName,
@@ -218,18 +219,18 @@ async fn incorporate(
     Ok(outcome)
 }
 
-/// The items of an SSE document as FeedSync has them.
+/// Items of an SSE document, converted to FeedSync.
 pub(crate) struct Upgraded {
     pub(crate) items: Vec<Item<Payload>>,
-    /// Details of the feed beside its title.
+    /// Details of the feed apart from its title.
     pub(crate) details: FeedDetails,
-    /// How many are not among them; each was said.
+    /// Number of items that could not be converted; a warning was printed for each.
     pub(crate) refused: u64,
-    /// Number of items without sync information, which are not among them.
+    /// Number of items without sync information, which `items` does not contain.
     pub(crate) plain_items: usize,
 }
 
-/// Reads an SSE document for FeedSync; what does not fit is said.
+/// Converts an SSE document to FeedSync; prints a warning about each refused item and each loss.
 pub(crate) fn upgraded(source: &Source) -> Result<Upgraded, Failure> {
     let document = sse::Document::read(&source.bytes, &ReadOptions::tolerant())
         .map_err(|error| Failure::document(&source.name, &error))?;
@@ -256,7 +257,7 @@ pub(crate) fn upgraded(source: &Source) -> Result<Upgraded, Failure> {
     Ok(Upgraded { items, details, refused, plain_items: document.plain_items() })
 }
 
-/// `{"added":...}`
+/// JSON object of the counts: `{"added":...}`.
 pub(crate) fn counts_value(counts: Counts) -> Value {
     let Counts { added, unchanged, updated, conflict, refused } = counts;
     json!({
@@ -268,7 +269,7 @@ pub(crate) fn counts_value(counts: Counts) -> Value {
     })
 }
 
-/// `[{"id","outcome","reason"}]`
+/// JSON array of the items: `[{"id","outcome","reason"}]`.
 pub(crate) fn item_values(items: &[ItemReport]) -> Value {
     let value = |report: &ItemReport| {
         let reason = refusal(report).map(|(_, reason)| reason);
@@ -277,7 +278,7 @@ pub(crate) fn item_values(items: &[ItemReport]) -> Value {
     items.iter().map(value).collect()
 }
 
-/// Who was refused, and why.
+/// Returns the id and the reason if an item was refused.
 pub(crate) fn refusal(report: &ItemReport) -> Option<(&str, String)> {
     match report.outcome {
         ItemOutcome::Refused(refusal) => Some((report.id.as_str(), refusal.to_string())),
@@ -285,7 +286,7 @@ pub(crate) fn refusal(report: &ItemReport) -> Option<(&str, String)> {
     }
 }
 
-/// `2 added, 1 updated`, or `nothing new`.
+/// Summary of the counts: `2 added, 1 updated`, or `nothing new`.
 pub(crate) fn summary(counts: Counts) -> String {
     let parts = [
         (counts.added, "added"),

@@ -49,12 +49,12 @@ impl Log {
     }
 }
 
-/// Where a log stands, for programs.
+/// Position in a log, as JSON.
 fn shown(position: &Position) -> Value {
     json!({ "length": position.offset, "etag": position.etag, "generation": position.generation })
 }
 
-/// A log that is read must be there.
+/// Checks that a log exists before it is read.
 fn present(name: &str, session: &Session) -> Result<(), Failure> {
     if session.is_absent() {
         return Err(Failure::not_found(format!("{name}: there is no such log")));
@@ -62,12 +62,12 @@ fn present(name: &str, session: &Session) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks that a server stored what it was sent.
+/// Checks that the server stored the data of the request.
 fn stored(name: &str, answer: &Answer) -> Result<(), Failure> {
     answer.stored().map_err(|_| refused(name, answer))
 }
 
-/// Reports an answer that is no success of a log.
+/// Converts an unsuccessful response of a log into a failure.
 fn refused(name: &str, answer: &Answer) -> Failure {
     if let Some(excuse) = answer.excuse() {
         return Failure::network(format!("{name}: {excuse}"));

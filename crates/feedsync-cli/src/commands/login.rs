@@ -22,7 +22,7 @@ Examples:
 
 const ACCEPT: &str = "application/json, application/atom+xml, */*;q=0.5";
 
-/// Maximum size of the answer that shows whether a login is known, in bytes.
+/// Maximum size of the response that shows whether the hub accepts a login, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Log in to a hub: keep a token, or a name and its password, for what is asked of it
@@ -76,7 +76,7 @@ impl Login {
     }
 }
 
-/// Asks the hub whether it knows the login. What it then allows is another matter.
+/// Sends a request to the hub to learn whether it accepts the login. Permissions are not checked.
 ///
 /// `again` is advice for a login that the hub refuses.
 async fn check(url: &Url, origin: &LoginOrigin, login: &Kept, again: &str) -> Result<(), Failure> {
@@ -105,7 +105,7 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept, again: &str) -> Re
         }
         Ok(Fetched::NotModified) => Err(no_hub(&asked)),
         Err(FetchError::Status { status, .. }) if status.as_u16() == 401 => Err(refused()),
-        // A hub says why; a page in between does not.
+        // A hub sends a problem document; a page of an intermediary does not.
         Err(FetchError::Status { status, problem: Some(_), .. })
             if matches!(status.as_u16(), 403 | 404) =>
         {
@@ -123,7 +123,7 @@ fn is_list(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether a document is a feed, as any server of feeds has them at addresses of its own.
+/// Whether a document is a feed, such as a feed server sends at its own addresses.
 fn is_feed(bytes: &[u8]) -> bool {
     read(bytes, None, &ReadOptions::tolerant()).is_ok()
 }

@@ -36,7 +36,7 @@ pub(crate) struct Ls {
 impl Ls {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
-        // A name that is wrong is told before anything is printed.
+        // A wrong collection name fails before anything is printed.
         home.endpoint.collection(&self.collection).await?;
         if self.discarded {
             return list_discarded(context, &home, &self.collection).await;
@@ -65,7 +65,7 @@ impl Ls {
     }
 }
 
-/// A line of the list.
+/// Formats an item as a line of the list.
 pub(crate) fn row(item: &Item<Payload>) -> String {
     let title = text::short(&view::title(&item.winner.payload), 72);
     let mut line = format!("{DIM}{}{DIM:#}  {title}", item.id);

@@ -53,7 +53,7 @@ impl Merge {
         let incoming = Source::load(&self.incoming, way).await?;
         let options = ReadOptions::tolerant();
         let is_sse = |source: &Source| sse::uses_sse(&source.bytes, &options);
-        // Items of INCOMING that cannot be read are refused too, and have no report.
+        // Items of INCOMING that cannot be read count as refused, and have no report.
         let ((bytes, items), unread) = match (is_sse(&local), is_sse(&incoming)) {
             (true, true) => merge_sse(&local, &incoming)?,
             (true, false) => {

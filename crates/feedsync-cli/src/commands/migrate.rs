@@ -67,7 +67,7 @@ impl Migrate {
     }
 }
 
-/// How many items and documents there are.
+/// Counts all items and documents of a store.
 async fn all(source: &dyn Transfer) -> Result<u64, StoreError> {
     let mut all = 0;
     for collection in source.collections().await? {
@@ -79,7 +79,7 @@ async fn all(source: &dyn Transfer) -> Result<u64, StoreError> {
     Ok(all)
 }
 
-/// The store to move into; a new one if there is none.
+/// Opens the target store; creates it if it does not exist.
 async fn target(address: &StoreAddress, source: &dyn Transfer) -> Result<Opened, Failure> {
     if let Some(opened) = Opened::open(address).await? {
         return Ok(opened);

@@ -89,7 +89,7 @@ impl Publish {
         std::fs::create_dir_all(&self.directory)
             .map_err(|error| Failure::file(&self.directory.display().to_string(), &error))?;
         let site = Site::new(&home, &self.directory, self.url.as_str());
-        // Subscribed before the first read, so that no change is missed.
+        // The command subscribes before the first read, so that it misses no change.
         let mut notices: Vec<_> = names.iter().map(|name| home.store.subscribe(name)).collect();
         let mut published: Vec<Option<Feeds>> = names.iter().map(|_| None).collect();
         let mut is_again = false;
@@ -108,7 +108,8 @@ impl Publish {
                         files.extend(written);
                         *published = Some(feeds);
                     }
-                    // Such as a collection that was purged meanwhile: the next round reads it again.
+                    // This happens if a collection is purged meanwhile. The next round reads the collection
+                    // again.
                     Err(Failure::Said { code: 1, message, .. }) if self.watch => warn(&message),
                     Err(failure) => return Err(failure),
                 }
@@ -130,7 +131,7 @@ impl Publish {
         }
     }
 
-    /// The collections, each once.
+    /// Names of the collections without duplicates.
     async fn names(&self, home: &Home) -> Result<Vec<CollectionName>, Failure> {
         if self.collections.is_empty() {
             return Ok(vec![only_collection(home).await?]);
@@ -144,12 +145,13 @@ impl Publish {
         Ok(names)
     }
 
-    /// The formats of a collection in one of them.
+    /// Formats in which a collection of the format `own` is published.
     fn formats(&self, own: Format) -> Vec<Format> {
         if self.to.is_empty() { vec![own] } else { self.to.clone() }
     }
 
-    /// Prints the files that were written. Text and later rounds of `--watch` leave out files that did not change.
+    /// Prints the files that were written. Files without changes are omitted in text output and in later
+    /// rounds of `--watch`.
     fn report(&self, context: &Context, files: &[Value], is_again: bool) -> Result<(), Failure> {
         if context.json && !self.watch {
             return output::json(&files.iter().cloned().collect());

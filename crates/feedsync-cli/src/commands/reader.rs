@@ -62,7 +62,7 @@ impl Reader {
     }
 }
 
-/// The reader of the data directory, while nobody else changes it.
+/// Opens the reader of the data directory and locks it against other commands.
 fn open(context: &Context) -> Result<StoredReader, Failure> {
     let file = ReaderFile::within(&context.data);
     let waiting = || {
@@ -73,12 +73,13 @@ fn open(context: &Context) -> Result<StoredReader, Failure> {
     Ok(file.open(random, waiting)?)
 }
 
-/// What the reader of the data directory knows, whoever changes it meanwhile.
+/// Reads the state of the reader of the data directory without a lock; other commands may change it
+/// meanwhile.
 fn read(context: &Context) -> Result<Replica, Failure> {
     Ok(ReaderFile::within(&context.data).read(random)?)
 }
 
-/// Checks that the reader knows a feed: that it subscribes to it, or has marks of it.
+/// Checks that the reader has a feed, as a subscription or by marks of its articles.
 fn known(context: &Context, reader: &StoredReader, feed: &FeedAddress) -> Result<(), Failure> {
     match unknown(reader, feed) {
         Some(message) => Err(Failure::not_found(message)
@@ -87,7 +88,7 @@ fn known(context: &Context, reader: &StoredReader, feed: &FeedAddress) -> Result
     }
 }
 
-/// Tells that the reader does not know a feed, with the feed that may be meant. `None` if it knows it.
+/// Message that the reader does not have a feed, with a similar name. `None` if the reader has it.
 fn unknown(reader: &StoredReader, feed: &FeedAddress) -> Option<String> {
     let view = reader.replica.state().view();
     if reader.replica.state().feed(view.address(feed).as_str()).is_some() {
@@ -97,13 +98,13 @@ fn unknown(reader: &StoredReader, feed: &FeedAddress) -> Option<String> {
     Some(format!("this reader knows no feed {feed}{}", did_you_mean(feed.as_str(), names)))
 }
 
-/// What the clock says.
+/// Current time.
 fn now() -> Millis {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis::new(u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Does these things to a feed, stores that, and says how many changed anything.
+/// Applies actions to a feed, stores the state, and reports how many of them changed it.
 fn act(
     context: &Context,
     feed: &FeedAddress,
@@ -115,7 +116,7 @@ fn act(
     finish(context, &mut reader, &actions, done)
 }
 
-/// The same to several feeds.
+/// Applies actions to several feeds, stores the state, and reports how many of them changed it.
 fn finish(
     context: &Context,
     reader: &mut StoredReader,
@@ -133,7 +134,7 @@ fn finish(
     }
 }
 
-/// Does these things and stores them; how many changed anything.
+/// Applies actions and stores the state; returns the number of actions that changed it.
 fn change(reader: &mut StoredReader, actions: &[(FeedAddress, Action)]) -> Result<usize, Failure> {
     let now = now();
     let changes = actions.iter().filter(|(feed, action)| reader.replica.act(feed, action, now));

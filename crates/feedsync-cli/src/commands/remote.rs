@@ -112,7 +112,7 @@ impl Remove {
     }
 }
 
-/// The remote of that address, name or number.
+/// Finds the remote with this address, name or number.
 pub(crate) async fn find(
     home: &Home,
     collection: &CollectionName,

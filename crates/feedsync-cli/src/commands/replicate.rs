@@ -96,7 +96,7 @@ impl Replicate {
         Ok(ReplicationFilter::Selector { text: text.clone(), filter })
     }
 
-    /// What a side is.
+    /// Opens the replica at an address, or the local database of that name.
     async fn replica(&self, context: &Context, named: &str) -> Result<Arc<dyn Replica>, Failure> {
         if !named.contains("://") {
             let name: DatabaseName = named.parse().map_err(|_| {
@@ -133,7 +133,7 @@ impl Replicate {
     }
 }
 
-/// Progress on the terminal.
+/// Shows the progress on the terminal.
 struct Shown {
     bar: Progress,
     looked: AtomicU64,

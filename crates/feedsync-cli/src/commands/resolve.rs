@@ -62,7 +62,7 @@ impl Resolve {
     }
 }
 
-/// A policy that resolves something.
+/// Parses the name of a policy that resolves conflicts.
 fn policy(text: &str) -> Result<ConflictPolicy, String> {
     let offered = [ConflictPolicy::Latest, ConflictPolicy::Undeleted];
     let found = offered.into_iter().find(|policy| policy.name() == text);

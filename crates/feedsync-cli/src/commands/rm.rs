@@ -38,7 +38,7 @@ pub(crate) struct Deletion {
     pub(crate) truncate: bool,
 }
 
-/// Refuses to delete an item that is deleted.
+/// Refuses to delete an item that is deleted already.
 pub(crate) fn check_not_deleted(item: &Item<Payload>) -> Result<(), Failure> {
     match item.winner.deleted {
         true => Err(Failure::refused(format!("{} is deleted already", item.id))),

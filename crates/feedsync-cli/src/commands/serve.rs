@@ -69,12 +69,12 @@ impl Serve {
         begin_log(&config)?;
         let address =
             config.store.clone().unwrap_or_else(|| StoreAddress::Sqlite(context.data.clone()));
-        // Refused before anything is made: what is not there has no user.
+        // This is checked before the store is created: a store that does not exist has no user.
         let refused = ServeError::without_user(&config).map(Failure::refused);
         let home = context.open_or_init(&address, refused.map_or(Ok(()), Err)).await?;
         let name = home.endpoint.identity().await?.name;
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
-        // What is wrong with the logins is said before anybody is answered.
+        // Errors in the logins are reported before the first response is sent.
         let proxy = config.proxy.clone();
         let fetcher = fetcher(&context.way(), proxy.as_ref())?;
         let newsreading = newsreading(context, &home.endpoint, &fetcher, &config)?;
@@ -102,13 +102,13 @@ impl Serve {
         dropped::sweep(&context.data);
         let feeds = tokio::spawn(newsreading.run(home.endpoint.clone(), kept));
         let finished = serving.finished().await;
-        // What was stored of a feed that is being read stays; the rest is read another time.
+        // Stored items of a feed that is being read stay; the rest is read later.
         reading.abort();
         feeds.abort();
         finished.map_err(Failure::store)
     }
 
-    /// All settings, from wherever they are given.
+    /// Combines all settings from the configuration file, the environment and the flags.
     fn configure(&self, context: &Context) -> Result<Config, Failure> {
         let file = context.configuration(self.config.as_deref())?;
         let environment = std::env::vars_os()
@@ -120,7 +120,8 @@ impl Serve {
     }
 }
 
-/// Tells gateways of the same user where the hub is, and by what it knows them.
+/// Announces the addresses of the hub to gateways of the same user, and the proof by which the hub recognises
+/// them.
 fn announce(serving: &Serving, proof: &LocalProof) -> Option<Announced> {
     let hubs = local_hubs()?;
     let addresses = [serving.addresses(), serving.couch_addresses()].concat();
@@ -130,7 +131,7 @@ fn announce(serving: &Serving, proof: &LocalProof) -> Option<Announced> {
         .ok()
 }
 
-/// Fetcher of the hub: with the logins of the data directory, and the proxy that is set.
+/// Fetcher of the hub, with the logins of the data directory and the configured proxy.
 fn fetcher(way: &Way, proxy: Option<&ProxyAddress>) -> Result<Fetcher, Failure> {
     let fetcher = way.fetcher()?;
     match proxy {
@@ -139,7 +140,7 @@ fn fetcher(way: &Way, proxy: Option<&ProxyAddress>) -> Result<Fetcher, Failure> 
     }
 }
 
-/// The articles in the data directory, for those who read them with newsreaders.
+/// Opens the articles in the data directory for users of newsreaders.
 fn newsreading(
     context: &Context,
     endpoint: &Endpoint,
@@ -164,7 +165,7 @@ fn newsreading(
     Ok(Newsreading { readers, schedule, finder: Arc::new(finder) })
 }
 
-/// Says where the hub is, and what to do next.
+/// Prints the addresses of the hub, and what to do next.
 fn tell(
     context: &Context,
     place: &str,

@@ -66,7 +66,7 @@ impl Set {
         let changed = loop {
             let seen = home.endpoint.collection(&self.collection).await?.settings;
             let mut stored = seen.clone();
-            // One that cannot be read any more can be taken back all the same.
+            // A setting whose stored value cannot be read can still be reset to its default.
             for setting in &self.settings {
                 if let Some((name, "default")) = setting.split_once('=') {
                     stored.remove(name);
@@ -79,7 +79,7 @@ impl Set {
             }
             changed.write(&mut stored);
             stored.extend(unreadable);
-            // What somebody else has set since is kept: it is done again on that.
+            // If another process has changed the settings meanwhile, the loop starts again with them.
             let decide = move |found: &Collection| {
                 let change =
                     CollectionChange { settings: Some(stored), ..CollectionChange::default() };
@@ -94,8 +94,8 @@ impl Set {
 }
 
 impl Set {
-    /// Takes out the settings that cannot be read any more: they stay as they are, so that each can be taken
-    /// back by itself. One that is to be changed is the fault.
+    /// Takes out the settings whose stored values cannot be read. They stay as they are, so that each can be
+    /// reset separately. A change of one of them is an error.
     fn unreadable(
         &self,
         stored: &mut BTreeMap<String, String>,
@@ -116,7 +116,7 @@ impl Set {
     }
 }
 
-/// Sets one that is given as `NAME=VALUE`.
+/// Applies a setting given as `NAME=VALUE`.
 pub(crate) async fn assign_pair(
     settings: &mut Settings,
     setting: &str,
@@ -129,7 +129,7 @@ pub(crate) async fn assign_pair(
     assign(settings, name, value, way).await
 }
 
-/// Sets one as a person writes it.
+/// Applies a setting in the syntax of the command line.
 pub(crate) async fn assign(
     settings: &mut Settings,
     name: &str,
@@ -142,7 +142,7 @@ pub(crate) async fn assign(
     };
     let default = value == "default";
     let json = match (whole, part) {
-        // A whole setting that is damaged is taken back so, whatever its parts are.
+        // This resets a whole setting even if its stored value is damaged.
         (_, None) if default => Settings::default().members().remove(whole).unwrap_or_default(),
         (_, Some(part)) if Settings::is_group(whole) => {
             let mut parts = settings.members().remove(whole).unwrap_or_default();
@@ -160,13 +160,13 @@ pub(crate) async fn assign(
         ("categories", None) => categories(value, way).await?,
         ("expires" | "subtitle" | "rights" | "author", None) => value.into(),
         ("markup", None) => markup(value, way).await?,
-        // Whatever else there is, is true or false; what is not, is refused by its name.
+        // All other settings are booleans. `Settings::set` refuses anything else, with the name of the setting.
         _ => serde_json::from_str(value).unwrap_or_else(|_| value.into()),
     };
     Ok(settings.set(whole, &json.to_string())?)
 }
 
-/// Reads the markup at the head of a feed.
+/// Reads the markup in the head of a feed.
 async fn markup(file: &str, way: &Way) -> Result<Value, Failure> {
     let source = Source::load(file, way).await?;
     let options = ReadOptions::tolerant();
@@ -198,8 +198,8 @@ fn number(name: &str, value: &str) -> Result<Value, Failure> {
     Ok(number.into())
 }
 
-/// Reads a list of categories: JSON as `settings --json` prints it, or XML. They are fixed unless the
-/// file says otherwise: who names categories for a collection means these.
+/// Reads a list of categories: JSON as `settings --json` prints it, or XML. The list is fixed unless the file
+/// says otherwise, because the user names the categories that the collection allows.
 async fn categories(file: &str, way: &Way) -> Result<Value, Failure> {
     let source = Source::load(file, way).await?;
     let is_xml = source.bytes.iter().find(|byte| !byte.is_ascii_whitespace());

@@ -30,7 +30,7 @@ impl Settings {
     }
 }
 
-/// Prints settings: as JSON, or those that a person can set one by one.
+/// Prints settings as JSON, or those that can be set one by one as text.
 pub(crate) fn print(context: &Context, settings: &Meaning) -> Result<(), Failure> {
     if context.json {
         return output::json(&Value::Object(settings.members()));

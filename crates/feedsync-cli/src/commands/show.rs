@@ -37,7 +37,7 @@ impl Show {
     }
 }
 
-/// An item to read; `conflicts` is the command that shows its conflicts.
+/// Formats an item for people. `conflicts` is the command that shows its conflicts.
 pub(crate) fn shown(item: &Item<Payload>, conflicts: &str) -> String {
     let winner = &item.winner;
     let entry = entry(&winner.payload);

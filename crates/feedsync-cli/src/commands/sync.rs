@@ -84,7 +84,7 @@ impl Sync {
             output::json(&Value::Array(values))?;
         }
         if self.watch && is_remembered {
-            // The first failure is reported at once. The watch tries again.
+            // The first failure is reported at once; `--watch` tries again.
             if let Err(failure) = worst {
                 failure.report();
             }
@@ -93,7 +93,7 @@ impl Sync {
         worst
     }
 
-    /// The remotes that are meant, and the one among them that was not known before.
+    /// Returns the selected remotes, and the one among them that was added for this call.
     async fn remotes(
         &self,
         context: &Context,
@@ -148,16 +148,16 @@ impl Sync {
     }
 }
 
-/// A remote that was added for this call.
+/// Remote that was added for this call.
 struct New {
     remote: Remote,
-    /// Whether the collection was created for it.
+    /// Whether the collection was created for the remote.
     collection: bool,
 }
 
 impl New {
-    /// Removes the remote if nothing ever came of it (a mistyped address), and after a dry run. Returns whether it is
-    /// still there.
+    /// Removes the remote after a dry run, and if no exchange with it succeeded (a mistyped address). Returns
+    /// whether the remote remains.
     async fn settle(self, home: &Home, dry_run: bool) -> Result<bool, Failure> {
         let name = &self.remote.collection;
         let remotes = home.store.remotes(Some(name)).await?;
@@ -178,7 +178,7 @@ impl New {
     }
 }
 
-/// Progress on the terminal.
+/// Shows the progress on the terminal.
 struct Shown(Progress);
 
 impl Shown {
@@ -198,7 +198,7 @@ impl Steps for Shown {
     }
 }
 
-/// Says what became of one remote.
+/// Prints the outcome for one remote.
 fn print(
     context: &Context,
     remote: &Remote,
@@ -236,7 +236,7 @@ fn print(
     Ok(())
 }
 
-/// The worst outcome so far; failures other than the last are said at once.
+/// Returns the worst outcome so far; reports the earlier failure, since only the last one is returned.
 fn worse(
     worst: Result<(), Failure>,
     remote: &Remote,
@@ -257,7 +257,7 @@ fn worse(
     }
 }
 
-/// A failure to synchronise, by culprit.
+/// Converts a failure to synchronise, with advice if the remote is not FeedSync.
 pub(crate) fn failure(remote: &Remote, error: SyncError) -> Failure {
     match error {
         SyncError::NotFeedSync { .. } => {

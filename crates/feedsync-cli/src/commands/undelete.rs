@@ -43,7 +43,7 @@ impl Undelete {
     }
 }
 
-/// The edit that brings an item back. It needs new content if the old one was deleted with the item.
+/// Creates the edit that restores an item. It needs new content if the old content was deleted with the item.
 pub(crate) async fn undeletion(
     content: Content,
     way: &Way,

@@ -20,13 +20,13 @@ Examples:
   feedsync undrop notes --as notes-2
 ";
 
-/// Items that are brought back in one transaction.
+/// Maximum number and size of the items that are restored in one transaction.
 const BATCH: PageLimit = PageLimit { items: 500, bytes: 4 << 20 };
 
-/// Bytes of a log that are brought back in one transaction.
+/// Maximum number of bytes of a log that are restored in one transaction.
 const LOG_BYTES: usize = 1 << 20;
 
-/// Maximum size of a log that is brought back, in bytes.
+/// Maximum size of a log that is restored, in bytes.
 const MOST_LOG_BYTES: u64 = 1 << 40;
 
 /// Bring a dropped collection back, or list those that are kept
@@ -43,7 +43,7 @@ pub(crate) struct Undrop {
     name: Option<CollectionName>,
 }
 
-/// Counts of items that were brought back.
+/// Counts of the restored items.
 #[derive(Default)]
 struct Restored {
     items: u64,
@@ -66,7 +66,7 @@ impl Undrop {
         let restored = match fill(&home, (&archive, &dropped), &known, &name).await {
             Ok(restored) => restored,
             Err(failure) => {
-                // What is kept is still there; half a collection is not left behind.
+                // The dropped copy still exists, so the incomplete collection is removed.
                 home.endpoint.drop_collection(&name).await?;
                 return Err(failure);
             }
@@ -148,7 +148,7 @@ async fn create(
     }
 }
 
-/// Brings back what a collection held.
+/// Restores the contents of a collection.
 async fn fill(
     home: &Home,
     (archive, dropped): (&SqliteStore, &Dropped),
@@ -188,7 +188,7 @@ async fn fill(
     Ok(restored)
 }
 
-/// Brings back a log as a new one with the same lines.
+/// Restores a log as a new one with the same lines.
 async fn log(
     home: &Home,
     (archive, dropped): (&SqliteStore, &Dropped),

@@ -197,7 +197,7 @@ impl User {
                 format!("{name} is no administrator")
             }
             Self::Password(NewPassword { name, password_stdin }) => {
-                // Nobody should type a password for a misspelt name.
+                // The user is looked up first, so that nobody types a password for a misspelt name.
                 home.user(&name).await?;
                 let password = password(&name, password_stdin)?;
                 endpoint.set_password(&name, Some(password)).await?;

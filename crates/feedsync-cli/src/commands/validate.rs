@@ -125,7 +125,7 @@ impl Findings {
     }
 }
 
-/// The name of what a document is.
+/// Name of the kind of a document.
 fn format_name(contents: &Contents) -> String {
     match contents {
         Contents::Feed { format, uses_sse: false, .. } => format.to_string(),
@@ -136,7 +136,7 @@ fn format_name(contents: &Contents) -> String {
     }
 }
 
-/// How much of what is in it, as members of JSON.
+/// Counts of the contents, as members of JSON.
 fn counts(contents: &Contents) -> Vec<(&'static str, usize)> {
     match *contents {
         Contents::Feed { items, plain, .. } => vec![("items", items), ("plain", plain)],
@@ -150,7 +150,7 @@ fn counts(contents: &Contents) -> Vec<(&'static str, usize)> {
     }
 }
 
-/// The same in words, after the name.
+/// Counts of the contents in words, which follow the name of the kind.
 fn amount(contents: &Contents) -> String {
     let count = |number: usize, noun: &str| text::count(number as u64, noun);
     let of_items = |items, plain| match plain {

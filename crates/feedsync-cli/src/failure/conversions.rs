@@ -1,4 +1,4 @@
-//! Errors of the libraries as failures: the exit code and the advice of each.
+//! Conversions of library errors into failures with exit codes and advice.
 
 use feedsync_client::fetch::{FetchError, address};
 use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError, ReaderJoinError};
@@ -15,18 +15,18 @@ fn see_all(arguments: &str) -> String {
     format!("see them all: {}", command(arguments))
 }
 
-/// Advice where something else than the server may have answered.
+/// Advice if an intermediary may have sent the response instead of the server.
 const SIGN_IN: &str =
     "the network may want you to sign in first: open a page in a browser, then try again";
 
-/// Advice where a server wants to know who asks.
+/// Advice if a server requires authentication.
 fn log_in(url: &str) -> String {
     let origin = address(url).map(|url| url.origin().ascii_serialization());
     let hub = origin.unwrap_or_else(|_| "URL".to_owned());
     format!("log in: {}", command(&format!("login {hub}")))
 }
 
-/// Advice for an address that leads to no collection: a hub's collections are below `/collections`.
+/// Advice for an address that is not one of a collection: a hub's collections are below `/collections`.
 fn collections_of(url: &str) -> Option<String> {
     let url = address(url).ok()?;
     let origin = url.origin().ascii_serialization();
@@ -37,7 +37,7 @@ fn collections_of(url: &str) -> Option<String> {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         if error.is_full() {
-            // The database reports what it could not do, and not why.
+            // The database reports which operation failed, and not why.
             return Self::store(StoreError::Full);
         }
         match &error {

@@ -1,4 +1,4 @@
-//! Two texts line by line, as `diff -u` shows them.
+//! Differences of two texts by line, in the format of `diff -u`.
 
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
@@ -8,8 +8,7 @@ use crate::output::text;
 const ADDED: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
 const REMOVED: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red)));
 
-/// What changes from one text to the other, with three lines around each change; empty if nothing
-/// does.
+/// Unified difference of two texts with three lines of context; empty if the texts are equal.
 pub(crate) fn unified(old_name: &str, old: &str, new_name: &str, new: &str) -> String {
     let (old, new) = (ended(old), ended(new));
     let diff = TextDiff::from_lines(&old, &new);

@@ -1,5 +1,5 @@
-//! The history of an item as a small graph: one column for each version, newest update on top,
-//! columns joined where the versions have an update in common.
+//! History of an item as a graph: one column for each version, with the newest update on top. Columns join
+//! where the versions have an update in common.
 //!
 //! ```text
 //! *    3  2026-11-20T10:05:00Z  laptop.4f2k  winner
@@ -13,15 +13,15 @@ use feedsync_core::{History, Update};
 /// One row of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row<'h> {
-    /// The drawing, all of one width.
+    /// Drawing of the row; all rows have the same width.
     pub(crate) drawing: String,
-    /// The update it stands for; none for a row that only joins columns.
+    /// Update in this row; `None` for a row that only joins columns.
     pub(crate) update: Option<&'h Update>,
-    /// The version whose topmost update it is, by place.
+    /// Index of the version whose topmost update this is.
     pub(crate) version: Option<usize>,
 }
 
-/// The graph of the histories of an item's versions, the winner's first.
+/// Returns the graph of the histories of an item's versions, of which the winner's is the first.
 pub(crate) fn rows<'h>(histories: &[&'h History]) -> Vec<Row<'h>> {
     let mut columns: Vec<Column<'h>> = histories
         .iter()
@@ -52,9 +52,9 @@ pub(crate) fn rows<'h>(histories: &[&'h History]) -> Vec<Row<'h>> {
 }
 
 struct Column<'h> {
-    /// What is still to be drawn, newest first.
+    /// Updates that are not drawn yet, newest first.
     updates: &'h [Update],
-    /// Whether its first update is drawn.
+    /// Whether the first update of the column is drawn.
     begun: bool,
 }
 
@@ -64,8 +64,8 @@ impl<'h> Column<'h> {
     }
 }
 
-/// The newest update that no column has further down; the newest of all where the columns contradict
-/// each other.
+/// Returns the newest update that no column has further down. If the columns contradict each other, returns
+/// the newest of all.
 fn next<'h>(columns: &[Column<'h>]) -> Option<&'h Update> {
     let heads = || columns.iter().filter_map(Column::next);
     let ready = |update: &&Update| {
@@ -85,7 +85,7 @@ fn draw(columns: &[Column<'_>], mark: impl Fn(usize) -> char) -> String {
     drawing
 }
 
-/// A row in which one column joins another on its left.
+/// Draws a row in which one column joins another on its left.
 fn joint(columns: &[Column<'_>], to: usize, from: usize) -> String {
     let mut drawing: Vec<char> =
         draw(columns, |place| if place == from { ' ' } else { '|' }).chars().collect();

@@ -1,17 +1,17 @@
-//! Progress of long work on standard error; nothing where that is no terminal.
+//! Progress of long operations on standard error; nothing if that is not a terminal.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A line that says what is being done until it is dropped.
+/// Progress line that is shown until it is dropped.
 pub(crate) struct Progress(ProgressBar);
 
-/// The line that is shown now.
+/// Progress line that is shown now.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Writes to standard error without spoiling the line that is shown now.
+/// Writes to standard error without overwriting part of the progress line.
 pub(crate) fn above(write: impl FnOnce()) {
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown {
@@ -25,7 +25,7 @@ fn show(bar: Option<ProgressBar>) {
 }
 
 impl Progress {
-    /// Work of unknown length.
+    /// Shows an operation of unknown length.
     pub(crate) fn spinner(what: &str) -> Self {
         let bar = ProgressBar::new_spinner().with_message(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
@@ -33,7 +33,7 @@ impl Progress {
         Self(bar)
     }
 
-    /// Work on so many things.
+    /// Shows an operation on `length` things.
     pub(crate) fn bar(what: &str, length: u64) -> Self {
         let bar = ProgressBar::new(length).with_message(what.to_owned());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}") {
@@ -43,17 +43,17 @@ impl Progress {
         Self(bar)
     }
 
-    /// Says something else.
+    /// Changes the text of the line.
     pub(crate) fn say(&self, what: &str) {
         self.0.set_message(what.to_owned());
     }
 
-    /// So many are done.
+    /// Sets the number of finished things.
     pub(crate) fn reach(&self, done: u64) {
         self.0.set_position(done);
     }
 
-    /// So many more are done.
+    /// Adds to the number of finished things.
     pub(crate) fn advance(&self, done: u64) {
         self.0.inc(done);
     }

@@ -1,8 +1,8 @@
-//! Tables: columns of one width each, a bold line of headings.
+//! Tables with columns of fixed width and a bold line of headings.
 
 use crate::output::BOLD;
 
-/// Headings and rows as text; the last column is as long as it likes.
+/// Formats headings and rows as text; the last column is not padded.
 pub(crate) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
     let widths: [usize; N] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| row[column].chars().count());

@@ -1,12 +1,12 @@
-//! Text of others on a terminal: it is shown, and never obeyed.
+//! Text from other sources, made safe for a terminal.
 
-/// One line: control characters and line ends become blanks or a replacement character.
+/// Formats text as one line. White space becomes single blanks; other control characters are replaced.
 pub(crate) fn line(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").chars().map(shown).collect()
 }
 
-/// Several lines: control characters other than line ends and tabs are replaced.
+/// Formats text as several lines. Control characters other than line ends and tabs are replaced.
 pub(crate) fn lines(text: &str) -> String {
     text.chars()
         .filter(|&character| character != '\r')
@@ -16,7 +16,7 @@ pub(crate) fn lines(text: &str) -> String {
         .collect()
 }
 
-/// At most so many characters of one line.
+/// Cuts text to one line with at most this many characters.
 pub(crate) fn short(text: &str, characters: usize) -> String {
     let text = line(text);
     if text.chars().count() <= characters {
@@ -27,17 +27,17 @@ pub(crate) fn short(text: &str, characters: usize) -> String {
     short
 }
 
-/// Each line moved to the right.
+/// Indents each line.
 pub(crate) fn indented(text: &str, by: &str) -> String {
     lines(text).lines().map(|line| format!("{by}{line}\n")).collect()
 }
 
-/// `1 item`, `2 items`.
+/// Formats a count with its noun: `1 item`, `2 items`.
 pub(crate) fn count(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
-/// Escape sequences and directional overrides could make a terminal show something else.
+/// Replaces control characters and directional overrides, which could make a terminal show something else.
 fn shown(character: char) -> char {
     let overrides = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if character.is_control() || overrides { '\u{fffd}' } else { character }

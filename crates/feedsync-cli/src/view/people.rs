@@ -1,11 +1,11 @@
-//! People, what they may do and what they did, as programs see them.
+//! Users, their permissions and their actions as JSON.
 
 use feedsync_store::{Grant, Moment, Recorded, Token, TokenKind, User};
 use serde_json::{Value, json};
 
 use crate::view::moment;
 
-/// A user: an element of `user list --json`.
+/// JSON of a user: an element of `user list --json`.
 pub(crate) fn user(user: &User) -> Value {
     json!({
         "name": user.name.as_str(),
@@ -16,7 +16,7 @@ pub(crate) fn user(user: &User) -> Value {
     })
 }
 
-/// A token: an element of `token list --json`.
+/// JSON of a token: an element of `token list --json`.
 pub(crate) fn token(token: &Token, now: Moment) -> Value {
     json!({
         "id": token_id(token),
@@ -31,14 +31,14 @@ pub(crate) fn token(token: &Token, now: Moment) -> Value {
     })
 }
 
-/// What a token is called where its text is not known: the beginning of its digest.
+/// Identifier of a token whose text is not known: the beginning of its digest.
 pub(crate) fn token_id(token: &Token) -> String {
     let mut id = token.digest.to_string();
     id.truncate(12);
     id
 }
 
-/// What a token is for.
+/// Name of the kind of a token.
 pub(crate) fn token_kind(token: &Token) -> &'static str {
     match token.kind {
         TokenKind::Access => "access",
@@ -46,7 +46,7 @@ pub(crate) fn token_kind(token: &Token) -> &'static str {
     }
 }
 
-/// A role: an element of `grants --json`.
+/// JSON of a role: an element of `grants --json`.
 pub(crate) fn grant(grant: &Grant) -> Value {
     json!({
         "collection": grant.collection.as_str(),
@@ -55,7 +55,7 @@ pub(crate) fn grant(grant: &Grant) -> Value {
     })
 }
 
-/// Something that was done: an element of `log --json`.
+/// JSON of a recorded action: an element of `audit --json`.
 pub(crate) fn act(recorded: &Recorded) -> Value {
     let act = &recorded.act;
     json!({

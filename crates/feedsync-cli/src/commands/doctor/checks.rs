@@ -1,4 +1,4 @@
-//! What is checked of a data directory.
+//! Checks of a data directory.
 
 use std::fs;
 use std::path::Path;
@@ -20,16 +20,16 @@ use crate::output::text;
 use crate::store::Opened;
 use crate::view::people;
 
-/// Times that a collection is counted while others write into it.
+/// Maximum number of attempts to count a collection while other processes write to it.
 const TRIES: usize = 3;
 
 /// Maximum number of items near a bound that are listed for a collection.
 const MAX_ITEMS: usize = 20;
 
-/// Missing blobs that are counted.
+/// Maximum number of missing blobs that are counted.
 const MOST_BLOBS: usize = 10_000;
 
-/// Nobody but its owner reads a data directory: it holds items, hashes of passwords, and logins.
+/// Checks that only its owner can read a data directory, which holds items, hashes of passwords, and logins.
 #[cfg(unix)]
 pub(super) fn files(directory: &Path) -> Vec<Finding> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -55,13 +55,13 @@ pub(super) fn files(directory: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Other systems have other permissions.
+/// File modes are not checked on other systems, whose permissions are different.
 #[cfg(not(unix))]
 pub(super) fn files(_: &Path) -> Vec<Finding> {
     Vec::new()
 }
 
-/// Dropped collections that are kept, so that nobody takes what they hold for lost.
+/// Finds dropped collections that are still stored, so that nobody believes their items to be lost.
 fn dropped(context: &Context) -> Vec<Finding> {
     let kept = dropped::list(&context.data).into_iter().filter(|dropped| dropped.unshown > 0);
     let finding = |dropped: dropped::Dropped| {
@@ -80,14 +80,14 @@ fn dropped(context: &Context) -> Vec<Finding> {
     kept.map(finding).chain(unreadable).collect()
 }
 
-/// The articles of newsreaders, which a hub fetches again if they are damaged.
+/// Checks the articles of newsreaders. A hub fetches them again if they are damaged.
 fn articles(context: &Context) -> Option<Finding> {
     let error = SqliteLibrary::check(&context.data).err()?;
     let advice = "serve sets the file aside and fetches the articles again";
     Some(Finding::fault("articles", error).advice(advice))
 }
 
-/// Bytes that the gateway of a data directory stores and that are not what they were. It may run meanwhile.
+/// Finds damaged bytes in the store of the gateway in a data directory. The gateway may run meanwhile.
 pub(super) fn gateway(data: &Path) -> Result<Vec<Finding>, Failure> {
     let faults = feedsync_gateway::store::check(&crate::commands::gateway::directory(data));
     let found = |fault: feedsync_gateway::store::Fault| {
@@ -98,14 +98,14 @@ pub(super) fn gateway(data: &Path) -> Result<Vec<Finding>, Failure> {
     Ok(faults.map_err(Failure::store)?.into_iter().map(found).collect())
 }
 
-/// All that an open store tells.
+/// Runs all checks that need an open store.
 pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
     let mut findings = database(context, home).await?;
     findings.extend(dropped(context));
     findings.extend(articles(context));
     match contents(context, home).await {
         Ok(more) => findings.extend(more),
-        // A damaged database may answer no further questions.
+        // Further queries to a damaged database may fail.
         Err(Failure::Said { message, .. })
             if findings.iter().any(|finding| finding.check == "database") =>
         {
@@ -123,7 +123,7 @@ fn restore_advice(context: &Context) -> String {
     format!("go on from a backup: {}", context.command_at("NEW", "restore --from BACKUP"))
 }
 
-/// The findings in what the store holds.
+/// Checks the contents of the store.
 async fn contents(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     for collection in home.store.collections().await? {
@@ -138,7 +138,7 @@ async fn contents(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
     Ok(findings)
 }
 
-/// What the database finds wrong with itself, and, on a server, how that is set up.
+/// Checks the integrity of the database and, on a server, its settings.
 async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
     let of = |check, faults: Vec<String>, advice: &str| -> Vec<Finding> {
         let found = |fault| Finding::fault(check, fault).advice(advice);
@@ -159,7 +159,7 @@ async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
     })
 }
 
-/// The faults that a check found. A store that is too damaged to be checked has that fault.
+/// Returns the faults that a check found. A store that is too damaged to be checked gives one fault.
 fn faults_of(checked: Result<Vec<String>, StoreError>) -> Result<Vec<String>, StoreError> {
     match checked {
         Err(error) if error.is_damaged() => Ok(vec![error.to_string()]),
@@ -186,7 +186,7 @@ fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
     findings
 }
 
-/// Whether another database keeps a collection from being a database, too.
+/// Reports a collection that cannot also be a database because another database has its name.
 async fn database_name(
     context: &Context,
     home: &Home,
@@ -205,8 +205,8 @@ async fn database_name(
     Ok(Some(Finding::fault("documents", message).about(name).advice(advice)))
 }
 
-/// The numbers that a collection is listed with, and what is in it. While others write, they are
-/// compared again.
+/// Compares the stored counts of a collection with its contents. A difference is checked again while other
+/// processes write to the collection.
 async fn counts(
     context: &Context,
     home: &Home,
@@ -260,7 +260,7 @@ async fn count(home: &Home, name: &CollectionName) -> Result<[u64; 3], StoreErro
     }
 }
 
-/// Items that peers refuse, and items that are near a bound.
+/// Finds items that peers refuse, and items that are near a bound.
 async fn bounds(
     context: &Context,
     home: &Home,
@@ -272,7 +272,7 @@ async fn bounds(
         let limit = PageLimit::items(1_000);
         let page = match home.store.items_by_id(name, after.as_ref(), limit).await {
             Ok(page) => page,
-            // The check of counts tells of it.
+            // The check of counts reports this.
             Err(StoreError::NoCollection(_)) => return Ok(findings),
             Err(error) if error.is_damaged() => return Ok(findings),
             Err(error) => return Err(error.into()),
@@ -286,7 +286,7 @@ async fn bounds(
     }
 }
 
-/// The bound that an item is at or near.
+/// Reports the bound that an item has reached or is near to.
 fn bound(context: &Context, name: &CollectionName, item: &Item<Payload>) -> Option<Finding> {
     let updates = item.versions().map(|version| u64::from(version.updates.get())).max();
     let copy = context.command(&format!("copy {name} {}", item.id));
@@ -377,7 +377,7 @@ async fn remotes(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure
 
 fn logins(context: &Context) -> Option<Finding> {
     match LoginFile::within(&context.data).read() {
-        // That others can read it is among the files.
+        // The check of files reports a login file that others can read.
         Ok(_) | Err(LoginFileError::Open { .. }) => None,
         Err(error) => Some(Finding::fault("logins", error)),
     }

@@ -60,7 +60,7 @@ impl Add {
     }
 }
 
-/// A feed without items, titled as its file is named.
+/// Creates a feed without items, whose title is the name of the file.
 fn begun(file: &str, format: Option<Format>, author: &FileAuthor) -> Result<FeedDocument, Failure> {
     let path = Path::new(file);
     let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);

@@ -1,4 +1,4 @@
-//! How the commands reach a gateway that runs, and name what it has.
+//! Requests of commands to a running gateway.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
 
-/// Where in the data directory the gateway has its own.
+/// Directory of the gateway within the data directory.
 const DIRECTORY: &str = "gateway";
 
-/// The data of the gateway in a data directory.
+/// Path of the gateway's data within a data directory.
 pub(crate) fn directory(data: &Path) -> PathBuf {
     data.join(DIRECTORY)
 }
@@ -29,14 +29,14 @@ pub(crate) struct Which {
     control: Option<SocketAddr>,
 }
 
-/// A gateway that runs.
+/// Client of a running gateway.
 pub(super) struct Gateway<'c> {
     client: Client,
     context: &'c Context,
 }
 
 impl Which {
-    /// The gateway that is meant.
+    /// Creates a client of the gateway that the options name.
     pub(super) fn gateway<'c>(&self, context: &'c Context) -> Result<Gateway<'c>, Failure> {
         let client = Client::of(&directory(&context.data), self.control);
         let client = client.map_err(|error| failed(error, context))?;
@@ -45,12 +45,12 @@ impl Which {
 }
 
 impl Gateway<'_> {
-    /// Asks for something.
+    /// Sends a GET request.
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
         self.ask(Method::GET, path, None).await
     }
 
-    /// Has something done.
+    /// Sends a POST request.
     pub(super) async fn post(&self, path: &str) -> Result<Value, Failure> {
         self.ask(Method::POST, path, None).await
     }
@@ -65,7 +65,7 @@ impl Gateway<'_> {
         asked.map_err(|error| failed(error, self.context))
     }
 
-    /// The address of a subscription, by its number or by that of its feed.
+    /// Finds the control path of a subscription by its number or by the address of its feed.
     pub(super) async fn subscription(&self, named: &str) -> Result<String, Failure> {
         if named.bytes().all(|byte| byte.is_ascii_digit()) {
             return Ok(format!("/subscriptions/{named}"));
@@ -87,20 +87,20 @@ impl Gateway<'_> {
         }
     }
 
-    /// Says what was done; as JSON the value.
+    /// Prints the result of a command: `value` with `--json`, otherwise `text`.
     pub(super) fn done(&self, value: &Value, text: &str) -> Result<(), Failure> {
         if self.context.json { output::json(value) } else { output::line(text) }
     }
 }
 
-/// Whether two texts name one feed; a gateway writes addresses as browsers do.
+/// Whether two texts name the same feed. A gateway writes addresses as browsers do.
 fn is_same(feed: &str, named: &str) -> bool {
     let bare = |text: &str| text.trim_end_matches('/').to_owned();
     let parsed = feedsync_client::fetch::address(named).map(|url| url.to_string());
     bare(feed) == bare(named) || parsed.is_ok_and(|named| bare(feed) == bare(&named))
 }
 
-/// Why it was not done, with the exit code that says so.
+/// Converts an error of the client into a failure with the matching exit code.
 fn failed(error: ClientError, context: &Context) -> Failure {
     let run = context.command("gateway");
     match error {

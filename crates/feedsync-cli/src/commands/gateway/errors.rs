@@ -98,7 +98,8 @@ impl Errors {
     }
 }
 
-/// An error as two messages, and what the server has now where an edit was refused.
+/// Formats an error as its request and response, followed by the server's current version if an edit was
+/// refused.
 fn whole(error: &Value) -> String {
     let part = |headers: &str, body: &str| {
         let lines = |value: &Value| output::text::lines(value.as_str().unwrap_or_default());

@@ -78,7 +78,7 @@ impl Outbox {
     }
 }
 
-/// The changes of newsreaders that wait for one server.
+/// Describes the changes of newsreaders that are queued for one server.
 fn of_newsreaders(waiting: &Value) -> String {
     let count = waiting["changes"].as_u64().unwrap_or_default();
     let changes = text::count(count, "change");
@@ -86,7 +86,7 @@ fn of_newsreaders(waiting: &Value) -> String {
     format!("{changes} of newsreaders ({newsreader}) for {location} {}", why(waiting))
 }
 
-/// Why an edit waits, since when, and until when.
+/// Describes why an edit is queued, since when, and until when.
 fn why(edit: &Value) -> String {
     let mut out = shown(&edit["why"]);
     for (word, key) in [("since", "since"), ("until", "until")] {

@@ -1,14 +1,14 @@
-//! Options that run a gateway, which mean nothing to a command for one that runs.
+//! Options that run a gateway. A command for a running gateway refuses them.
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-/// Names of the options. `--control` is not among them: the commands have it, too.
+/// Names of the options. `--control` is not among them, because the commands accept it too.
 const OPTIONS: [&str; 7] =
     ["listen", "quota", "strict", "allow", "mount", "newsreader", "allow_origin"];
 
-/// Refuses these options before a command. Options of every command may stand there.
+/// Refuses these options before a subcommand. Options of every command are allowed before it.
 #[derive(Debug)]
 pub(super) struct Alone;
 

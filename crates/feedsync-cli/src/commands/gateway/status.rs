@@ -95,7 +95,7 @@ impl Status {
     }
 }
 
-/// Why subscriptions are paused, and what has each go on.
+/// Lists why subscriptions are paused, and the command that resumes each.
 fn paused(subscriptions: &Value, context: &Context) -> String {
     let all = subscriptions.as_array().into_iter().flatten();
     let stopped = all.filter(|one| one["state"] == "PAUSED");
@@ -125,7 +125,7 @@ impl Open {
     }
 }
 
-/// A text of others, on one line.
+/// Formats a text from other sources on one line.
 pub(super) fn shown(value: &Value) -> String {
     text::line(value.as_str().unwrap_or_default())
 }

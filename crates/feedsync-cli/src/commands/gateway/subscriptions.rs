@@ -187,7 +187,7 @@ impl Follow {
     }
 }
 
-/// One segment of an address.
+/// Percent-encodes a text as one path segment.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes()

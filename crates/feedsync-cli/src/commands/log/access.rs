@@ -1,4 +1,4 @@
-//! The log that a command names.
+//! Access to the log that a command names.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,10 @@ use crate::context::Context;
 use crate::failure::{Failure, note};
 use crate::output::progress;
 
-/// The most bytes that a log of this endpoint may have when a command appends to it; the hub has a limit of its
-/// own.
+/// Maximum size in bytes of a log of this endpoint to which a command appends. The hub has its own limit.
 const MOST: u64 = 1 << 40;
 
-/// The log of an address, of a collection here, or in a file.
+/// Opens the log at an address, of a local collection, or in a file.
 pub(crate) async fn access(context: &Context, named: &str) -> Result<Box<dyn LogAccess>, Failure> {
     if named.starts_with("http://") || named.starts_with("https://") {
         let log = RemoteLog::new(context.way().fetcher()?, address(named)?);
@@ -39,7 +38,7 @@ pub(crate) async fn access(context: &Context, named: &str) -> Result<Box<dyn Log
     Ok(Box::new(StoredLog::new(Arc::clone(home.endpoint.store()), name, MOST)))
 }
 
-/// Says on a terminal why the command is not done yet.
+/// Reports a retry and its reason on a terminal.
 fn report_retry(reason: &Stop, pause: Duration) {
     if std::io::stderr().is_terminal() {
         progress::above(|| note(&retry(reason, pause)));

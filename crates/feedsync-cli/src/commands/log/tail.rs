@@ -18,10 +18,10 @@ Examples:
   feedsync log tail reading --lines 100 --follow
 ";
 
-/// How often a log is looked at.
+/// Interval between two reads of the log with `--follow`.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// So many bytes are read for the last lines.
+/// Maximum number of bytes at the end of the log that are read for the last lines.
 const LAST: u64 = 1 << 20;
 
 /// Print the last lines of a log, and what is appended
@@ -59,7 +59,7 @@ impl Tail {
     }
 }
 
-/// Prints lines as they come; of the first ones no more than were asked for.
+/// Prints lines as they arrive. Of the lines of the first read, only the requested number is printed.
 struct Printer {
     first: Option<(usize, Vec<u8>)>,
 }

@@ -18,7 +18,7 @@ Examples:
   feedsync log verify ./reading.jsonl --json
 ";
 
-/// So many findings are shown.
+/// Maximum number of findings that are shown.
 const SHOWN: usize = 1_000;
 
 /// Look for lines of a log that are torn, foreign, repeated or out of order
@@ -66,7 +66,7 @@ fn shown(finding: &Finding) -> serde_json::Value {
     })
 }
 
-/// Reads all of a log; the first findings, and how many there are.
+/// Checks a whole log; returns the first findings, their total number, and a summary.
 async fn check(log: &dyn LogAccess) -> Result<(Vec<Finding>, u64, Summary), Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut check = Check::new(Millis::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX)));

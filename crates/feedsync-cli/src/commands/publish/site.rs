@@ -1,4 +1,4 @@
-//! Files of collections in a directory that a web server serves.
+//! Feeds and media of collections as files in a directory that a web server serves.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ use crate::media_files::write_media;
 use crate::output::text;
 use crate::source::Target;
 
-/// Directory of the files of media.
+/// Name of the directory with the media files.
 const MEDIA: &str = "media";
 
-/// Whether SSE has the format.
+/// Whether SSE supports the format.
 pub(super) fn is_sse(format: Format) -> bool {
     matches!(format, Format::Rss | Format::Opml)
 }
 
-/// The feeds of a collection at one moment.
+/// Feeds of a collection at one time.
 #[derive(PartialEq)]
 pub(super) struct Feeds {
     partial: Publication,
@@ -44,7 +44,8 @@ struct SseFeed {
 }
 
 impl Feeds {
-    /// Complete feeds are read last, so that their windows end no earlier than those of partial feeds.
+    /// Reads the feeds. Complete feeds are read last, so that their windows end no earlier than those of
+    /// partial feeds.
     pub(super) async fn of(
         home: &Home,
         name: &CollectionName,
@@ -62,14 +63,15 @@ impl Feeds {
         Ok(Self { partial, complete, sse })
     }
 
-    /// The collection's own format.
+    /// Format of the collection.
     pub(super) fn format(&self) -> Format {
         self.complete.collection.format
     }
 }
 
 impl SseFeed {
-    /// SSE says where a feed ends by a second, and can do so once that is over.
+    /// Reads an SSE feed. SSE names the end of a feed by a second. Therefore the function waits until that
+    /// second is over.
     async fn of(home: &Home, name: &CollectionName, is_complete: bool) -> Result<Self, Failure> {
         let mut publication = home.endpoint.publish_sse(name, is_complete).await?;
         if let Some(time) = publication.settles_in {
@@ -85,7 +87,7 @@ impl SseFeed {
     }
 }
 
-/// A directory that a web server serves.
+/// Directory that a web server serves.
 pub(super) struct Site<'a> {
     home: &'a Home,
     directory: &'a Path,
@@ -93,17 +95,17 @@ pub(super) struct Site<'a> {
     url: &'a str,
 }
 
-/// A feed to be written into a file.
+/// Feed to be written to a file.
 struct Feed<'a> {
     publication: &'a Publication,
     extent: Extent,
     format: Format,
-    /// Bounds of SSE; `None` for FeedSync.
+    /// Bounds of the feed in SSE; `None` for FeedSync.
     sse: Option<&'a sse::Dates>,
 }
 
 impl Feed<'_> {
-    /// Name of the file of this feed, or of one with other items.
+    /// Name of the file of this feed with the items of `extent`.
     fn file(&self, extent: Extent) -> String {
         let name = &self.publication.collection.name;
         let sse = if self.sse.is_some() { ".sse" } else { "" };
@@ -117,8 +119,8 @@ impl<'a> Site<'a> {
         Self { home, directory, url: url.trim_end_matches('/') }
     }
 
-    /// Writes all files: complete feeds first, since a subscriber that falls behind goes from the partial feed to
-    /// the complete one. Each file is described as JSON.
+    /// Writes all files; returns a JSON description of each. Complete feeds come first, since a subscriber
+    /// that falls behind goes from the partial feed to the complete one.
     pub(super) async fn write(
         &self,
         feeds: &Feeds,
@@ -148,7 +150,8 @@ impl<'a> Site<'a> {
     async fn write_feed(&self, feed: &Feed<'_>) -> Result<Value, Failure> {
         let file = feed.file(feed.extent);
         let url = self.address(&file);
-        // A complete feed of FeedSync says that it is one by naming itself (4.1.2), one of SSE by having no `since`.
+        // A complete feed of FeedSync links to itself as the complete feed (4.1.2); a complete feed of SSE
+        // has no `since`.
         let is_named = feed.extent == Extent::Partial || feed.sse.is_none();
         let complete = is_named.then(|| self.address(&feed.file(Extent::Complete)));
         let path = self.directory.join(&file);
@@ -167,7 +170,7 @@ impl<'a> Site<'a> {
             Some(dates) => feed_file.write_sse(endpoint, &mut target, dates).await?,
             None => feed_file.write(endpoint, &mut target, |_| {}).await?,
         };
-        // Before any feed leads to them.
+        // The media files exist before the feed that links to them.
         write_media(self.home, &self.directory.join(MEDIA), &media).await?;
         let is_changed = target.finish_if_changed()?;
         if is_changed && !losses.is_empty() {

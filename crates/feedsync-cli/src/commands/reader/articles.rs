@@ -76,7 +76,7 @@ impl Articles {
     }
 }
 
-/// An article, for programs.
+/// JSON value of an article.
 fn shown(feed: &FeedAddress, state: &FeedState, article: &MarkedArticle<'_>) -> Value {
     let date = article.published.and_then(|at| i64::try_from(at.get() / 1_000).ok());
     let date = date.and_then(Timestamp::from_unix_seconds);

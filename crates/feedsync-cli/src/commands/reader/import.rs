@@ -67,13 +67,13 @@ impl Import {
     }
 }
 
-/// Takes in a state and stores it; how many changes that was.
+/// Merges a state into the reader and stores it; returns the number of changes.
 fn take_in(reader: &mut StoredReader, state: ReaderState) -> Result<usize, Failure> {
     let changes = state.beyond(reader.replica.state()).len();
     if !reader.replica.take_in(state) {
         return Ok(0);
     }
     reader.store()?;
-    // What a later version says of feeds is told by no change.
+    // Members that a later version defines are in none of these changes. If only they change, that is one change.
     Ok(changes.max(1))
 }

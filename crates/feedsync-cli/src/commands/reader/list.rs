@@ -41,7 +41,7 @@ impl List {
     }
 }
 
-/// A subscription, for programs.
+/// JSON value of a subscription.
 fn shown(subscription: &Subscription) -> Value {
     let Subscription { address, title, folder, position } = subscription;
     json!({

@@ -49,7 +49,8 @@ impl Mark {
         let actions: Vec<_> = actions.map(|action| (feed.clone(), action)).collect();
         let marks = text::count(actions.len() as u64, "mark");
         let mut reader = open(context)?;
-        // A device that was not synchronised yet may mark articles of feeds to which another one subscribes.
+        // A device that was not synchronised yet may mark articles of feeds to which another device
+        // subscribes.
         if let Some(message) = unknown(&reader, &feed) {
             warn(&message);
         }
@@ -57,7 +58,7 @@ impl Mark {
     }
 }
 
-/// A time: `now`, or a date as feeds write it.
+/// Parses a time: `now`, or a date in the format of feeds.
 fn time(text: &str) -> Result<Millis, String> {
     if text == "now" {
         return Ok(now());

@@ -95,8 +95,8 @@ impl Sync {
     }
 }
 
-/// The failure to synchronise with a log. On a hub without users all readers share the log `reading`. With the first
-/// user each has a log of their own, and the common one is gone.
+/// Converts a failure to synchronise with a log. Without users, all readers of a hub share the log `reading`.
+/// When the hub gets its first user, each user has a separate log, and the shared log is removed.
 fn failed(context: &Context, log: &str, error: ReaderFileError) -> Failure {
     use Stop::{Gone, Refused, Rejected, Vanished};
     let is_refusal = matches!(
@@ -134,7 +134,8 @@ async fn with_database(context: &Context, database: &DatabaseName) -> Result<(),
     told(context, ("database", database.as_str()), "document", &done)
 }
 
-/// Says what came of it, of a place of some kind and the things in it.
+/// Reports the outcome of a join with a collection or a database. `kind` names which of them, `thing` what it
+/// contains.
 fn told(
     context: &Context,
     (kind, name): (&str, &str),

@@ -1,16 +1,16 @@
-//! A flag for every setting of a hub, made from their declaration.
+//! Flags for every setting of a hub, made from the declarations of the settings.
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use feedsync_server::Config;
 use feedsync_server::configuration::{Setting, flag, settings};
 
-/// Settings that the command line gives, by name.
+/// Values of settings on the command line, by the name of the setting.
 #[derive(Debug, Default)]
 pub(crate) struct SettingFlags {
     pub(crate) given: Vec<(String, String)>,
 }
 
-/// Those that are flags of `serve`; the store is an option of every command.
+/// Settings that are flags of `serve`. The store is an option of every command instead.
 fn flags() -> impl Iterator<Item = Setting> {
     settings().into_iter().filter(|setting| setting.name != "store")
 }
@@ -21,7 +21,7 @@ impl Args for SettingFlags {
         flags().fold(command, |command, setting| {
             let help = format!("{} [default: {}]", setting.doc, setting.value(&default));
             let argument = Arg::new(setting.name)
-                // Names of arguments live as long as the program; there are few.
+                // `clap` needs static names. There are few of them, so they are leaked.
                 .long(&*flag(setting.name).leak())
                 .value_name("VALUE")
                 .help(help)

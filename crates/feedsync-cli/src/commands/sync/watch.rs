@@ -8,8 +8,8 @@ use crate::commands::sync::{Shown, failure, print};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Synchronises whenever something changed here or there, until the person stops it. What fails is
-/// said, and tried again later; a remote that was removed meanwhile is left alone.
+/// Synchronises whenever something changes locally or at a remote, until the user stops the command. A failed
+/// attempt is reported and retried later. The watch of a remote ends when the remote is removed.
 pub(super) async fn watch(
     context: &Context,
     session: &Session,
@@ -22,7 +22,7 @@ pub(super) async fn watch(
         each.spawn(follow(context.clone(), session.clone(), watch, remote, direction));
     }
     tokio::select! {
-        // Dropping the others is safe: what they stored stays, and the next call goes on from there.
+        // Dropping the other tasks is safe: stored changes stay, and the next call continues from there.
         ended = async {
             while let Some(ended) = each.join_next().await {
                 ended.unwrap_or_else(|error| Err(Failure::store(error)))?;
