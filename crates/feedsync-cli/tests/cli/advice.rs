@@ -1,4 +1,4 @@
-//! Errors that newcomers meet: each says what was expected, with an example, or which command to run.
+//! Errors that newcomers meet. Each message says what was expected, with an example, or which command to run.
 
 use std::net::TcpListener;
 
@@ -120,7 +120,7 @@ fn portal_is_named_as_a_page_to_sign_in_at() {
     }
 }
 
-/// The store of a dropped collection, and the file that describes it.
+/// Paths of the database of a dropped collection and of the file that describes it.
 fn kept(place: &Place) -> (std::path::PathBuf, std::path::PathBuf) {
     let mut entries = std::fs::read_dir(place.path("desk/dropped")).unwrap();
     let directory = entries.next().unwrap().unwrap().path();
@@ -161,7 +161,7 @@ fn description_of_a_dropped_copy_that_cannot_be_read_is_named_and_nothing_is_rem
     }
     let doctor = desk.run(&["doctor"]);
     assert!(doctor.code == 1 && doctor.out.contains("dropped.json"), "{doctor:?}");
-    // It is not taken for an unfinished copy.
+    // The directory is old, but it is not removed as an unfinished copy.
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 24 * 3_600);
     std::fs::File::open(directory).unwrap().set_modified(long_ago).unwrap();
     desk.run(&["undrop", "notes"]).fails(5, export);
@@ -180,7 +180,7 @@ fn feed_that_a_reader_does_not_know_is_reported() {
         3,
         &[meant, "reader list"],
     );
-    // A mark is kept: another device may subscribe to the feed.
+    // The mark is stored, since another device may subscribe to the feed.
     let mark = ["reader", "mark", "https://example.org/fed", "--up-to", "now"];
     says(&desk.run(&mark), 0, &[meant]);
     assert!(desk.ok(&["reader", "export", "--all"]).contains("https://example.org/fed\""));

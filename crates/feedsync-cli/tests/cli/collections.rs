@@ -1,4 +1,4 @@
-//! init, create, list, rename, drop, status, remote, backup, restore.
+//! The commands `init`, `create`, `list`, `rename`, `drop`, `status`, `remote`, `backup` and `restore`.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use feedsync_store::{CollectionName, People as _, SqliteStore, SystemEnvironment
 
 use crate::support::Place;
 
-/// Addresses in feeds are for everybody.
+/// Everybody sees addresses in feeds.
 #[test]
 fn published_addresses_have_no_credentials() {
     let place = Place::new();
@@ -26,7 +26,7 @@ fn published_addresses_have_no_credentials() {
     desk.run(&["publish", "notes", "--directory", "www", "--url", url]).fails(2, "no directory");
 }
 
-/// A hub shows the feeds of such a collection to editors alone; a web server shows files to everybody.
+/// A hub shows drafts to editors only; a web server shows files to everybody.
 #[test]
 fn publishing_drafts_is_warned_of() {
     let place = Place::new();
@@ -147,7 +147,7 @@ fn a_collection_with_items_that_no_remote_has_is_not_dropped_unasked() {
     desk.run(&["drop", "notes"]).fails(2, "--yes");
     desk.run(&["drop", "notes", "--forget"]).fails(2, "nothing of it is kept");
     assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 2);
-    // What was shown to others is nothing that drop loses.
+    // A drop does not lose items that others have seen.
     desk.ok(&["export", "notes", "--output", "shown.atom"]);
     desk.ok(&["drop", "notes"]);
     desk.ok(&["undrop", "notes"]);
@@ -222,7 +222,7 @@ fn roles_come_back_with_a_collection_to_the_users_who_had_them() {
     };
     let berta = charged(Some("berta"));
     desk.ok(&["drop", "notes", "--yes"]);
-    // One user is removed, and one is another of the same name by then.
+    // One user is removed. Another one is removed and replaced by a different user of the same name.
     for name in ["carl", "dora"] {
         desk.ok(&["user", "remove", name, "--yes"]);
     }

@@ -1,10 +1,10 @@
-//! conflicts, diff, history with conflicts, resolve.
+//! The commands `conflicts`, `diff`, `history` (with conflicts) and `resolve`.
 
 use serde_json::Value;
 
 use crate::support::{Desk, Place};
 
-/// A laptop and a phone that have changed one item without knowing of each other.
+/// Creates a laptop and a phone with concurrent edits of the same item.
 fn in_conflict(place: &Place) -> (Desk<'_>, Desk<'_>, String) {
     let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
     let id = laptop.add("Milk", "two litres");
@@ -113,7 +113,7 @@ fn resolved(arguments: &[&str]) -> (Value, Value) {
     all.extend(arguments);
     laptop.ok(&all);
     assert_eq!(laptop.json(&["conflicts", "notes"]), serde_json::json!([]));
-    // Who hears of it is not asked again, and agrees.
+    // The other endpoint takes over the resolution and has no conflict left.
     phone.hears(&laptop);
     assert_eq!(phone.state(), laptop.state());
     laptop.run(&all).fails(1, "has no conflicts");
@@ -177,7 +177,7 @@ fn some_conflicts_are_resolved_and_the_others_stay_open() {
     let (laptop, phone, id) = in_conflict(&place);
     let desk = place.desk("desk");
     desk.hears(&laptop);
-    // All three change the version that they have, without knowing of the others.
+    // All three endpoints edit the same version concurrently.
     desk.ok(&["edit", "notes", &id, "--content", "from the desk"]);
     laptop.ok(&["edit", "notes", &id, "--content", "from the laptop"]);
     phone.ok(&["edit", "notes", &id, "--content", "from the phone"]);

@@ -1,4 +1,4 @@
-//! Subtitle, rights, author and foreign markup of a feed: import, set, export, convert and merge.
+//! Subtitle, rights, author and foreign markup of a feed in `import`, `set`, `export`, `convert` and `merge`.
 
 use serde_json::json;
 
@@ -60,7 +60,7 @@ fn details_that_a_person_set_stay_when_a_feed_is_imported() {
     for name in ["subtitle", "rights", "markup"] {
         assert_eq!(settings[name], json!(null), "{name}");
     }
-    // Markup is taken from a feed alone.
+    // This sets the markup from a feed, without importing the feed.
     desk.ok(&["set", "notes", "markup=news.rss"]);
     assert_eq!(desk.json(&["settings", "notes"])["markup"]["pieces"].as_array().unwrap().len(), 2);
     assert!(desk.ok(&["export", "notes", "--to", "rss"]).contains("<language>de</language>"));

@@ -1,4 +1,4 @@
-//! doctor.
+//! The command `doctor`.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn a_sound_directory_is_sound() {
     assert!(desk.ok(&["doctor"]).contains("all is well"));
 }
 
-/// Damage in the middle of the file: the tables can be found, and not all of them can be read.
+/// The damage is in the middle of the file: the tables can be found, but not all of them can be read.
 #[test]
 fn damaged_store_is_a_fault_with_advice_to_restore() {
     let place = Place::new();
@@ -73,7 +73,7 @@ fn files_that_others_can_read_are_faults() {
     assert!(run.out.ends_with("desk: 2 faults, 1 warning\n"), "{}", run.out);
     mode("desk/logins.json", 0o600);
     mode("desk/feedsync.db", 0o600);
-    // A directory that others may look into is no fault: they can read nothing in it.
+    // A directory that others can list is not a fault, because they cannot read the files in it.
     assert_eq!(findings(&desk.json(&["doctor"])), [("warning".into(), "files".into())]);
     place.write("desk/logins.json", "{");
     let run = desk.run(&["doctor", "--json"]);
@@ -169,7 +169,7 @@ fn settings_that_cannot_be_read_are_taken_back_one_by_one_as_it_advises() {
     assert_eq!((&settings["drafts"], &settings["public"]), (&true.into(), &false.into()));
 }
 
-/// Gives `notes` a log of one line.
+/// Creates a log of one line for `notes`.
 fn begin_log(place: &Place) {
     let notes = CollectionName::new("notes").unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -1,4 +1,4 @@
-//! merge, validate and convert, without any endpoint.
+//! The commands `merge`, `validate` and `convert`, which need no endpoint.
 
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ fn sse_merges_with_sse_by_the_rules_of_sse() {
     place.write("feed.atom", &feed(&entry("2", "x", 1, "a")));
     place.run(&["merge", "local.opml", "feed.atom", "-o", "x"]).fails(1, "is SSE");
     assert!(!place.path("x").exists());
-    // The other way round it is upgraded.
+    // In the other direction, the SSE document is converted to FeedSync.
     let run = place.run(&["merge", "feed.atom", "local.opml", "-o", "feed.atom"]);
     assert_eq!((run.code, &*run.out), (0, "1 added\n"), "{}", run.err);
 }
@@ -121,7 +121,7 @@ fn validate_reports_misplaced_elements_and_checks_documents_of_atompub() {
     assert_eq!(run.code, 1);
     let expected = "misplaced.atom:6:1: fault: item \"1\": sx:sharing stands in entry";
     assert!(run.out.starts_with(expected), "{}", run.out);
-    // Commands that read feeds are as tolerant as before.
+    // Commands that read feeds still tolerate the misplaced element.
     assert_eq!(place.run(&["convert", "misplaced.atom", "--to", "rss", "-o", "b"]).code, 0);
 
     let warning = entry("1", "one", 1, "a").replace(" by=\"a\"", "");
@@ -179,7 +179,7 @@ fn a_feed_converts_there_and_back_without_loss() {
 }
 
 #[test]
-fn what_takes_no_part_in_sharing_is_kept_when_it_is_converted_and_still_takes_none() {
+fn items_without_sync_information_stay_so_when_converted() {
     let place = Place::new();
     let plain = "<entry><id>urn:x:1</id><title>plain &amp; simple</title></entry>\n";
     place.write("a.atom", &feed(&(plain.to_owned() + &entry("1", "one", 1, "a"))));
@@ -198,11 +198,11 @@ fn what_takes_no_part_in_sharing_is_kept_when_it_is_converted_and_still_takes_no
         }
         assert!(place.read("c.atom").contains("<title>plain &amp; simple</title>"), "{format}");
     }
-    // Plain XML has no name for items: only `sx:sync` tells them.
+    // Plain XML has no element name for items; only `sx:sync` marks them.
     let run = place.run(&["convert", "a.atom", "--to", "pox", "-o", "b"]);
     assert_eq!((run.code, counts("b")), (0, (0, 1.into(), 0.into())));
     assert!(place.read("b").contains("<title>plain &amp; simple</title>"), "{}", place.read("b"));
-    // A feed of which nothing takes part; and one in SSE, whose items are told apart.
+    // A feed without any sync information, and a feed in SSE, which marks its items.
     let rss = |items: &str| {
         format!(
             "<rss version=\"2.0\" xmlns:sx=\"http://www.microsoft.com/schemas/rss/sse\"><channel>\

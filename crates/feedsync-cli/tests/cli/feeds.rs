@@ -1,4 +1,4 @@
-//! import and export.
+//! The commands `import` and `export`.
 
 use crate::support::Place;
 
@@ -129,7 +129,7 @@ fn items_without_title_link_and_guid_are_all_imported() {
         desk.ok(&["import", "notes", "desc.rss"]),
         "nothing new, 1 repeated word for word\n"
     );
-    // Whatever is left out is named and is no success.
+    // An item that is left out is reported, and the import fails.
     place.write("twice.rss", &rss(&["<guid>g</guid>one", "<guid>g</guid><title>two</title>"]));
     let run = desk.run(&["import", "notes", "twice.rss"]);
     run.fails(1, "g: left out: an earlier item has the same id");
@@ -151,7 +151,7 @@ fn items_without_title_link_and_guid_are_all_imported() {
     assert_eq!(desk.ok(&["import", "cases", feed.to_str().unwrap()]), "3 added\n");
 }
 
-/// Only a publisher knows the next value of `until`: a merged document does not keep one that is untrue (SSE 2.1,
+/// Only a publisher knows the next value of `until`, so a merged document does not keep a wrong one (SSE 2.1,
 /// FeedSync 4.2.3).
 #[test]
 fn merged_documents_keep_no_window_that_is_untrue() {

@@ -1,4 +1,4 @@
-//! file: people who take part with nothing but files.
+//! The command `file`, for people who collaborate with files alone.
 
 use std::fs;
 
@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use crate::support::{Place, Run};
 
-/// A command that succeeds; what it prints.
+/// Runs a command that must succeed; returns its output.
 pub(crate) fn ok(place: &Place, arguments: &[&str]) -> String {
     place.run(arguments).success(arguments)
 }
 
-/// The same as JSON.
+/// Runs a command that must succeed; returns its JSON output.
 pub(crate) fn json(place: &Place, arguments: &[&str]) -> Value {
     let arguments = [arguments, &["--json"]].concat();
     serde_json::from_str(&ok(place, &arguments)).unwrap()
 }
 
-/// Adds an item to a file; its id.
+/// Adds an item to a file; returns its id.
 pub(crate) fn add(place: &Place, file: &str, title: &str) -> String {
     let id = ok(place, &["file", "add", file, "--title", title, "--content", "c", "--by", "ann"]);
     id.trim_end().to_owned()
@@ -27,7 +27,7 @@ fn titles(items: &Value) -> Vec<&str> {
     items.as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap()).collect()
 }
 
-/// Everything that is in the directory of a test.
+/// Names of all files in the directory of a test.
 fn names(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.path("")).unwrap();
     let mut names: Vec<_> =
@@ -103,7 +103,7 @@ fn edits_in_copies_of_a_file_are_all_kept_even_under_one_name() {
         .fails(1, "has no conflicts");
     ok(&place, &["file", "resolve", "mine.atom", &id, "--take", "1", "--by", "ann"]);
     assert_eq!(json(&place, &["file", "conflicts", "mine.atom"]), serde_json::json!([]));
-    // Whoever merges the file has the resolution, and nothing comes back.
+    // After a merge the other file has the resolution, and the conflict does not return.
     assert_eq!(
         ok(&place, &["merge", "theirs.atom", "mine.atom", "-o", "theirs.atom"]),
         "1 updated\n"
@@ -123,7 +123,8 @@ fn a_collection_takes_part_with_a_file() {
     assert!(place.read("notes.atom").contains("until="));
     ok(&place, &["file", "edit", "notes.atom", &id, "--content", "three litres", "--by", "bob"]);
     let text = place.read("notes.atom");
-    // Only the publisher knows which window comes next; the rest is as true as before.
+    // Only the publisher knows the next window, so the window is removed. The rest of the sharing element
+    // stays valid.
     assert!(!text.contains("until=") && !text.contains("since="), "{text}");
     assert!(text.contains("link=\"https://example.org/n.atom\""), "{text}");
     add(&place, "notes.atom", "Bread");
@@ -153,7 +154,7 @@ fn a_new_item_is_what_the_options_say() {
     assert_eq!((&item["deleted"], &item["noconflicts"]), (&true.into(), &true.into()));
     let again = ["file", "add", "n.json", "--id", "shopping.milk", "--title", "x"];
     place.run(&again).fails(1, "already an item shopping.milk");
-    // An entry of another format is projected, and stays what it is.
+    // An entry of another format is projected and keeps its own format.
     place.write("entry.xml", "<item><title>RSS</title></item>");
     let id = ok(&place, &["file", "add", "n.json", "--file", "entry.xml"]);
     assert_eq!(json(&place, &["file", "show", "n.json", id.trim_end()])["format"], "rss");
@@ -304,7 +305,7 @@ fn items_are_named_by_what_their_ids_begin_with_and_faulty_ones_by_their_place()
     assert!(
         listed.err.contains("n.rss:5:") && listed.err.contains("1 item without sync information")
     );
-    // What is faulty or plain stays where it is.
+    // Items that are faulty or have no sync information stay unchanged.
     ok(&place, &["file", "rm", "n.rss", "abd"]);
     let text = place.read("n.rss");
     assert!(text.contains(&item("bad", 0)) && text.contains("<item><title>plain</title></item>"));

@@ -1,4 +1,4 @@
-//! file: how the file is replaced.
+//! The command `file`: replacement of the file.
 
 use std::fs;
 use std::process::Stdio;
@@ -22,7 +22,7 @@ fn a_file_keeps_its_permissions_and_links_lead_to_it() {
     assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
     assert!(place.read("shared/n.atom").contains("Bread"));
     assert_eq!(fs::read_dir(place.path("shared")).unwrap().count(), 1);
-    // An edit that is refused leaves the very same file.
+    // A refused edit does not replace the file.
     place.run(&["file", "undelete", "link.atom", &id]).fails(1, "is not deleted");
     assert_eq!(fs::metadata(&file).unwrap().ino(), metadata.ino());
     fs::set_permissions(&file, fs::Permissions::from_mode(0o440)).unwrap();
@@ -37,7 +37,7 @@ fn a_file_keeps_its_permissions_and_links_lead_to_it() {
 fn a_command_that_had_to_wait_edits_the_file_that_is_there_by_then() {
     let place = Place::new();
     let id = add(&place, "n.atom", "Milk");
-    // As another command would: it holds the lock, and puts another file in place of the old one.
+    // The test acts like another command: it holds the lock and replaces the file.
     let held = fs::File::open(place.path("n.atom")).unwrap();
     held.lock().unwrap();
     let mut command = place.command(&["file", "rm", "n.atom", &id]);
@@ -75,7 +75,7 @@ fn many_commands_that_edit_one_file_at_once_lose_nothing() {
     }
     let items = json(&place, &["file", "ls", "n.json"]);
     assert_eq!(items.as_array().unwrap().len(), 7);
-    // Six edits: each is a version, or what a later one followed.
+    // There are six edits. Each is a version or the ancestor of a later one.
     let shown = json(&place, &["file", "show", "n.json", &id]);
     let mut stamps: Vec<_> = std::iter::once(&shown)
         .chain(shown["conflicts"].as_array().unwrap())

@@ -1,4 +1,4 @@
-//! A disk that takes no bytes more: every command that fails says so.
+//! Full disks: every command that fails says that the disk is full.
 
 use feedsync_test::small_disk::SmallDisk;
 

@@ -1,4 +1,4 @@
-//! `feedsync gateway`: it says where it is, passes on what it may, and stops when it is told to.
+//! The command `gateway`: it prints its addresses, forwards allowed requests, and stops on request.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::Place;
 
-/// A gateway that runs until it is dropped.
+/// A running gateway, which is stopped when it is dropped.
 struct Gateway {
     child: Child,
-    /// Where applications speak to it, and where it is controlled.
+    /// Address for applications; `control` is the address for commands.
     address: String,
     control: String,
 }
@@ -73,7 +73,7 @@ fn a_gateway_passes_on_until_it_is_stopped() {
     assert!(gateway.child.wait().unwrap().success());
 }
 
-/// A server of Miniflux that answers every request with one unread article; its address.
+/// Starts a Miniflux server that answers every request with one unread article; returns its address.
 fn miniflux() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -139,7 +139,7 @@ fn outbox_counts_the_changes_of_newsreaders_that_wait() {
 }
 
 #[test]
-fn what_cannot_be_reached_by_name_is_told() {
+fn invalid_options_are_refused_with_the_reason() {
     let place = Place::new();
     for (arguments, word) in [
         (["--mount", "http=http://example.org/"], "not a name for a mount"),
@@ -155,7 +155,7 @@ fn what_cannot_be_reached_by_name_is_told() {
 }
 
 #[test]
-fn what_is_asked_of_a_gateway_ends_with_the_code_that_says_what_became_of_it() {
+fn gateway_commands_exit_with_the_code_of_their_result() {
     let place = Place::new();
     let run = |data: &str, arguments: &[&str]| {
         place.run(&[&["--data", data, "gateway"], arguments].concat())
@@ -194,7 +194,7 @@ fn what_is_asked_of_a_gateway_ends_with_the_code_that_says_what_became_of_it() {
     for arguments in &asked[14..] {
         run("gw", arguments).fails(3, "");
     }
-    // Options of every command stand before it, too.
+    // Options of every command are also allowed before the subcommand.
     let before =
         place.run(&["gateway", "--data", "gw", "--json", "--control", &gateway.control, "status"]);
     assert_eq!((before.code, before.out), (0, run("gw", &["status", "--json"]).out));
@@ -215,13 +215,13 @@ fn what_is_asked_of_a_gateway_ends_with_the_code_that_says_what_became_of_it() {
     assert_eq!(run("gw", &["subscribe", proxied, "--proxy", proxy]).code, 0);
     assert!(run("gw", &["status", "--json"]).out.contains(proxy));
     run("gw", &["subscribe", proxied, "--proxy", "urn:x"]).fails(1, "");
-    // Two people who keep one feed are told apart by number.
+    // Two subscriptions of one feed with different credentials are distinguished by number.
     for token in ["a", "b"] {
         let header = format!("Authorization: Bearer {token}");
         assert_eq!(run("gw", &["subscribe", feed, "--header", &header]).code, 0);
     }
     run("gw", &["pause", feed]).fails(2, "more than once");
-    // A gateway of somebody else.
+    // A gateway with another data directory.
     let other = Gateway::start(&place, "other", &[]);
     let control = other.control.clone();
     let there = ["status", "--control", &control];

@@ -1,4 +1,4 @@
-//! Servers that are away, and answers that end early: what happened is said, and soon.
+//! Unavailable servers and truncated responses: the error is reported soon.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Place, Run, has};
 
-/// A server that announces 1,000 bytes and sends the first of them only; its address.
+/// Starts a server that announces 1,000 bytes and sends only the first of them; returns its address.
 fn cutting_off() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -26,7 +26,7 @@ fn cutting_off() -> String {
     address
 }
 
-/// Runs a command that must fail before the time is over.
+/// Runs a command that must fail within the time limit.
 fn fails_within(place: &Place, bound: Duration, arguments: &[&str]) -> Run {
     let begin = Instant::now();
     let mut all = vec!["--data", "desk"];
@@ -75,7 +75,7 @@ fn server_that_is_away_is_reported_soon() {
         let run = fails_within(&place, SOON, command);
         let said = format!("{log}: cannot connect to {host}: connection refused\n");
         assert!(run.err.contains(&said), "{}", run.err);
-        // Nobody reads standard error here, so that the retries are not listed.
+        // Standard error is not a terminal here, so the retries are not listed.
         assert_eq!(run.err.lines().count(), 1, "{}", run.err);
     }
 }

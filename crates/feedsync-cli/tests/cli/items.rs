@@ -1,4 +1,4 @@
-//! add, edit, rm, undelete, show, history, ls.
+//! The commands `add`, `edit`, `rm`, `undelete`, `show`, `history` and `ls`.
 
 use crate::support::Place;
 
@@ -70,7 +70,7 @@ fn an_edit_without_flags_opens_an_editor_on_the_content() {
     assert_eq!(edit("sh editor.sh x"), Some(0));
     let item = &desk.json(&["ls", "notes"])[0];
     assert_eq!((&item["title"], &item["content"]), (&"Milk".into(), &"three litres".into()));
-    // Another second is no change.
+    // A later time alone is not a change.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(edit("true"), Some(1), "nothing changed");
     assert_eq!(edit("false"), Some(1), "the editor gave up");
@@ -83,7 +83,7 @@ fn an_edit_of_what_somebody_changed_meanwhile_is_kept_beside_it() {
     let place = Place::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk", "two litres");
-    // While the editor is open, the item changes.
+    // The item changes while the editor is open.
     let program = env!("CARGO_BIN_EXE_feedsync");
     let meanwhile = format!("{program} --data desk edit notes {id} --content meanwhile");
     place.write("editor.sh", &format!("#!/bin/sh\n{meanwhile} && echo mine > \"$1\"\n"));
@@ -109,7 +109,7 @@ fn an_item_is_deleted_and_comes_back_as_it_was() {
     assert_eq!((&item["content"], &item["updates"]), (&"two litres".into(), &3.into()));
 }
 
-/// Another endpoint used up the counter of an item.
+/// Another endpoint has used up the update counter of an item.
 #[test]
 fn an_item_that_has_had_all_its_updates_goes_on_as_a_copy() {
     let place = Place::new();

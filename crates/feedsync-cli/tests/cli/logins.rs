@@ -1,4 +1,4 @@
-//! login, logout, logins, and what they are sent with.
+//! The commands `login`, `logout` and `logins`, and the requests to which logins are added.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -8,8 +8,8 @@ use crate::support::{Place, Run};
 
 const TOKEN: &str = "fsy_0123456789abcdef";
 
-/// A server that asks for a login. Then it has a list of collections, as a hub has, and one feed for every other
-/// address.
+/// A server that requires a login. It has a list of collections, as a hub has, and the same feed at every
+/// other address.
 struct Guarded {
     url: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -20,7 +20,7 @@ impl Guarded {
         Self::answering(true)
     }
 
-    /// `is_hub`: whether `/collections` is a list of collections, and not the feed.
+    /// Starts the server. `is_hub` says whether `/collections` is a list of collections instead of the feed.
     fn answering(is_hub: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -91,7 +91,7 @@ fn a_login_is_tried_and_then_kept_for_its_owner_only() {
     }
     let kept = desk.json(&["logins"]);
     assert_eq!(kept, serde_json::json!([{ "origin": hub.url, "user": null }]));
-    // A password takes its place.
+    // A password replaces the token.
     let run = login(&place, &[&hub.url, "--user", "anna"], "correct horse");
     assert_eq!(run.code, 0, "{}", run.err);
     let shown = desk.ok(&["logins"]);
@@ -133,7 +133,7 @@ fn every_command_that_reads_an_address_sends_its_login() {
     desk.ok(&["import", "notes", &feed]);
     assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "Kept");
     desk.ok(&["convert", &feed, "--to", "json"]);
-    // It is no FeedSync feed; but it was read.
+    // The document was fetched with the login; it is only not a FeedSync feed.
     desk.run(&["sync", "notes", &feed]).fails(4, "not a FeedSync feed");
     desk.ok(&["logout", &hub.url]);
     desk.run(&validate).fails(4, "401");
@@ -142,7 +142,7 @@ fn every_command_that_reads_an_address_sends_its_login() {
 }
 
 #[test]
-fn what_could_be_overheard_or_goes_elsewhere_is_not_kept() {
+fn insecure_or_redirected_logins_are_not_stored() {
     let place = Place::new();
     let desk = place.desk("desk");
     let hub = Guarded::start();

@@ -1,4 +1,4 @@
-//! log: of collections of this endpoint, and in files.
+//! The command `log`, for collections of this endpoint and for files.
 
 use crate::support::Place;
 
@@ -33,7 +33,7 @@ fn a_torn_line_is_named_and_nothing_of_the_file_is_appended() {
 }
 
 #[test]
-fn what_is_wrong_with_a_log_is_named_with_its_line() {
+fn faults_of_a_log_are_reported_with_their_lines() {
     let place = Place::new();
     let desk = place.desk("desk");
     place.write("a.log", &format!("{RECORD}\n{RECORD}\nnonsense\n{{\"v\":1"));
@@ -62,7 +62,7 @@ fn a_copy_of_a_log_is_kept_by_what_is_new() {
     assert_eq!(desk.json(&["log", "sync", "notes", "copy"])["added"], 4);
     assert_eq!(desk.json(&["log", "sync", "notes", "copy"])["added"], 0);
     assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
-    // What a crash left behind the copy goes; a copy that lost something is refused.
+    // Remains of a crash at the end of the copy are removed; a copy that lost lines is refused.
     place.write("copy", &format!("{}torn", place.read("copy")));
     desk.ok(&["log", "append", "notes", "lines"]);
     desk.ok(&["log", "sync", "notes", "copy"]);
@@ -84,10 +84,10 @@ fn a_compacted_log_holds_what_the_long_one_did() {
     let before = desk.json(&["log", "verify", "notes"])["bytes"].as_u64().unwrap();
     assert_eq!(desk.json(&["log", "compact", "notes"])["before"], before);
     assert_eq!(desk.json(&["log", "verify", "notes"])["records"], 0);
-    // A copy holds what the log holds, whatever that goes on from.
+    // The copy equals the log, even if the log continues from a snapshot.
     desk.ok(&["log", "sync", "notes", "copy"]);
     assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
-    // A snapshot that stands there already is no hindrance.
+    // An existing snapshot is no error.
     assert_eq!(desk.run(&["log", "snapshot", "notes"]).code, 0);
     desk.ok(&["log", "compact", "notes"]);
     desk.ok(&["log", "sync", "notes", "copy"]);
@@ -97,7 +97,8 @@ fn a_compacted_log_holds_what_the_long_one_did() {
     assert_eq!(listed[0]["feed"], "https://example.org/feed");
     place.write("later", "{\"v\":2}\n");
     desk.ok(&["log", "append", "notes", "later"]);
-    // Whoever only writes is not concerned; whoever reads does not write.
+    // A command that only appends ignores records of a later version. A command that reads them does not
+    // append.
     desk.ok(&["log", "append", "notes", "later"]);
     assert_eq!(desk.ok(&["log", "tail", "notes", "--lines", "2"]), "{\"v\":2}\n{\"v\":2}\n");
     desk.ok(&["reader", "subscribe", "https://other.example/feed"]);
@@ -116,7 +117,7 @@ fn a_snapshot_of_a_file_is_a_file() {
     let snapshot = place.read("a.snapshot");
     assert!(snapshot.contains("\"offset\":110") && snapshot.lines().count() == 2, "{snapshot}");
     assert_eq!(desk.run(&["log", "snapshot", "./a.log"]).code, 4);
-    // Of a log that goes on from a snapshot, with that beside it.
+    // The log continues from a snapshot, which is in a file beside it.
     std::fs::rename(place.path("a.snapshot"), place.path("b.log.snapshot")).unwrap();
     let first: serde_json::Value =
         snapshot.lines().next().and_then(|line| serde_json::from_str(line).ok()).unwrap();

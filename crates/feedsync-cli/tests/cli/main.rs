@@ -1,4 +1,4 @@
-//! The program from outside, without a network: one file for each area.
+//! Tests of the program without a network, with one file for each area.
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! move, of outlines in collections and in files.
+//! The command `move`, for outlines in collections and in files.
 
 use crate::support::{Desk, Place};
 
@@ -7,7 +7,7 @@ fn add(desk: &Desk<'_>, id: &str) {
     desk.ok(&["add", "feeds", "--title", id, "--id", id]);
 }
 
-/// A desk with the outlines a, b, c and d at the top of the collection `feeds`.
+/// Creates a desk with the outlines a, b, c and d at the top level of the collection `feeds`.
 fn outliner(place: &Place) -> Desk<'_> {
     let desk = place.bare("desk");
     desk.ok(&["create", "feeds", "--format", "opml"]);
@@ -15,7 +15,7 @@ fn outliner(place: &Place) -> Desk<'_> {
     desk
 }
 
-/// The outlines of a document as `a(b c(d)) e`.
+/// Nesting of the outlines of a document, written as `a(b c(d)) e`.
 fn nesting(text: &str) -> String {
     let (mut out, mut open) = (String::new(), Vec::new());
     for part in text.split('<') {
@@ -57,7 +57,7 @@ fn an_outline_of_a_collection_moves_with_what_is_in_it() {
     assert_eq!(exported(&desk), "a(c(b(d)))");
     desk.ok(&["move", "feeds", "b", "--top"]);
     assert_eq!(exported(&desk), "a(c) b(d)");
-    // Everything else of it stays, and the title still changes alone.
+    // Other properties of the outline stay, and a later edit changes only the title.
     desk.ok(&["edit", "feeds", "d", "--title", "D"]);
     assert_eq!(exported(&desk), "a(c) b(D)");
 }
@@ -130,7 +130,7 @@ fn an_outline_of_a_file_moves_and_the_document_with_it() {
         .fails(1, "x is an item in atom, and only outlines of opml can be moved");
 }
 
-/// A document that says nothing of where its outlines stand: they stand where they are.
+/// A document without information about positions: the outlines keep the order and nesting of the document.
 #[test]
 fn an_outline_moves_in_a_document_of_others_and_all_else_stays() {
     let place = Place::new();

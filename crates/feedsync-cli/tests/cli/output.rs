@@ -1,4 +1,4 @@
-//! What holds for all commands: help, exit codes, pipes, colours.
+//! Behaviour of all commands: help, exit codes, pipes and colours.
 
 use std::io::Read as _;
 use std::process::Stdio;
@@ -60,7 +60,7 @@ fn colours_are_for_terminals_and_can_be_forced() {
 }
 
 #[test]
-fn what_others_wrote_cannot_speak_to_the_terminal() {
+fn content_of_items_cannot_control_the_terminal() {
     let place = Place::new();
     let desk = place.desk("desk");
     let run = place.run_with(

@@ -1,4 +1,4 @@
-//! user, token, grant, revoke, grants, log.
+//! The commands `user`, `token`, `grant`, `revoke`, `grants` and `audit`.
 
 use crate::support::{Desk, Place, Run, has};
 
@@ -10,7 +10,7 @@ fn with(place: &Place, arguments: &[&str], input: &str) -> Run {
     place.run_with(&all, input)
 }
 
-/// An administrator and another user, both with passwords.
+/// Creates an administrator and another user, both with passwords.
 fn people<'p>(place: &'p Place) -> Desk<'p> {
     let desk = place.desk("desk");
     for arguments in [
@@ -70,7 +70,7 @@ fn a_password_comes_from_standard_input_and_is_kept_nowhere() {
     desk.run(&["user", "password", "otto"]).fails(2, "no terminal");
     desk.run(&["user", "add", "emil"]).fails(2, "no terminal");
     desk.run(&["user", "password", "otto", PASSWORD]).fails(2, "unexpected argument");
-    // More than a pipe holds: the arguments are refused before standard input is read.
+    // The input is larger than a pipe buffer: the arguments are refused before standard input is read.
     let megabyte = "x".repeat(1 << 20);
     with(&place, &["user", "add", "Anna", "--password-stdin"], &megabyte).fails(2, "Anna");
     let other = "battery staple";
@@ -102,7 +102,7 @@ fn a_typed_password_is_not_echoed() {
         let mut input = child.stdin.take().unwrap();
         let mut output = child.stdout.take().unwrap();
         let mut seen = String::new();
-        // Each is typed once it is asked for: until then the terminal echoes.
+        // Each answer is typed after its question, because the terminal echoes until then.
         for (question, answer) in [("Password for anna: ", PASSWORD), ("Once more: ", second)] {
             read_until(&mut output, &mut seen, question);
             std::thread::sleep(std::time::Duration::from_millis(300));
@@ -204,7 +204,7 @@ fn the_record_has_what_was_done_newest_first() {
     assert_eq!(desk.json(&["audit", "--limit", "2"]).as_array().unwrap().len(), 2);
     assert_eq!(desk.json(&["audit", "--limit", "0"]), serde_json::json!([]));
     assert_eq!(desk.json(&["audit", "--user", "otto"]), serde_json::json!([]));
-    // A collection is called what it was called then.
+    // The record shows the name that the collection had at that time.
     let of_notes = desk.json(&["audit", "--collection", "notes"]);
     assert_eq!(of_notes.as_array().unwrap().len(), 5, "{of_notes}");
 }

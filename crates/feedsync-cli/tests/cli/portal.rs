@@ -1,4 +1,5 @@
-//! A portal between the program and its hub: no command takes a sign-in page for success, and nothing is lost.
+//! A captive portal between the program and its hub: no command takes a sign-in page for success, and nothing
+//! is lost.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -6,10 +7,10 @@ use std::time::{Duration, Instant};
 use crate::support::portal::{Portal, WAYS};
 use crate::support::{Desk, Hub, Place, Run, output};
 
-/// No answer of a portal takes longer.
+/// Maximum duration of a command behind a portal.
 const PATIENCE: Duration = Duration::from_secs(45);
 
-/// Runs a command that must end by itself.
+/// Runs a command that must end within `PATIENCE`.
 fn bounded(place: &Place, arguments: &[&str], what: &str) -> Run {
     let mut all = vec!["--data", "desk"];
     all.extend(arguments);
@@ -152,7 +153,7 @@ fn watch_reports_a_portal_at_once_and_goes_on_behind_it() {
     for way in ["page", "found", "empty", "required"] {
         let index = WAYS.iter().position(|(name, ..)| *name == way).unwrap();
         portal.stands_between(index);
-        // A new address that leads to a portal is not remembered. So there is nothing to watch.
+        // A new address that leads to a portal is not stored, so there is nothing to watch.
         let run = bounded(&place, &["sync", "notes", &at("never-seen"), "--watch"], way);
         assert_eq!(run.code, 4, "{way}: {run:?}");
         let said = place.path(way);
@@ -221,7 +222,7 @@ fn a_reader_is_told_that_its_log_is_not_there() {
     let hub = Hub::start(&place, "hub");
     let log = |name: &str| format!("{}/logs/{name}", hub.url);
     desk.run(&["reader", "sync", &log("raeding")]).fails(3, "there is no such log");
-    // A mistyped address does not bind the reader.
+    // A mistyped address does not bind the reader to a log.
     desk.ok(&["reader", "subscribe", "https://example.org/feed"]);
     assert_eq!(desk.json(&["reader", "sync", &log("reading")])["appended"], 1);
 }

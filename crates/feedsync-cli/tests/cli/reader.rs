@@ -1,4 +1,4 @@
-//! reader: subscriptions and marks, and a log that keeps them in step.
+//! The command `reader`: subscriptions and marks, and a log that synchronises them.
 
 use crate::support::{Desk, Place, Run};
 
@@ -12,12 +12,12 @@ pub(crate) const LIST: &str = r#"<?xml version="1.0"?>
 "#;
 
 #[test]
-fn what_one_device_does_the_others_know() {
+fn changes_of_one_device_reach_the_others() {
     let place = Place::new();
     let desk = place.desk("desk");
     let reader = |data: &str, words: &[&str]| {
         let file = format!("{data}/reader.jsonl");
-        // One endpoint has the log; each device has a reader of its own.
+        // One endpoint has the log, and each device has a separate reader.
         if place.path(&file).exists() {
             std::fs::copy(place.path(&file), place.path("desk/reader.jsonl")).unwrap();
         } else {
@@ -101,17 +101,17 @@ fn a_reader_is_kept_by_one_log_unless_it_begins_again() {
 }
 
 #[test]
-fn what_is_so_already_is_not_recorded_again() {
+fn changes_without_effect_are_not_recorded() {
     let place = Place::new();
     let desk = place.desk("desk");
-    // Without a log nothing waits.
+    // Without a log nothing is queued.
     desk.ok(&["reader", "subscribe", "https://other.example/feed"]);
     desk.ok(&["reader", "sync", "notes"]);
     desk.ok(&["reader", "subscribe", FEED]);
     assert_eq!(desk.ok(&["reader", "subscribe", FEED]), "it is so already\n");
     assert_eq!(desk.json(&["reader", "mark", FEED, "--read", "a"])["waiting"], 2);
     assert_eq!(desk.json(&["reader", "mark", FEED, "--unread", "a"])["waiting"], 2);
-    // Whether all up to now covers it is not known without its date.
+    // Without the date of the article, it is unknown whether the mark "all up to now" covers it.
     desk.ok(&["reader", "mark", FEED, "--up-to", "now"]);
     assert_eq!(desk.json(&["reader", "mark", FEED, "--unread", "b"])["changed"], 1);
     assert_eq!(desk.run(&["reader", "mark", FEED]).code, 2);
@@ -120,7 +120,7 @@ fn what_is_so_already_is_not_recorded_again() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_else_reads_what_somebody_reads() {
+fn reader_files_are_private_to_their_owner() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
     let desk = place.desk("desk");
@@ -129,7 +129,7 @@ fn nobody_else_reads_what_somebody_reads() {
     desk.ok(&["reader", "export", "--all", "all.jsonl"]);
     let mode = |name| std::fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("desk/reader.jsonl"), mode("all.jsonl")), (0o600, 0o600));
-    // What a web server is to serve is as readable as whatever is made here.
+    // A snapshot for a web server has the default permissions of new files.
     desk.ok(&["reader", "sync", "notes"]);
     desk.ok(&["log", "snapshot", "notes", "--output", "log.snapshot"]);
     place.write("beside", "");
@@ -140,7 +140,7 @@ fn nobody_else_reads_what_somebody_reads() {
     assert_eq!(names.filter(|name| partial(name)).count(), 0);
 }
 
-/// A backup that cannot be written leaves the last one as it was.
+/// A backup that cannot be written leaves the previous one unchanged.
 #[cfg(unix)]
 #[test]
 fn an_export_that_does_not_fit_leaves_the_file_as_it_was() {
@@ -153,7 +153,7 @@ fn an_export_that_does_not_fit_leaves_the_file_as_it_was() {
         desk.ok(&["reader", "star", FEED, &format!("{long}{number}")]);
     }
     desk.ok(&["reader", "sync"]);
-    // No file may become longer than 8 blocks of 512 bytes, or of 1,024 as some shells have it.
+    // The file size is limited to 8 blocks, which are 512 bytes or, in some shells, 1,024 bytes.
     let small = ["sh", "-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"];
     for arguments in [
         &["--data", "desk", "reader", "export", "--all", "file"][..],
@@ -173,7 +173,7 @@ fn an_export_that_does_not_fit_leaves_the_file_as_it_was() {
     assert_eq!(desk.ok(&["reader", "export", "--all", "/dev/stdout"]), place.read("file"));
 }
 
-/// A command that runs until it is dropped.
+/// A running command, which is killed when it is dropped.
 struct Running(std::process::Child);
 
 impl Running {
@@ -183,7 +183,7 @@ impl Running {
         Self(command.spawn().unwrap())
     }
 
-    /// The first line of standard error; nothing if there is none until the end.
+    /// First line of standard error; empty if the command ends without one.
     fn first_line(&mut self) -> String {
         let mut line = String::new();
         let error = self.0.stderr.take().unwrap();
@@ -199,9 +199,10 @@ impl Drop for Running {
     }
 }
 
-/// Who only looks waits for nobody and makes nothing; who changes something says what it waits for.
+/// Commands that only read do not wait for the lock and create nothing. A command that writes says that it
+/// waits.
 #[test]
-fn who_looks_does_not_wait_for_a_sync_and_who_waits_says_so() {
+fn reading_does_not_wait_for_the_lock_and_waiting_is_reported() {
     let place = Place::new();
     let desk = place.bare("desk");
     desk.ok(&["reader", "subscribe", FEED]);
@@ -225,14 +226,14 @@ fn who_looks_does_not_wait_for_a_sync_and_who_waits_says_so() {
     assert!(!place.path("nowhere").exists());
 }
 
-/// What an import counts is what it changed, whatever waits for a log.
+/// An import counts the changes that it made, whatever is queued for a log.
 #[test]
 fn an_import_counts_what_it_changed() {
     let place = Place::new();
     let (desk, other) = (place.desk("desk"), place.bare("other"));
     desk.ok(&["reader", "subscribe", FEED]);
     desk.ok(&["reader", "sync", "notes"]);
-    // What waits to be told of `a` makes way for what is later.
+    // The queued change of `a` is replaced by a later one.
     desk.ok(&["reader", "star", FEED, "a"]);
     other.ok(&["reader", "star", FEED, "a", "b"]);
     other.ok(&["reader", "export", "--all", "all.jsonl"]);
@@ -240,12 +241,12 @@ fn an_import_counts_what_it_changed() {
     assert_eq!(desk.json(&["reader", "import", "all.jsonl"])["changes"], 0);
 }
 
-/// All that is known at a device.
+/// Complete state of a device.
 fn known(desk: &Desk<'_>) -> String {
     desk.ok(&["reader", "export", "--all"])
 }
 
-/// What came of bringing a reader in step with its collection: whether there was news, and how many items it wrote.
+/// Result of a synchronisation with the collection: whether there was news, and how many items were written.
 fn joined(desk: &Desk<'_>) -> (bool, u64) {
     let done = desk.json(&["reader", "sync", "--collection", "notes"]);
     (done["news"].as_bool().unwrap(), done["written"].as_u64().unwrap())
@@ -262,11 +263,11 @@ fn a_collection_keeps_devices_in_step_as_a_log_does() {
     phone.hears(&laptop);
     assert_eq!(joined(&phone), (true, 0));
     assert_eq!(known(&phone), known(&laptop));
-    // Any program finds the subscriptions there.
+    // Any program can read the subscriptions in the collection.
     let outlines = phone.ok(&["export", "notes", "--to", "opml"]);
     assert!(outlines.contains(&format!("xmlUrl=\"{FEED}\"")), "{outlines}");
 
-    // What both did meanwhile is in conflict, which both resolve in the same way.
+    // The concurrent changes of both devices are in conflict, which both resolve in the same way.
     laptop.ok(&["reader", "mark", FEED, "--read", "urn:x:2"]);
     phone.ok(&["reader", "star", FEED, "urn:x:3"]);
     assert_eq!((joined(&laptop), joined(&phone)), ((false, 1), (false, 1)));
@@ -279,7 +280,7 @@ fn a_collection_keeps_devices_in_step_as_a_log_does() {
     assert_eq!(laptop.json(&["conflicts", "notes"]).as_array().unwrap().len(), 0);
     assert_eq!((joined(&laptop), joined(&phone)), ((false, 0), (false, 0)));
 
-    // Who deletes the outline ends the subscription, and its marks stay.
+    // Deleting the outline ends the subscription, and its marks stay.
     let id = laptop.json(&["ls", "notes"])[0]["id"].as_str().unwrap().to_owned();
     laptop.ok(&["rm", "notes", &id]);
     assert!(joined(&laptop).0);
@@ -290,7 +291,8 @@ fn a_collection_keeps_devices_in_step_as_a_log_does() {
     assert_eq!(known(&phone), known(&laptop));
 }
 
-/// Another program's outlines are taken as they come: twice, elsewhere, without what we wrote.
+/// Outlines of another program are accepted as they are: duplicate, at other ids, and without the elements of
+/// this program.
 #[test]
 fn a_collection_that_another_program_edits_goes_on() {
     let place = Place::new();
@@ -309,12 +311,12 @@ fn a_collection_that_another_program_edits_goes_on() {
     assert_eq!(desk.json(&["reader", "list"]).as_array().unwrap().len(), 1);
     let items = desk.json(&["ls", "notes"]);
     let [one, _] = &items.as_array().unwrap()[..] else { panic!("{items}") };
-    // One too many is deleted: the subscription stays.
+    // One of two outlines of the feed is deleted: the subscription stays.
     desk.ok(&["rm", "notes", one["id"].as_str().unwrap()]);
     joined(&desk);
     assert_eq!(desk.json(&["reader", "list"]).as_array().unwrap().len(), 1);
     assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 1);
-    // The other one, too: nobody subscribes any more.
+    // After the other outline is deleted, there is no subscription.
     let items = desk.json(&["ls", "notes"]);
     desk.ok(&["rm", "notes", items[0]["id"].as_str().unwrap()]);
     joined(&desk);

@@ -1,4 +1,4 @@
-//! What collections are set to: create, set, settings, purge.
+//! Settings of collections: the commands `create`, `set`, `settings` and `purge`.
 
 use crate::support::Place;
 
@@ -144,7 +144,7 @@ fn settings_are_changed_all_or_none() {
 }
 
 #[test]
-fn what_is_kept_no_longer_is_purged() {
+fn items_past_the_retention_limit_are_purged() {
     let place = Place::new();
     let desk = place.desk("desk");
     for title in ["one", "two", "three"] {
@@ -152,7 +152,7 @@ fn what_is_kept_no_longer_is_purged() {
     }
     assert_eq!(desk.json(&["purge", "notes"])["purged"], 0);
     desk.ok(&["set", "notes", "keep.count=1"]);
-    // What nobody has been shown stays.
+    // Items that were never shown to others stay.
     assert_eq!(desk.json(&["purge", "notes"])["purged"], 0);
     desk.ok(&["export", "notes", "--to", "atom", "--output", "notes.atom"]);
     assert_eq!(desk.json(&["purge", "notes"])["purged"], 2);

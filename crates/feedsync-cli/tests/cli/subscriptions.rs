@@ -1,16 +1,16 @@
-//! reader: subscriptions in the order of a person, feeds that moved, and articles that were marked.
+//! The command `reader`: the user's order of subscriptions, moved feeds, and marked articles.
 
 use crate::reader::{FEED, LIST};
 use crate::support::{Desk, Place};
 
-/// The feeds of a list, by the first letters of their hosts.
+/// The listed feeds, each by the first letter of its host.
 fn listed(desk: &Desk<'_>) -> String {
     let listed = desk.json(&["reader", "list"]);
     let feeds = listed.as_array().unwrap().iter();
     feeds.map(|feed| feed["feed"].as_str().unwrap()[8..9].to_owned()).collect()
 }
 
-/// The list without the outline that names no feed.
+/// The list without the outline that has no feed address.
 fn sound_list() -> String {
     LIST.split_inclusive('\n').filter(|line| !line.contains("Nowhere")).collect()
 }
@@ -28,7 +28,7 @@ fn subscriptions_stand_where_somebody_puts_them() {
     assert_eq!(listed(&desk), "cab", "who is filed elsewhere keeps its place");
     subscribe(&["https://c.example/", "--after", "https://b.example/"]);
     assert_eq!(listed(&desk), "abc");
-    // What is put beside a feed is in its folder, and the list is in the order of the tree.
+    // A subscription placed beside a feed is in its folder, and the list has the order of the tree.
     subscribe(&["https://c.example/", "--after", "https://a.example/"]);
     subscribe(&["https://d.example/", "--before", "https://a.example/", "--top"]);
     assert_eq!(listed(&desk), "dacb");
@@ -50,7 +50,7 @@ fn subscriptions_stand_where_somebody_puts_them() {
     let run =
         desk.run(&["reader", "subscribe", "https://a.example/", "--after", "https://x.example/"]);
     run.fails(3, "https://x.example/ is no other subscription");
-    // What a list brings stands behind all that is in its folder, in the order of the list.
+    // Imported subscriptions come last in their folders, in the order of the imported list.
     place.write("list.opml", &sound_list());
     desk.ok(&["reader", "import", "list.opml"]);
     assert_eq!(listed(&desk), "dacnb");
@@ -81,7 +81,7 @@ fn an_import_leaves_newer_filing_alone_unless_it_is_told_to_refile() {
 fn a_feed_is_followed_to_its_new_address_and_back() {
     let place = Place::new();
     let desk = place.bare("desk");
-    // A lower address: were both to lead to each other, it would stand for both.
+    // The new address is lower in order. If the two addresses led to each other, it would represent both.
     let new = "https://blog.example/feed";
     desk.ok(&["reader", "subscribe", FEED, "--title", "News"]);
     desk.ok(&["reader", "star", FEED, "urn:x:1"]);
@@ -96,7 +96,7 @@ fn a_feed_is_followed_to_its_new_address_and_back() {
 }
 
 #[test]
-fn what_was_marked_starred_and_tagged_is_listed() {
+fn marked_starred_and_tagged_articles_are_listed() {
     let place = Place::new();
     let desk = place.bare("desk");
     let known = |words: &[&str]| {
