@@ -1,4 +1,4 @@
-//! A client of AtomPub that we did not write: Debian's `libatompub-perl`, in `atompub.pl`.
+//! An independent AtomPub client: Debian's `libatompub-perl`, driven by `atompub.pl`.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::{Hub, Place, has, lacks, output};
 
 const PASSWORD: &str = "correct horse";
 
-/// The collections that the script expects, as they are described over HTTP.
+/// Collections that the script expects, with their settings as described over HTTP.
 const COLLECTIONS: [(&str, &str); 4] = [
     ("notes", "{}"),
     ("photos", r#"{"accept": ["image/*", "application/atom+xml;type=entry"]}"#),
@@ -30,8 +30,8 @@ fn has_client() -> bool {
     has("perl") && (asked().status.success() || lacks("libatompub-perl"))
 }
 
-/// Lets the client do all it can with a hub over a store, by default in its data directory; who signs
-/// in, if anybody, is a user of that name.
+/// Runs all operations of the client against a hub over a store, by default in its data directory. If `user`
+/// is given, the client signs in as that user.
 fn drive(store: Option<&str>, user: Option<&str>) {
     if !has_client() {
         return;
@@ -70,19 +70,19 @@ fn drive(store: Option<&str>, user: Option<&str>) {
     assert!(said(&done.stdout).contains("the client finds nothing odd"));
 }
 
-/// AP1 to AP62 as that client sees them.
+/// Covers AP1 to AP62 from the view of that client.
 #[test]
 fn a_client_of_atompub_creates_edits_and_deletes() {
     drive(None, None);
 }
 
-/// AP62: it sends WSSE first, and Basic when it is asked to.
+/// AP62: the client sends WSSE first, and Basic after a challenge.
 #[test]
 fn a_client_of_atompub_signs_in_and_does_the_same() {
     drive(None, Some("anna"));
 }
 
-/// The same over a database.
+/// Runs the same tests over a database.
 #[cfg(unix)]
 #[test]
 fn a_client_of_atompub_does_the_same_over_postgresql() {

@@ -1,5 +1,4 @@
-//! Pages that use `bitsy.js` in a real browser, as the samples of docs/bitsy.md do, which are those of the
-//! document.
+//! Pages that use `bitsy.js` in a real browser. They run the samples of docs/bitsy.md itself.
 
 mod support;
 
@@ -21,7 +20,7 @@ fn the_samples_of_the_document_print_what_it_prints() {
     server.answers("GET", "/feed", 200, ATOM, &feed(links));
     let page = Page::open(browser, server, origin, &gateway);
 
-    // All is well, then a link is not there, then it is there later.
+    // The first run succeeds; then a link is missing; later it exists.
     server.answers("GET", "/feed/invalid", 200, "Content-Type: text/plain\r\n", "it");
     page.sample("events");
     assert_eq!(page.lines(1), [format!("Completed subscription to {origin}/feed")]);
@@ -71,7 +70,7 @@ fn the_samples_of_the_document_print_what_it_prints() {
 }
 
 #[test]
-fn what_is_built_is_listed_once_and_a_gateway_that_was_started_again_is_believed() {
+fn built_subscriptions_are_listed_once_and_events_of_a_restarted_gateway_are_accepted() {
     let Some(scene) = Scene::start() else { return };
     let Scene { browser, server, origin, .. } = &scene;
     let gateway = scene.gateway();
@@ -88,7 +87,7 @@ fn what_is_built_is_listed_once_and_a_gateway_that_was_started_again_is_believed
         }
     };
 
-    // What the gateway tells overtakes its answer.
+    // Events of the gateway arrive before its response.
     page.settles(
         "globalThis.answered = new Promise((resolve) => { globalThis.release = resolve; });\
          globalThis.straight = fetch;\
@@ -113,7 +112,7 @@ fn what_is_built_is_listed_once_and_a_gateway_that_was_started_again_is_believed
     page.comes("subscription.lastUpdated > 0");
     is("bitsy.subscriptions.length === 2 && bitsy.subscriptions[1] === subscription");
 
-    // A gateway that counts its looks from the beginning is not thought to tell of the past.
+    // The restarted gateway counts from the beginning, and the page still accepts its events as new.
     let gateway = gateway.again(&[&scene.authority], &[origin]);
     gateway.run(&["resume", &format!("{origin}/other")]);
     page.comes("other.state === bitsy.Subscription.WAITING");
@@ -132,7 +131,7 @@ fn builders_lists_and_listeners_are_as_the_document_has_them() {
     let page = Page::open(browser, server, origin, &gateway);
     let is = |what: &str| assert_eq!(browser.ask(what), true, "{what}");
 
-    // Each call makes a builder, which knows nothing of others.
+    // Each call creates an independent builder.
     page.settles(
         "globalThis.first = bitsy.subscriptionBuilder(); globalThis.second = bitsy.subscriptionBuilder();\
          first.setFeed('/feed').addFollow('related'); second.setFeed('/other')",
@@ -144,7 +143,7 @@ fn builders_lists_and_listeners_are_as_the_document_has_them() {
     is("began === bitsy.Subscription.READY");
     page.comes("[...bitsy.subscriptions].every((one) => one.state === 2)");
 
-    // A list is what it was, whatever happens.
+    // A list does not change after it was created.
     page.settles("globalThis.list = bitsy.subscriptions");
     is(
         "list.length === 2 && list[0] === subscription && list.item(1) === other && list[1] === other",
@@ -155,8 +154,8 @@ fn builders_lists_and_listeners_are_as_the_document_has_them() {
     is("list.length === 2 && list[1] === other && other.state === bitsy.Subscription.CLOSED");
     is("bitsy.subscriptions[0] === subscription");
 
-    // Any number of listeners get the same event one after the other, functions and objects alike, until they are
-    // taken away; one that fails keeps it from no other.
+    // Any number of listeners get the same event in sequence until they are removed. Functions and objects
+    // are both listeners. A failing listener does not prevent the others from getting the event.
     page.settles(
         "globalThis.heard = []; globalThis.told = [];\
          globalThis.plain = (event) => { heard.push('function'); told.push(event); };\
@@ -257,7 +256,8 @@ fn pages_of_different_origins_see_only_what_they_may() {
     {
         let page = Page::open(browser, server, &second, &gateway);
         assert_eq!(browser.ask("bitsy.subscriptions.length"), 0);
-        // What it asks for itself, it sees: it is the same, and other credentials make another.
+        // The page sees the subscriptions that it creates. The same feed gives the same subscription; other
+        // credentials create another one.
         page.settles(&format!(
             "globalThis.subscription = bitsy.subscriptionBuilder().setFeed('{first}/feed').build()"
         ));
@@ -275,14 +275,14 @@ fn pages_of_different_origins_see_only_what_they_may() {
     }
     assert_eq!(gateway.run(&["status"])["subscriptions"].as_array().unwrap().len(), 4);
     {
-        // The first still has its own, after it was loaded again.
+        // The page of the first origin still has its subscriptions after it is loaded again.
         let page = Page::open(browser, server, first, &gateway);
         page.comes("bitsy.subscriptions.length === 4");
         let private =
             "[...bitsy.subscriptions].find((one) => one.getRequestHeader('Cookie') !== null)";
         assert_ne!(browser.ask(&format!("{private}.feed")), Value::Null);
     }
-    // An origin that was not allowed is refused.
+    // An origin that is not allowed is refused.
     let other = Origin::start();
     let foreign = format!("http://127.0.0.1:{}", other.port);
     let page = format!("<script src=\"{}/bitsy.js\"></script><h1>Foreign</h1>", gateway.control);

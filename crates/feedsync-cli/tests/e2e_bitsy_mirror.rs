@@ -1,5 +1,5 @@
-//! What `bitsy.js` holds of what the gateway tells: nothing of before it was started again, and nothing for longer than it
-//! needs it.
+//! State of the gateway that `bitsy.js` stores: nothing from before a restart of the gateway, and nothing for
+//! longer than needed.
 
 mod support;
 
@@ -20,12 +20,12 @@ fn an_answer_of_a_gateway_that_was_started_again_counts_before_it_told_everythin
     let built = "bitsy.subscriptionBuilder().setFeed('/feed').build()";
     page.settles(&format!("globalThis.subscription = {built}"));
     page.comes("subscription.state === bitsy.Subscription.WAITING");
-    // The greater its count is, the longer that of the next one is below it.
+    // The higher the counter of this gateway is, the longer the counter of the restarted one is below it.
     let count =
         format!("Promise.all(Array.from({{ length: 50 }}, () => {built}.ready)).then(() => 50)");
     assert_eq!(page.promised(&count), 50);
 
-    // What the next one tells by itself is kept from the page.
+    // The page does not get the events of the restarted gateway yet.
     page.settles(
         "globalThis.telling = new Promise((resolve) => { globalThis.tell = resolve; });\
          globalThis.straight = fetch;\
@@ -36,7 +36,7 @@ fn an_answer_of_a_gateway_that_was_started_again_counts_before_it_told_everythin
     );
     let gateway = gateway.again(&[&scene.authority], &[origin]);
     page.settles("subscription.pause()");
-    // It is asked once the pause is answered.
+    // The page sends this request after the response to the pause.
     let next = format!("{built}.ready.then((one) => one.state === bitsy.Subscription.PAUSED)");
     assert_eq!(page.promised(&next), true);
     assert_eq!(browser.ask("subscription.state === bitsy.Subscription.PAUSED"), true);
@@ -47,13 +47,13 @@ fn an_answer_of_a_gateway_that_was_started_again_counts_before_it_told_everythin
 }
 
 #[test]
-fn what_was_there_before_a_subscription_is_let_go_of_once_it_is_built() {
+fn temporary_objects_are_released_once_a_subscription_is_built() {
     let Some(scene) = Scene::start() else { return };
     let Scene { browser, server, origin, .. } = &scene;
     let gateway = scene.gateway();
     server.answers("GET", "/feed", 200, ATOM, &feed(""));
     let page = Page::open(browser, server, origin, &gateway);
-    // The script once more, with sets that are counted for as long as something holds them.
+    // Loads the script again, with sets that are counted as long as they are referenced.
     let counted = format!(
         "fetch('{}/bitsy.js').then((answer) => answer.text()).then((text) => {{\
            globalThis.sets = [];\
@@ -82,7 +82,7 @@ fn what_was_there_before_a_subscription_is_let_go_of_once_it_is_built() {
     build(1);
     let first = held();
     build(20);
-    // Each has its listeners, of two kinds.
+    // Each subscription has listeners of two kinds.
     let most = first + 2 * 20;
     let end = Instant::now() + PATIENCE;
     let mut now = held();

@@ -1,6 +1,6 @@
-//! Pages of other origins than the server's, in a real browser: they read and edit through the gateway in
-//! reverse mode, and through it as a proxy where a cross-domain proxy is emulated (BITSY 2.3), with a network
-//! and without one; pages of origins that were not allowed do not.
+//! Pages of other origins than the server's, in a real browser. They read and edit through the gateway in
+//! reverse mode, and through it as a proxy that emulates a cross-domain proxy (BITSY 2.3), with and without a
+//! network. Pages of origins that are not allowed cannot do so.
 
 mod support;
 
@@ -20,7 +20,7 @@ const ENTRY: &str =
 const MINE: &str =
     "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:e</id><title>Mine</title></entry>";
 
-/// A server that says nothing of pages.
+/// A server without CORS headers.
 fn server() -> Origin {
     let server = Origin::start();
     let tagged = format!("{ATOM}ETag: \"1\"\r\n");
@@ -31,7 +31,8 @@ fn server() -> Origin {
     server
 }
 
-/// What a page may ask of a feed and its entry below an address, with a network and without.
+/// Checks the requests that a page may send to a feed and its entry below an address, with and without a
+/// network.
 fn reads_and_edits(page: &Page<'_>, gateway: &Gateway<'_>, server: &Origin, base: &str) {
     let read = |url: &str| {
         page.promised(&format!(
@@ -71,7 +72,7 @@ fn reads_and_edits(page: &Page<'_>, gateway: &Gateway<'_>, server: &Origin, base
     assert_eq!(told, "TypeError", "not with what the browser keeps");
 }
 
-/// What a page comes to that may not.
+/// Checks that the requests of a page that is not allowed fail.
 fn cannot(browser: &Browser, url: &str) {
     for init in ["{}", "{ method: 'PUT', body: 'x' }"] {
         browser.ask(&format!(
@@ -87,7 +88,7 @@ fn cannot(browser: &Browser, url: &str) {
     }
 }
 
-/// Nothing of that has come to the server.
+/// Checks that no such edit has reached the server.
 fn nothing_arrived(server: &Origin) {
     let puts = server.asked("PUT", "/feed/entry");
     assert!(puts.iter().all(|put| put != "x"), "{puts:?}");
@@ -145,7 +146,7 @@ fn below_a_prefix_a_page_reads_and_edits_as_through_a_cross_domain_proxy() {
     ));
     page.comes("bitsy.subscriptions.length === 1 && bitsy.subscriptions[0].state === 2");
     reads_and_edits(&page, &gateway, &server, &base);
-    // Elsewhere it is the server that says who may read.
+    // For other resources the server decides who may read.
     cannot(&browser, &format!("{base}/else"));
 
     browser.go(&format!("http://localhost:{}/page", pages.port));

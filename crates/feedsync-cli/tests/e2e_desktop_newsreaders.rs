@@ -1,5 +1,5 @@
-//! Liferea and RSS Guard as the distribution has them, unmodified, with the hub as their Google Reader: what is done in
-//! one is a record of the log, and is seen in the other.
+//! Unmodified Liferea and RSS Guard of the distribution, with the hub as their Google Reader. An action in
+//! one of them becomes a record of the log, and appears in the other.
 
 #![cfg(unix)]
 
@@ -17,14 +17,14 @@ fn marks(read: bool, starred: bool) -> Marks {
     Marks { read, starred }
 }
 
-/// An article that is read, and was not before.
+/// Title of an article that is read now and was not before.
 fn newly_read(before: &Articles, now: &Articles) -> Option<String> {
     let mut read = now.iter().filter(|(title, marks)| marks.read && !before[*title].read);
     read.next().map(|(title, _)| title.clone())
 }
 
 #[test]
-fn what_is_read_and_starred_on_a_desktop_is_in_the_log_and_on_the_other_desktop() {
+fn marks_of_one_desktop_newsreader_reach_the_log_and_the_other() {
     let place = Place::new();
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
@@ -59,7 +59,7 @@ fn what_is_read_and_starred_on_a_desktop_is_in_the_log_and_on_the_other_desktop(
     let all = |articles: &Articles| (articles.len() == 5).then(|| articles.clone());
     let before = liferea.until("it shows all articles", None, all);
     assert!(before.values().all(|found| *found == marks(false, false)), "{before:?}");
-    // The next article that is unread.
+    // Opens the next unread article.
     liferea.press("ctrl+n");
     let first = liferea.until("an article is read", None, |now| newly_read(&before, now));
     until_known(&first, marks(true, false));
@@ -70,7 +70,7 @@ fn what_is_read_and_starred_on_a_desktop_is_in_the_log_and_on_the_other_desktop(
     liferea.press("ctrl+m");
     until_known(&first, marks(true, true));
 
-    // What is marked elsewhere is so in it when it asks for news, and what was marked in it stays so.
+    // Liferea gets marks of other devices at its next update, and keeps its own marks.
     let (feed, star) = if first.starts_with('A') { (&one, "Apple") } else { (&two, "Banana") };
     let star = if star == first { "Apricot" } else { star };
     device.ok(&["reader", "mark", &two, "--read", "urn:x:Blackberry"]);
@@ -86,7 +86,7 @@ fn what_is_read_and_starred_on_a_desktop_is_in_the_log_and_on_the_other_desktop(
 
     let Some(rss_guard) = Newsreader::rss_guard(&place, &hub.url) else { return };
     rss_guard.until("it shows what is marked", Some("F5"), |now| as_expected(&expected, now));
-    // The first list, and its next article that is unread.
+    // Selects the first feed, and in it the next unread article.
     rss_guard.press("F7 F8");
     let second = rss_guard.until("an article is read", None, |now| newly_read(&expected, now));
     let was_starred = expected[&second].starred;
@@ -94,7 +94,7 @@ fn what_is_read_and_starred_on_a_desktop_is_in_the_log_and_on_the_other_desktop(
     rss_guard.until("its star is another", None, |now| {
         (now[&second].starred != was_starred).then_some(())
     });
-    // It says what was done when it asks for news.
+    // RSS Guard sends its changes when it fetches news.
     let now = marks(true, !was_starred);
     rss_guard.until("it says what was done", Some("F5"), |_| {
         (known(&device, &log, &second) == now).then_some(())

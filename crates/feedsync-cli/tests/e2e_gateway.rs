@@ -1,7 +1,7 @@
-//! The gateway of a real process between applications and servers that know nothing of it, while servers and
-//! gateway are killed: what was written without a network arrives, in its final state, once.
+//! A real gateway process between applications and servers that do not know it, while servers and gateway are
+//! killed. Changes written without a network arrive once, in their final state.
 //!
-//! `FEEDSYNC_SEED` repeats who writes what; when who is killed, too, but what meets what is up to the machine.
+//! `FEEDSYNC_SEED` repeats the writes and the kills; their exact interleaving depends on the machine.
 
 mod support;
 
@@ -27,7 +27,7 @@ use gateways::writer::Writer;
 use support::web::WebServer;
 use support::{Place, has, lacks};
 
-/// Works on while the hub is away, as an application whose person has closed a lid.
+/// Continues to work while the hub is unavailable, such as on a laptop without a network.
 fn write_without_a_network(way: fn(String) -> Way) {
     let place = Place::new();
     let mut hub = Hub::start(&place);
@@ -44,7 +44,7 @@ fn write_without_a_network(way: fn(String) -> Way) {
     assert_eq!(titles(&application.get(&notes)), ["Bread", "Butter"]);
     hub.kill();
 
-    // Everything goes on.
+    // All operations still succeed.
     assert_eq!(titles(&application.get(&notes)), ["Bread", "Butter"]);
     let made = application.post(&notes, &entry("Milk"));
     assert_eq!(made.status, 201, "{}", made.text());
@@ -56,16 +56,16 @@ fn write_without_a_network(way: fn(String) -> Way) {
     let headers = ["Content-Type: image/png", "Slug: The cat"];
     let posted = application.ask("POST", &notes, &headers, Some(picture)).unwrap();
     assert_eq!(posted.status, 201, "{}", posted.text());
-    // One application's secret is its own.
+    // Other applications cannot use the credentials of one application.
     let stranger = Application::new(way(gateway.address.clone()), None);
     assert_eq!(stranger.get(&notes).status, 401);
     assert_eq!(stranger.put(&bread, &entry("Mine")).status, 401);
 
-    // And is still there when the gateway comes back.
+    // All of this survives a restart of the gateway.
     for _ in 0..2 {
         let feed = application.get(&notes);
         assert_eq!(titles(&feed), ["Oat milk", "Rye bread", "The cat"]);
-        // What was made here can be edited by whoever reads the feed.
+        // Every reader of the feed can edit an entry that was created here.
         assert!(feed.text().contains(&edit_link(&milk)), "{}", feed.text());
         assert_eq!(application.get(&media_of(&feed)).body, picture);
         assert!(application.get(&milk).text().contains("What Oat milk says"));
@@ -87,14 +87,14 @@ fn write_without_a_network(way: fn(String) -> Way) {
     assert_eq!(moved.status, 308, "{}", moved.text());
     let member = application.get(&moved.location());
     assert!(member.text().contains("What Almond milk says"), "{}", member.text());
-    // Nothing was sent more often than it was written. What was never sent gave way; what was under way when
-    // the gateway was killed may have arrived, and what replaces it came after it.
+    // No edit was sent twice. Edits that were never sent were replaced by later ones. An edit in transit when
+    // the gateway was killed may have arrived, and its replacement came after it.
     let members = hub.members();
     let updates = |title: &str| members.iter().find(|it| it.title == title).unwrap().updates;
     assert_eq!(updates("Rye bread"), 2, "{members:?}");
     assert!(matches!(updates("Almond milk"), 1 | 2), "{members:?}");
 
-    // Nothing comes after.
+    // Nothing arrives later.
     gateway.kill();
     gateway.wake();
     gateway.told("POST", "/refresh", None);
@@ -105,13 +105,14 @@ fn write_without_a_network(way: fn(String) -> Way) {
     assert_eq!(titles(&application.get(&notes)), there());
 }
 
-/// The link by which an entry is edited, as the feed has it: at the address of its server, whatever way leads there.
+/// End of the edit link of an entry in the feed. The link has the address of the server, however the
+/// application reaches the gateway.
 fn edit_link(member: &str) -> String {
     let place = member.split_once("/.well-known/").expect("an address of the gateway's own").1;
     format!("/.well-known/{place}\"/>")
 }
 
-/// Address of the media that a feed shows.
+/// Address of the media in a feed.
 fn media_of(feed: &Answer) -> String {
     let (_, rest) = feed.text().split_once("rel=\"edit-media\" href=\"").expect("media");
     rest.split_once('"').expect("an address").0.to_owned()
@@ -127,7 +128,7 @@ fn an_application_goes_on_without_its_server_through_a_proxy() {
     write_without_a_network(Way::Proxy);
 }
 
-/// How often the gateway is killed: 20 times, 200 with `FEEDSYNC_LONG`.
+/// Number of times that the gateway is killed: 20, or 200 with `FEEDSYNC_LONG`.
 fn kills() -> usize {
     if std::env::var_os("FEEDSYNC_LONG").is_some() { 200 } else { 20 }
 }
@@ -199,7 +200,7 @@ fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
     let notes = hub.notes();
     gateway.subscribe(&notes, Some(AUTHORIZATION));
     hub.kill();
-    // Small ones are in the database, large ones in files.
+    // Small bodies are stored in the database, large ones in files.
     let lengths = [500, 20_000, 90_000, 200_000];
     let mut written = Vec::new();
     let mut refused = [0; 4];
@@ -228,7 +229,7 @@ fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
     let shown = titles(&application.get(&notes));
     assert_eq!(shown, written, "what was taken can be read");
 
-    // There is room again, and all goes on as if nothing had been.
+    // Space is free again, and all operations succeed as before.
     std::fs::remove_file(gateway.path("ballast")).unwrap();
     let (title, answer) = write(200);
     assert_eq!(answer.status, 201, "{}\n{}", answer.text(), gateway.log());
@@ -238,7 +239,7 @@ fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
     assert_eq!(titles(&hub.application().get(&notes)), written);
 }
 
-/// Debian's `libatompub-perl`, in `gateway.pl`.
+/// Runs Debian's `libatompub-perl`, driven by `gateway.pl`.
 #[test]
 fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
     let asked = || Command::new("perl").args(["-MAtompub::Client", "-e", "1"]).output().unwrap();
@@ -278,7 +279,7 @@ fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
     assert_eq!(titles(&hub.application().get(&hub.notes())), ["Oat milk", "Rye bread"]);
 }
 
-/// A server that somebody else wrote: files that are put and deleted, and a feed that links to them.
+/// An independent server with files that are put and deleted, and a feed that links to them.
 #[test]
 fn nginx_gets_what_was_put_and_deleted_without_it() {
     let place = Place::new();
@@ -336,7 +337,7 @@ fn nginx_gets_what_was_put_and_deleted_without_it() {
     assert!(ENTRY.ends_with(&kind), "{kind}");
 }
 
-/// The media type that an application is told.
+/// Media type that an application receives.
 fn nginx_kind(application: &Application, url: &str) -> String {
     application.get(url).header("content-type").unwrap_or_default().to_owned()
 }

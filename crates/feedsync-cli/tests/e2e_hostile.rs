@@ -1,8 +1,9 @@
-//! Hostile content at every kind of address, in Chromium and Firefox: no script of it runs in the hub's origin.
+//! Hostile content at every kind of address, in Chromium and Firefox: no script in it runs in the hub's
+//! origin.
 //!
-//! A page of another origin shows each address of the hub in a frame, as a link would open it. Every script that runs
-//! tells a server where it ran. One document of that server has the same script without a policy: it shows that the
-//! browser runs such scripts, and that they are heard.
+//! A page of another origin shows each address of the hub in a frame, as a link would open it. Every script
+//! that runs reports its location to a server. One document of that server has the same script without a
+//! policy. It shows that the browser runs such scripts, and that the server receives their reports.
 
 mod support;
 
@@ -19,7 +20,7 @@ use support::{Hub, Place, output, until};
 
 const XHTML: &str = "http://www.w3.org/1999/xhtml";
 
-/// A script that tells a server where it runs, as XHTML and as XML in a document of another kind.
+/// A script that reports its location to a server, as XHTML and as XML in a document of another kind.
 fn script(server: &Origin) -> String {
     format!(
         "<h:script xmlns:h=\"{XHTML}\">fetch('http://127.0.0.1:{}/ran?'+encodeURIComponent(location.href),\
@@ -52,7 +53,7 @@ fn opml(script: &str) -> String {
     )
 }
 
-/// Sends something to the hub with curl; the headers of the answer, which must be a success.
+/// Sends a request to the hub with curl; returns the headers of the response, which must be a success.
 fn send(place: &Place, method: &str, url: &str, kind: &str, body: &str) -> String {
     place.write("body", body);
     let kind = format!("Content-Type: {kind}");
@@ -74,7 +75,7 @@ fn send(place: &Place, method: &str, url: &str, kind: &str, body: &str) -> Strin
     output("curl", &arguments, &place.path(""))
 }
 
-/// A hub with hostile content, and the addresses at which a browser could be shown it.
+/// Starts a hub with hostile content; returns it with the addresses that a browser could open.
 fn hub(place: &Place, server: &Origin) -> (Hub, Vec<String>) {
     let script = script(server);
     let desk = place.desk("desk");
@@ -137,7 +138,7 @@ fn hub(place: &Place, server: &Origin) -> (Hub, Vec<String>) {
     (hub, paths)
 }
 
-/// Shows all addresses in a browser, and tells where scripts ran: in the server's own document alone.
+/// Shows all addresses in a browser, and checks that scripts ran only in the server's own document.
 fn check(show: impl FnOnce(&str, &Place) -> Option<Box<dyn std::any::Any>>) {
     let (place, server) = (Place::new(), Origin::start());
     let (hub, paths) = hub(&place, &server);
@@ -161,7 +162,7 @@ fn check(show: impl FnOnce(&str, &Place) -> Option<Box<dyn std::any::Any>>) {
         let ran = server.asked_below("/ran?");
         if ran.is_empty() { Err("it did not".to_owned()) } else { Ok(ran) }
     });
-    // Others may be late.
+    // Other scripts may run later.
     std::thread::sleep(Duration::from_secs(2));
     let ran = [ran, server.asked_below("/ran?")].concat();
     let own = format!("/ran?{}", control.replace(':', "%3A").replace('/', "%2F"));
@@ -176,7 +177,7 @@ fn no_script_of_others_runs_in_the_hubs_origin_in_chromium() {
     check(|url, _| {
         let browser = Browser::start()?;
         browser.go(url);
-        // A frame of the hub is another origin than that of the page.
+        // A frame of the hub has another origin than the page.
         assert_eq!(browser.ask("frames.length > 60"), Value::Bool(true));
         Some(Box::new(browser))
     });

@@ -1,4 +1,4 @@
-//! Several commands beside a running hub on one data directory, and synchronisation through it.
+//! Concurrent commands and a running hub on one data directory, and synchronisation through the hub.
 
 mod support;
 
@@ -17,7 +17,7 @@ fn commands_and_a_running_hub_share_one_data_directory() {
         let directory = place.path("desk");
         let feed = output("curl", &["-sSf", &hub.notes()], &directory);
         assert!(feed.contains("Milk") && feed.contains(&id), "{feed}");
-        // The same address again says nothing new, and something new once the command has written.
+        // A repeated request returns 304, and 200 after the command has written.
         let head = output("curl", &["-sSfI", &hub.notes()], &directory);
         let tag = head.lines().find_map(|line| {
             line.to_lowercase().strip_prefix("etag: ").map(|_| line[6..].trim().to_owned())
@@ -67,7 +67,7 @@ fn two_endpoints_come_in_step_through_a_hub_with_a_conflict_and_its_resolution()
         laptop.add(&number.to_string(), "x");
     }
     laptop.ok(&["sync", "notes", &hub.notes()]);
-    // A new address creates the collection.
+    // A sync with a new address creates the collection.
     let report = phone.json(&["sync", "notes", &hub.notes()]);
     assert_eq!(report[0]["pulled"]["added"], 31, "{report}");
     assert_eq!(laptop.state(), phone.state());
@@ -87,7 +87,7 @@ fn two_endpoints_come_in_step_through_a_hub_with_a_conflict_and_its_resolution()
     phone.ok(&["sync"]);
     assert_eq!(laptop.state(), phone.state());
     assert_eq!(phone.json(&["conflicts", "notes"]), serde_json::json!([]));
-    // Nothing is left to travel.
+    // No changes are left to synchronise.
     let report = laptop.json(&["sync"]);
     assert_eq!(report[0]["pulled"]["added"], 0);
     assert_eq!(report[0]["sent"], 0, "{report}");
@@ -181,7 +181,7 @@ fn feeds_of_the_web_come_in_step() {
         None => eprintln!("FEEDSYNC_CORPORA is not set: only the project's own fixtures"),
     }
     for feed in feeds {
-        // What is no feed, or not well-formed, is refused; nothing else may go wrong.
+        // An invalid document is refused; no other error may occur.
         let run = laptop.run(&["import", "notes", feed.to_str().unwrap()]);
         assert!(run.code <= 1 && !run.err.contains("panicked"), "{feed:?}: {run:?}");
     }
@@ -195,7 +195,7 @@ fn feeds_of_the_web_come_in_step() {
     }
 }
 
-/// Every file below a folder.
+/// Paths of all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<_> =

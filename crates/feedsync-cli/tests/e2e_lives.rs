@@ -1,5 +1,5 @@
-//! Restored backups, copied directories and killed hubs: whatever life a store has, no edit that was
-//! acknowledged and synchronised is lost.
+//! Restored backups, copied directories and killed hubs: no incarnation of a store loses an edit that was
+//! acknowledged and synchronised.
 
 mod support;
 
@@ -21,7 +21,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// All contents that an endpoint holds, conflicts included.
+/// Contents of all versions of an endpoint, including conflicts.
 fn contents(desk: &Desk<'_>) -> Vec<String> {
     let text = |value: &serde_json::Value| value["content"].as_str().unwrap_or_default().to_owned();
     let items = desk.json(&["ls", "notes"]);
@@ -57,7 +57,7 @@ fn edits_synchronised_after_a_backup_survive_its_restoration() {
     std::fs::rename(place.path("laptop"), place.path("lost")).unwrap();
     laptop.ok(&["restore", "--from", "laptop.backup"]);
     assert_eq!(contents(&laptop), vec!["first"; 5]);
-    // An edit before it hears again of what it once did: both are kept.
+    // The restored endpoint edits before it gets its own earlier edits back: both are kept.
     laptop.ok(&["edit", "notes", &ids[0], "--content", "edited after the restoration"]);
     settle(&[&laptop]);
     let mut expected = vec!["synchronised after the backup".to_owned(); 5];
@@ -104,7 +104,7 @@ fn a_hub_that_is_killed_again_and_again_loses_nothing_that_was_pushed() {
     for life in 0..6 {
         let hub = Hub::start(&place, "hub");
         acknowledged.push(laptop.add(&format!("life {life}"), "x"));
-        // The port is another one in each life.
+        // The port is different in each incarnation.
         laptop.ok(&["sync", "notes", &hub.notes()]);
         drop(hub);
     }
@@ -116,7 +116,7 @@ fn a_hub_that_is_killed_again_and_again_loses_nothing_that_was_pushed() {
     }
 }
 
-/// Followers of a hub's events, while commands write beside it, are told each change once, in order.
+/// Followers of a hub's events receive each change once and in order, while commands write concurrently.
 #[test]
 fn followers_of_a_hub_miss_and_repeat_nothing_while_commands_write_beside_it() {
     use std::io::{BufRead as _, BufReader};
@@ -138,7 +138,7 @@ fn followers_of_a_hub_miss_and_repeat_nothing_while_commands_write_beside_it() {
         .iter_mut()
         .map(|follower| BufReader::new(follower.stdout.take().unwrap()).lines())
         .collect();
-    // Each stream begins with its place: from there on nothing may be missed.
+    // Each stream begins with its position; no later change may be missed.
     for stream in &mut streams {
         stream.find(|line| line.as_ref().unwrap().starts_with("id:")).unwrap().unwrap();
     }

@@ -1,4 +1,5 @@
-//! Logs with curl: the walk of docs/logs.md as a stranger would paste it, events, and what is kept no longer.
+//! Logs with curl: the commands of docs/logs.md as a reader would paste them, events, and the end of
+//! retention.
 
 #![cfg(unix)]
 
@@ -10,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use support::{Hub, Place, has, output, until};
 
-/// The blocks of shell commands of the document.
+/// Blocks of shell commands in the document.
 fn blocks() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let document = std::fs::read_to_string(root.join("docs/logs.md")).unwrap();
@@ -18,7 +19,7 @@ fn blocks() -> Vec<String> {
     blocks.map(str::to_owned).collect()
 }
 
-/// Runs the blocks in one shell; what each printed.
+/// Runs the blocks in one shell; returns the output of each.
 fn run(place: &Place, hub: &Hub, blocks: &[String]) -> Vec<String> {
     const END: &str = "==== the next block ====";
     let script = blocks.join(&format!("echo '{END}'\n"));
@@ -27,20 +28,20 @@ fn run(place: &Place, hub: &Hub, blocks: &[String]) -> Vec<String> {
     printed.replace('\r', "").split(&format!("{END}\n")).map(str::to_owned).collect()
 }
 
-/// The value of a header in what `curl --include` printed.
+/// Value of a header in the output of `curl --include`.
 fn header<'a>(printed: &'a str, name: &str) -> &'a str {
     let is = |line: &&str| line.to_ascii_lowercase().starts_with(&format!("{name}: "));
     let line = printed.lines().find(is).unwrap_or_else(|| panic!("no {name}: {printed}"));
     &line[name.len() + 2..]
 }
 
-/// The statuses of all answers that were printed.
+/// Status codes of all responses in the output.
 fn statuses(printed: &str) -> Vec<&str> {
     let lines = printed.lines().filter_map(|line| line.strip_prefix("HTTP/1.1 "));
     lines.map(|status| &status[..3]).collect()
 }
 
-/// curl at the events of a log, and what it is told.
+/// Runs curl on the events of a log; returns the process and the data lines.
 fn follow(log: &str) -> (Child, impl Iterator<Item = String>) {
     let mut curl = Command::new("curl")
         .args(["--silent", "--no-buffer", "--max-time", "60", &format!("{log}/events")])
@@ -130,7 +131,7 @@ fn an_event_comes_with_each_append_and_a_generation_goes_when_it_is_kept_no_long
     drop(hub);
     curl.wait().unwrap();
 
-    // A hub that keeps none sweeps soon after it starts.
+    // A hub with a retention of zero sweeps soon after it starts.
     let hub = Hub::start_with(&place, "hub", |command| {
         command.args(["--limits-log-generation-time", "0 s"]);
     });
@@ -147,7 +148,7 @@ fn an_event_comes_with_each_append_and_a_generation_goes_when_it_is_kept_no_long
     let current =
         output("curl", &["--silent", &format!("{}/logs/reading", hub.url)], &place.path(""));
     assert_eq!(current, "{\"n\":3}\n");
-    // Who follows a log is told that it has ended.
+    // The event stream ends when the log is deleted.
     let log = format!("{}/logs/reading", hub.url);
     let (mut following, mut data) = follow(&log);
     assert!(data.next().unwrap().contains("\"length\":8"));

@@ -1,5 +1,5 @@
-//! Logs that are files on web servers that know nothing of us: nginx and lighttpd as they come, and a script that
-//! appends what is posted.
+//! Logs as files on independent web servers: unmodified nginx and lighttpd, and a script that appends the
+//! posted data.
 
 #![cfg(unix)]
 
@@ -26,12 +26,12 @@ fn append(place: &Place, file: &str, text: &str) {
     file.write_all(text.as_bytes()).unwrap();
 }
 
-/// What is told of an answer in the table of what was measured.
+/// Status, content range and body of a response, as in the table of measurements.
 fn told(answer: &Answer) -> (u16, Option<&str>, &str) {
     (answer.status, answer.header("content-range"), answer.text())
 }
 
-/// What web servers answer who follows a file that grows, under the tag that they had.
+/// Checks the responses of web servers to requests for a growing file with its former entity tag.
 #[test]
 fn web_servers_answer_as_was_measured() {
     for start in BOTH {
@@ -52,14 +52,14 @@ fn web_servers_answer_as_was_measured() {
         for headers in [&[behind][..], &[&only_if, behind]] {
             let answer = ask(headers);
             assert_eq!(answer.status, 416);
-            // One of them says how long it is.
+            // Only nginx reports the length.
             let length = answer.header("content-range");
             assert_eq!(length, (server.program == "nginx").then_some("bytes */10"));
         }
         assert_eq!(told(&ask(&["Range: 10-"])), (200, None, "123456789\n"), "without its unit");
 
         append(&place, "www/x.jsonl", "abcd\n");
-        // For a moment it may be what it was before the append, with the former tag.
+        // For a moment the server may answer with the state before the append and the former tag.
         let grown = until("the append is seen", || match ask(&[&unless, behind]) {
             answer if answer.status == 304 => {
                 assert_eq!(answer.header("etag"), Some(&*former));
@@ -73,7 +73,7 @@ fn web_servers_answer_as_was_measured() {
         assert_eq!(told(&ask(&[last])), (206, Some("bytes 9-14/15"), "\nabcd\n"));
 
         place.write("www/x.jsonl", "12\n");
-        // For a moment it may promise what there was, and break off.
+        // For a moment the server may announce the former length and then close the connection.
         let cut = until("the rewriting is seen", || match try_ask(&[&unless, behind]) {
             Some(answer) if answer.status == 416 => Ok(answer),
             other => Err(format!("{:?}", other.map(|answer| answer.status))),
@@ -83,7 +83,7 @@ fn web_servers_answer_as_was_measured() {
     }
 }
 
-/// A person who publishes the log of their device as a file.
+/// A user who publishes the log of a device as a file.
 struct Publisher<'p> {
     place: &'p Place,
     desk: Desk<'p>,
@@ -98,7 +98,7 @@ impl<'p> Publisher<'p> {
         publisher
     }
 
-    /// Does something, and publishes it; how many bytes the file grew by.
+    /// Runs a `reader` command and publishes the log; returns the number of bytes by which the file grew.
     fn does(&self, words: &[&str]) -> usize {
         self.desk.ok(&[&["reader"], words].concat());
         self.desk.ok(&["reader", "sync", "reading"]);
@@ -114,14 +114,14 @@ impl<'p> Publisher<'p> {
         self.desk.ok(&["log", "snapshot", &file, "--output", &format!("{file}.snapshot")]);
     }
 
-    /// The end of the log that is read again to know it by.
+    /// Number of bytes at the end of the log that are read again to recognise it.
     fn compared(&self) -> usize {
         let text = self.place.read("www/reading.jsonl");
         text.split_inclusive('\n').next_back().unwrap().len().min(256)
     }
 }
 
-/// All that is known at a device.
+/// Complete state of a device.
 fn known(desk: &Desk<'_>) -> String {
     desk.ok(&["reader", "export", "--all"])
 }
@@ -143,7 +143,7 @@ fn an_append_is_seen_in_one_request_of_the_new_bytes() {
         let seen = until("the append is seen", || {
             let news = phone.json(&["reader", "sync"])["news"] == true;
             let asked = server.asked();
-            // A cache may know nothing of it yet.
+            // A cache may not have the append yet.
             let is_old = asked.len() == 1 && asked[0].status == 304 && asked[0].bytes == 0;
             assert_eq!(is_old, !news, "{asked:?}");
             if news { Ok(asked) } else { Err(format!("{asked:?}")) }
@@ -178,14 +178,14 @@ fn a_new_device_begins_with_the_snapshot_beside_the_file() {
         let phone = place.bare("phone");
         phone.ok(&["reader", "sync", &url]);
         let asked = server.asked();
-        // lighttpd serves the file itself where something below it is asked for.
+        // lighttpd serves the file itself for requests below its path.
         let [_, snapshot, log] = &asked[..] else { panic!("{asked:?}") };
         let size = place.read("www/reading.jsonl.snapshot").len();
         let path = "/reading.jsonl.snapshot";
         assert_eq!((&*snapshot.path, snapshot.status, snapshot.bytes), (path, 200, size));
         assert_eq!((&*log.path, log.status, log.bytes), ("/reading.jsonl", 206, compared));
         assert_eq!(known(&phone), known(&publisher.desk));
-        // What happened after it is read on top of it.
+        // Changes after the snapshot are read on top of it.
         publisher.does(&["star", FEED, "urn:x:9"]);
         until("the append is seen", || {
             let tablet = place.path("tablet");
@@ -198,9 +198,9 @@ fn a_new_device_begins_with_the_snapshot_beside_the_file() {
     }
 }
 
-/// A server or a proxy that knows no ranges, and one that packs what it sends.
+/// One server or proxy does not support ranges, and one compresses its responses.
 #[test]
-fn who_sends_all_is_understood_and_who_packs_is_refused() {
+fn whole_responses_are_accepted_and_compressed_ones_refused() {
     let place = Place::new();
     let Some(server) = WebServer::nginx(&place, "", "max_ranges 0;") else { return };
     let publisher = Publisher::new(&place);
@@ -218,9 +218,10 @@ fn who_sends_all_is_understood_and_who_packs_is_refused() {
     output("gzip", &["--keep", "--force", "reading.jsonl"], &place.path("www"));
     let phone = place.bare("phone");
     phone.run(&["reader", "sync", &server.url("reading.jsonl")]).fails(4, "packed");
-    // Nothing of it was taken.
+    // No part of the log was accepted.
     assert_eq!(phone.ok(&["reader", "list"]), "no subscriptions\n");
-    // A front that packs for who wants that sends us the log as it is.
+    // A front end that compresses on request sends the log uncompressed, because the client does not ask for
+    // compression.
     let place_of_hub = Place::new();
     let front = format!(
         "gzip on; gzip_types application/x-ndjson; gzip_min_length 1;\n    \
@@ -235,7 +236,7 @@ fn who_sends_all_is_understood_and_who_packs_is_refused() {
     assert_eq!(known(&phone), known(&publisher.desk));
 }
 
-/// The script that appends, behind nginx, which serves what it wrote.
+/// The script that appends, behind nginx, which serves the file.
 struct Appending {
     child: Child,
     port: u16,

@@ -1,4 +1,4 @@
-//! newsboat as the distribution has it, unmodified, in each way in which it asks servers: what is done in one is seen
+//! Unmodified newsboat of the distribution, in each mode of accessing servers. An action in one mode appears
 //! in all others and on the pages, and is a record of the log.
 
 #![cfg(unix)]
@@ -15,7 +15,7 @@ use support::web::WebServer;
 use support::{Hub, Place, until};
 
 #[test]
-fn what_is_read_and_starred_in_one_way_is_so_in_all_on_the_pages_and_in_the_log() {
+fn marks_in_one_mode_reach_all_modes_the_pages_and_the_log() {
     let place = Place::new();
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
@@ -68,7 +68,7 @@ fn what_is_read_and_starred_in_one_way_is_so_in_all_on_the_pages_and_in_the_log(
         terminal.open(title);
         terminal.open(article);
         terminal.sees(&format!("About {article}"));
-        // It tells of what is read when one leaves it.
+        // newsboat reports an article as read when the user leaves it.
         terminal.press(&["q"]);
         let marked = || match known(&device, &log, article) {
             marked if marked.read => Ok(()),
@@ -93,7 +93,7 @@ fn what_is_read_and_starred_in_one_way_is_so_in_all_on_the_pages_and_in_the_log(
         let is_there = starred.contains(&format!("<bdi>{article}</bdi>"));
         assert_eq!(is_there, mode != Mode::Miniflux, "{article} in {starred}");
     }
-    // What is unread again is so everywhere, and all of a feed is one record.
+    // An article marked as unread again is unread everywhere, and marking a whole feed is one record.
     let terminal = newsboats[0].open();
     terminal.open("Alpha news");
     terminal.go_to("Avocado");

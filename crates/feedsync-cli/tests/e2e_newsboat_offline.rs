@@ -1,6 +1,6 @@
-//! newsboat as the distribution has it, unmodified, while its server is away: through a gateway it goes on, in each way
-//! in which it asks servers, and what was read and starred arrives later. Without one it does not start, and what was
-//! read is lost.
+//! Unmodified newsboat of the distribution while its server is unavailable. Through a gateway it continues in
+//! each mode of accessing servers, and the marks and stars arrive later. Without a gateway it does not start,
+//! and the marks are lost.
 
 #![cfg(unix)]
 
@@ -19,7 +19,8 @@ use support::newsroom::{feed, known};
 use support::web::WebServer;
 use support::{Hub, Place, until};
 
-/// A gateway between newsreaders and a hub, killed as by `kill -9` and started again where it was.
+/// A gateway between newsreaders and a hub, which is killed as by `kill -9` and restarted at the same
+/// address.
 struct Gateway<'p> {
     place: &'p Place,
     hub: String,
@@ -72,7 +73,7 @@ impl Drop for Gateway<'_> {
     }
 }
 
-/// Reads an article, and gives it a star where newsboat tells its server of stars.
+/// Reads an article, and stars it in the modes in which newsboat sends stars to its server.
 fn read(newsboat: &Newsboat, feed: &str, article: &str) {
     let terminal = newsboat.open();
     terminal.press_until("R", feed);
@@ -88,7 +89,7 @@ fn read(newsboat: &Newsboat, feed: &str, article: &str) {
 }
 
 #[test]
-fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() {
+fn marks_made_offline_arrive_when_the_server_is_back() {
     let place = Place::new();
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
@@ -98,7 +99,7 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
     let desk = place.bare("hub");
     let mut hub = Hub::start(&place, "hub");
     let feeds = ["one", "two"].map(|name| format!("http://{}/{name}.xml", web.authority));
-    // Feeds of this machine are fetched while there is nobody but who sits at it.
+    // The hub fetches feeds of this machine only while it has no users.
     let alone = place.bare("alone");
     feeds.iter().for_each(|feed| drop(alone.ok(&["reader", "subscribe", feed])));
     alone.ok(&["reader", "sync", &format!("{}/logs/reading", hub.url)]);
@@ -107,7 +108,7 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
         unread if unread == "5 unread articles" => Ok(()),
         unread => Err(unread),
     });
-    // And through a gateway somebody has to sign in.
+    // Through a gateway, the user has to sign in, so the hub gets a user.
     let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
     assert_eq!(place.run_with(&add, "correct horse").code, 0);
     let token = desk.ok(&["token", "create", "--user", "anna"]).trim_end().to_owned();
@@ -141,7 +142,7 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
     let without = direct[0].open();
     without.press_until("R", "Beta news");
     hub.again(&place, "hub", || {
-        // Without a gateway, what is read is lost, and nothing starts.
+        // Without a gateway, the marks are lost, and newsboat does not start.
         without.open("Beta news");
         without.open("Banana");
         without.sees("About Banana");
@@ -156,7 +157,7 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
             read(newsboat, title(article), article);
             unread(newsboat, 4);
         }
-        // All of a feed at once.
+        // Marks all articles of a feed at once.
         let terminal = newsboats[3].open();
         terminal.press_until("R", "Alpha news");
         terminal.go_to("Alpha news");
@@ -183,7 +184,7 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
             }
         });
     }
-    // What was read without a gateway is unread, in all ways.
+    // The article that was read without a gateway is unread in all modes.
     newsboats.iter().chain(&direct).for_each(|newsboat| unread(newsboat, 1));
     let told = anna.get(&log);
     for article in articles {

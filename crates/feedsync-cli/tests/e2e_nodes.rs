@@ -1,8 +1,8 @@
-//! A hub of real processes, one of a data directory and three of one PostgreSQL database behind a balancer,
-//! while they are killed and the database is restarted: no acknowledged write is lost, no follower misses a
-//! change or sees one twice, and every node tells the same.
+//! Hubs of real processes: one node on a data directory, and three nodes on one PostgreSQL database behind a
+//! balancer. The nodes are killed and the database is restarted. No acknowledged write is lost, no follower
+//! misses a change or sees one twice, and all nodes return the same state.
 //!
-//! `FEEDSYNC_SEED` repeats who does what and who is killed when; what meets what is up to the machine.
+//! `FEEDSYNC_SEED` repeats the operations and the kills; their exact interleaving depends on the machine.
 
 mod support;
 
@@ -58,8 +58,8 @@ fn one_node_on_a_file_loses_nothing_while_it_is_killed() {
     outcome.judge(&fleet);
 }
 
-/// A hub whose database goes away says so, to whoever watches and to whoever asks, and is back by itself
-/// when the database is.
+/// A hub that loses its database reports this in its health check and in its responses, and recovers by
+/// itself when the database is available again.
 #[test]
 fn a_hub_outlives_its_database() {
     let cluster = Cluster::start();

@@ -1,4 +1,4 @@
-//! Running a hub as a service does: settings, signals, encryption, the log and the unit of systemd.
+//! Operation of a hub as a service: settings, signals, encryption, the log and the systemd unit.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use support::{Desk, Place, has, output};
 
-/// A hub with its output and its log.
+/// A hub process whose output and log are captured.
 struct Service {
     child: Child,
     url: String,
@@ -35,7 +35,7 @@ impl Service {
         output("kill", &["-s", name, &self.child.id().to_string()], Path::new("/"));
     }
 
-    /// Waits until it has ended; its exit code.
+    /// Waits until the process has ended; returns its exit code.
     fn ended(mut self) -> Option<i32> {
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(20) {
@@ -104,7 +104,7 @@ fn settings_come_from_file_environment_and_flags_and_faults_are_named() {
         .fails(5, "none.pem");
 }
 
-/// A certificate of `localhost` and `127.0.0.1` that signs itself, with its key.
+/// Creates a self-signed certificate for `localhost` and `127.0.0.1`, with its key.
 fn sign(place: &Place, name: &str) {
     let (certificate, key) = (format!("{name}.pem"), format!("{name}.key"));
     let arguments = [
@@ -155,7 +155,7 @@ fn curl_reads_over_https_and_a_renewed_certificate_is_read_on_sighup() {
         curl.output().unwrap().stdout == b"{\"status\":\"ok\"}\n"
     };
     assert!(reads("one.pem") && !reads("two.pem"));
-    // A half-written file changes nothing.
+    // A half-written certificate file changes nothing.
     std::fs::write(place.path("hub.pem"), "-----BEGIN").unwrap();
     service.signal("HUP");
     await_log(&place, "the certificate stays as it was");
@@ -175,7 +175,7 @@ fn await_log(place: &Place, said: &str) {
 }
 
 #[test]
-fn whoever_is_answered_when_the_hub_is_told_to_stop_is_answered_whole() {
+fn responses_in_progress_are_completed_when_the_hub_stops() {
     let place = Place::new();
     let hub = place.desk("hub");
     for number in 0..20 {
@@ -205,7 +205,7 @@ fn systemd_finds_no_fault_in_the_unit() {
     let unit = std::fs::read_to_string(unit).unwrap();
     assert!(unit.contains("ExecStart=/usr/bin/feedsync "));
     let place = Place::new();
-    // The program is not installed here: systemd checks that it is there.
+    // The program is not installed here, and systemd checks that it exists.
     let program = env!("CARGO_BIN_EXE_feedsync");
     place.write("feedsync.service", &unit.replace("/usr/bin/feedsync", program));
     let verify = |name: &str| {
@@ -220,7 +220,7 @@ fn systemd_finds_no_fault_in_the_unit() {
     let said = String::from_utf8_lossy(&verified.stderr).into_owned();
     assert!(verified.status.success(), "{said}");
     assert!(!said.contains("feedsync.service"), "{said}");
-    // The check can fail.
+    // This shows that the check can fail.
     place.write("wrong.service", "[Service]\nExecStart=/nowhere/feedsync\nProtectSytem=strict\n");
     let wrong = verify("wrong.service");
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("ProtectSytem"), "{wrong:?}");

@@ -1,4 +1,4 @@
-//! The pages in a real browser, by the keyboard alone.
+//! The pages in a real browser, operated by the keyboard alone.
 
 mod support;
 
@@ -31,7 +31,7 @@ fn an_item_is_made_edited_and_its_conflict_resolved_by_the_keyboard_alone() {
     assert_eq!(items[0]["content"], "two litres of milk");
     let id = items[0]["id"].as_str().unwrap();
 
-    // Somebody else is quicker; the page says so, and takes nothing away.
+    // Another edit comes first; the page says so, and keeps the user's input.
     browser.tab_to("Edit");
     browser.press(ENTER);
     browser.tab_to("Title");
@@ -119,7 +119,7 @@ fn user(place: &Place, name: &str, more: &[&str]) {
     assert_eq!(run.code, 0, "{run:?}");
 }
 
-/// Signs in on the page that asks for it.
+/// Signs in on the sign-in page.
 fn sign_in(browser: &Browser, name: &str, password: &str) {
     browser.tab_to("User name");
     browser.press(name);
@@ -140,7 +140,8 @@ fn people_sign_in_and_are_kept_by_the_keyboard_alone() {
     });
     let notes = format!("{}/pages/collections/notes", hub.url);
 
-    // Asked for a page, led to sign in, refused with a wrong password, led back with the right one.
+    // A request for a page leads to the sign-in page. A wrong password is refused; the right one leads back
+    // to the page.
     browser.go(&notes);
     browser.sees("User name");
     sign_in(&browser, "anna", "a wrong guess");
@@ -153,7 +154,7 @@ fn people_sign_in_and_are_kept_by_the_keyboard_alone() {
     let session = browser.cookie("feedsync-session").unwrap();
     assert_eq!(browser.ask("document.cookie"), "", "no script reads it");
 
-    // A user, with a role.
+    // Adds a user and grants a role.
     browser.tab_to("Users");
     browser.press(ENTER);
     browser.tab_to("New user");
@@ -189,7 +190,7 @@ fn people_sign_in_and_are_kept_by_the_keyboard_alone() {
     let grants = desk.json(&["grants", "notes"]);
     assert_eq!((&grants[0]["user"], &grants[0]["role"]), (&"otto".into(), &"editor".into()));
 
-    // A token, shown once and revoked.
+    // Creates a token, which is shown once, and revokes it.
     browser.tab_to("My account: anna");
     browser.press(ENTER);
     browser.tab_to("New token");
@@ -228,7 +229,7 @@ fn people_sign_in_and_are_kept_by_the_keyboard_alone() {
         0
     );
 
-    // The browser says so of a page that was refused, and complains of nothing else.
+    // The browser logs the page that was refused, and no other error.
     let complaints = browser.complaints();
     assert!(complaints.iter().all(|one| one.contains("status of 403")), "{complaints:?}");
     drop(hub);

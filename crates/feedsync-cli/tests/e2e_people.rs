@@ -1,5 +1,4 @@
-//! People at a real hub: what they sign in with never reaches its log, and a login is all that a
-//! client needs.
+//! Users of a real hub: their credentials never reach its log, and a login is all that a client needs.
 
 mod support;
 
@@ -9,7 +8,8 @@ use support::{Desk, Hub, Place, output};
 
 const PASSWORD: &str = "correct horse battery";
 
-/// An endpoint with an administrator, `anna`, who has a password; and a token of hers.
+/// Creates an endpoint with the administrator `anna`, who has a password; returns it with a token of that
+/// user.
 fn hub_of_anna(place: &Place) -> (Desk<'_>, String) {
     let hub = place.desk("hub");
     let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
@@ -20,7 +20,7 @@ fn hub_of_anna(place: &Place) -> (Desk<'_>, String) {
     (hub, token)
 }
 
-/// N12, AD33: neither what signs in nor what fails to.
+/// N12, AD33: the log contains neither accepted nor refused credentials.
 #[test]
 fn no_credential_reaches_the_log_at_its_most_verbose() {
     let place = Place::new();
@@ -38,7 +38,7 @@ fn no_credential_reaches_the_log_at_its_most_verbose() {
     let form = format!("user=anna&password={}&token={token}", PASSWORD.replace(' ', "+"));
     let (right, wrong, by_token) = (basic(PASSWORD), basic("wrong s3cret"), basic(&token));
     let login = format!("{}/pages/login", hub.url);
-    // The page that the browser was given: without what it carries no password is even looked at.
+    // The form contains a value without which the hub does not check a password.
     let page = output("curl", &["-s", "-c", "cookies", &login], &place.path(""));
     let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap();
     let carried = rest.split('"').next().unwrap();
@@ -84,7 +84,7 @@ fn no_credential_reaches_the_log_at_its_most_verbose() {
     assert_eq!(output("curl", &all, &place.path("")), "200", "the session is one");
     drop(hub);
     let log = place.read("log");
-    // Each request has a line at least; what the libraries below say at this level stands there too.
+    // Each request has at least one line. Libraries log at this level, too.
     assert_eq!(log.matches("route=\"/collections/{collection}\"").count(), 10, "{log}");
     let encode = |text: &str| {
         place.write("secret", text);
@@ -127,7 +127,7 @@ fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
     desk.ok(&sync);
     assert_eq!(desk.state(), hub.state());
     assert_eq!(desk.state().len(), 2);
-    // What came is recorded as hers.
+    // The merged items are recorded under the name of the user.
     let audit = hub.json(&["audit"]);
     let merged = audit
         .as_array()
@@ -135,7 +135,7 @@ fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
         .iter()
         .any(|act| act["user"] == "anna" && act["action"] == "merge");
     assert!(merged, "{audit}");
-    // A token that was revoked signs in no more.
+    // A revoked token is refused.
     let tokens = hub.json(&["token", "list"]);
     let id = tokens[0]["id"].as_str().unwrap_or_else(|| panic!("{tokens}")).to_owned();
     hub.ok(&["token", "revoke", &id]);

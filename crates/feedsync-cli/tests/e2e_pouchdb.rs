@@ -1,6 +1,6 @@
-//! PouchDB, unmodified, against a hub: what the scenarios in `pouchdb/` say.
+//! Unmodified PouchDB against a hub, in the scenarios of `pouchdb/`.
 //!
-//! They start their hub themselves, kill it and start it again, and print the Test Anything Protocol.
+//! The scenarios start, kill and restart their hub themselves, and print the Test Anything Protocol.
 
 #[path = "support/pouchdb.rs"]
 mod pouchdb;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use pouchdb::{modules, scenarios};
 
-/// So many scenarios there are at least.
+/// Minimum number of scenarios.
 const SCENARIOS: usize = 248;
 
 #[test]

@@ -1,4 +1,4 @@
-//! PouchDB, unmodified, in a page of another origin than the hub's: it keeps its documents in IndexedDB.
+//! Unmodified PouchDB in a page of another origin than the hub's, with its documents in IndexedDB.
 
 mod support;
 
@@ -16,10 +16,10 @@ use support::{Hub, Place};
 const USER: &str = "ann";
 const PASSWORD: &str = "correct-horse-battery";
 
-/// So many scenarios there are at least.
+/// Minimum number of scenarios.
 const SCENARIOS: usize = 100;
 
-/// An endpoint with a user, and a hub that lets pages of these origins in.
+/// Starts a hub with a user, which allows pages of these origins.
 fn hub(place: &Place, origins: &[&str]) -> Hub {
     place.bare("hub");
     let add = ["--data", "hub", "user", "add", USER, "--administrator", "--password-stdin"];
@@ -29,7 +29,7 @@ fn hub(place: &Place, origins: &[&str]) -> Hub {
     Hub::start(place, "hub")
 }
 
-/// A server of the page, which knows nothing of the hub.
+/// Starts a server for the page, which does not know the hub.
 fn pages() -> Origin {
     let server = Origin::start();
     let script = "Content-Type: text/javascript\r\n";
@@ -40,7 +40,7 @@ fn pages() -> Origin {
         let file = modules().join("node_modules/pouchdb/dist").join(name);
         serve(name, std::fs::read_to_string(file).unwrap());
     }
-    // Those for browsers stand before those of the same name for Node.
+    // Files for browsers take precedence over those of the same name for Node.
     for directory in [scenarios(), scenarios().join("browser")] {
         for entry in std::fs::read_dir(directory).unwrap() {
             let file = entry.unwrap().path();
@@ -54,7 +54,7 @@ fn pages() -> Origin {
     server
 }
 
-/// Opens the page, which is told of the hub.
+/// Opens the page with the address and the credentials of the hub.
 fn open(browser: &Browser, pages: &Origin, origin: &str, hub: &Hub) {
     let path = format!("/notes?hub={}&user={USER}&password={PASSWORD}", hub.url);
     let page = std::fs::read_to_string(scenarios().join("browser/page.html")).unwrap();
@@ -64,7 +64,7 @@ fn open(browser: &Browser, pages: &Origin, origin: &str, hub: &Hub) {
 }
 
 #[test]
-fn what_holds_in_node_holds_in_indexeddb() {
+fn scenarios_for_node_pass_with_indexeddb() {
     let Some(browser) = Browser::start() else { return };
     let (place, pages) = (Place::new(), pages());
     let origin = format!("http://127.0.0.1:{}", pages.port);
@@ -114,7 +114,7 @@ fn a_page_that_is_loaded_again_goes_on_where_it_was_also_after_the_hub_was_kille
     browser.ask("page.here.put({ _id: 'new' })");
     assert_ne!(moved(1, 0), "0", "it begins anew");
 
-    // What lives goes on by itself.
+    // A live replication continues by itself.
     browser.ask("page.live()");
     for round in ["first", "second"] {
         browser.ask(&format!("page.there().put({{ _id: '{round} of yours' }})"));
@@ -141,7 +141,7 @@ fn a_page_of_an_origin_that_was_not_named_replicates_nothing() {
     assert_eq!(told, json!([]), "nothing has come to the hub");
 }
 
-/// As on a phone, where the page of an application has an origin that is no web site's.
+/// On a phone, the page of an application has an origin that is not a web site's.
 #[test]
 fn the_page_of_an_application_replicates_without_a_setting() {
     let pages = pages();

@@ -1,5 +1,5 @@
-//! A hub behind proxies that compress what it sends: nginx marks entity tags as weak then, Apache puts the coding
-//! behind them, and neither heeds `no-transform`.
+//! A hub behind proxies that compress its responses. nginx then marks entity tags as weak, Apache appends the
+//! coding to them, and neither respects `no-transform`.
 
 #![cfg(unix)]
 
@@ -12,7 +12,7 @@ use support::{Desk, Hub, Place};
 const PACKED: &str = "Accept-Encoding: gzip";
 const RECORDS: &str = "Content-Type: application/x-ndjson";
 
-/// nginx that compresses everything itself: what is behind it is not told that the client takes that.
+/// nginx that compresses all responses itself and does not forward `Accept-Encoding`.
 fn nginx(place: &Place, behind: &str) -> Option<WebServer> {
     let gzip = "gzip on; gzip_types *; gzip_min_length 1; gzip_proxied any;";
     let pass = format!(
@@ -22,10 +22,10 @@ fn nginx(place: &Place, behind: &str) -> Option<WebServer> {
     WebServer::nginx(place, gzip, &pass)
 }
 
-/// Whether a tag has the mark of a proxy.
+/// Whether a proxy has modified an entity tag.
 type IsMarked = fn(&str) -> bool;
 
-/// Each proxy with the mark that it leaves on tags.
+/// Starts each proxy; returns it with the check for its modification of entity tags.
 fn proxies(place: &Place, behind: &str) -> Vec<(WebServer, IsMarked)> {
     let is_weak: IsMarked = |tag| tag.starts_with("W/");
     let is_suffixed: IsMarked = |tag| tag.ends_with("-gzip\"");
@@ -72,7 +72,7 @@ fn logs_are_read_and_appended_to_through_proxies_that_compress() {
     }
 }
 
-/// The `location` block of the how-to, in front of a hub.
+/// Starts nginx with the `location` block of the how-to, in front of a hub.
 fn documented(place: &Place, behind: &str) -> Option<WebServer> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join("docs/how-to/reverse-proxy.md")).unwrap();
@@ -105,7 +105,7 @@ fn documented_nginx_configuration_passes_names_events_and_uploads() {
         .unwrap();
     let mut told = std::io::BufReader::new(follower.stdout.take().unwrap());
     assert_eq!(anna.post(&notes, &entry("Milk")).status, 201);
-    // The stream stays open: the event arrives before it ends.
+    // The stream stays open: the event arrives before the stream ends.
     let mut line = String::new();
     while !line.starts_with("data:") {
         line.clear();
@@ -113,7 +113,7 @@ fn documented_nginx_configuration_passes_names_events_and_uploads() {
     }
     follower.kill().unwrap();
     follower.wait().unwrap();
-    // Larger than what nginx takes by default.
+    // The request body is larger than the default limit of nginx.
     let item = |number: usize| {
         format!(
             "<entry><id>urn:x:{number}</id><title>{number}</title>\
@@ -133,7 +133,7 @@ fn documented_nginx_configuration_passes_names_events_and_uploads() {
     let changes = format!("{notes}/changes");
     let taken = anna.ask("POST", &changes, &atom, Some(feed.as_bytes())).unwrap();
     assert_eq!(taken.status, 200, "{}", taken.text());
-    // Addresses in feeds are those of the proxy.
+    // Feeds contain the addresses of the proxy.
     let feed = anna.get(&notes);
     assert!(feed.text().contains(&proxy.url("collections/notes")), "{}", feed.text());
 }

@@ -1,5 +1,5 @@
-//! Somebody's newsreading on several devices and at a hub of a real process, which is killed, put back from a backup,
-//! compacted and told to forget: in the end every device knows everything that was done on any of them.
+//! A user's reading state on several devices and at a hub of a real process. The hub is killed and restored
+//! from a backup; its log is compacted and removed. In the end every device has all changes of all devices.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::{Desk, Hub, Place, has, until};
 
 const FEED: &str = "https://news.example/feed";
 
-/// All that is known at a device.
+/// Complete state of a device.
 fn known(desk: &Desk<'_>) -> String {
     desk.ok(&["reader", "export", "--all"])
 }
@@ -20,7 +20,7 @@ fn read(desk: &Desk<'_>, article: &str) {
     assert_eq!(desk.json(&["reader", "mark", FEED, "--read", article])["changed"], 1);
 }
 
-/// Brings devices in step, and sees that they are.
+/// Synchronises devices, and checks that they are equal.
 fn settle(devices: &[Desk<'_>], url: &str) {
     for _ in 0..2 {
         for desk in devices {
@@ -38,7 +38,7 @@ fn log(hub: &Hub) -> String {
     format!("{}/logs/reading", hub.url)
 }
 
-/// Every record is in the log once, however often the hub is killed while devices append.
+/// The log contains every record once, however often the hub is killed while devices append.
 #[test]
 fn devices_keep_in_step_through_a_hub_that_is_killed() {
     const EACH: usize = 40;
@@ -78,7 +78,8 @@ fn devices_keep_in_step_through_a_hub_that_is_killed() {
     assert_eq!(verified["devices"], devices.len());
 }
 
-/// What was done after a backup is not lost with the log that it was in: devices that know it record it again.
+/// Changes after a backup are not lost with the log that contained them: devices that have them record them
+/// again.
 #[test]
 fn a_hub_put_back_from_a_backup_is_told_what_it_lacks() {
     let place = Place::new();
@@ -95,7 +96,7 @@ fn a_hub_put_back_from_a_backup_is_told_what_it_lacks() {
     phone.ok(&["reader", "star", FEED, "urn:x:after"]);
     settle(&devices, &url);
     let before = known(laptop);
-    // And something that no other device knows, done while the hub is away.
+    // The tablet has a change of its own from while the hub is down.
     read(tablet, "urn:x:away");
 
     hub.again(&place, "hub", || {
@@ -106,13 +107,13 @@ fn a_hub_put_back_from_a_backup_is_told_what_it_lacks() {
     settle(&devices, &url);
     assert_ne!(known(laptop), before);
     assert!(known(laptop).contains("urn:x:away"));
-    // A device that comes new knows all of it.
+    // A new device gets all changes.
     let new = place.bare("new");
     new.ok(&["reader", "sync", &url]);
     assert_eq!(known(&new), known(laptop));
 }
 
-/// A device that was away while the log was compacted loses nothing, and a new one begins with the snapshot.
+/// A device that was offline during a compaction loses nothing, and a new device begins with the snapshot.
 #[test]
 fn a_log_is_compacted_while_a_device_is_away() {
     let place = Place::new();
@@ -136,7 +137,7 @@ fn a_log_is_compacted_while_a_device_is_away() {
     assert_eq!(known(&new), known(laptop));
 }
 
-/// A log that somebody removed is begun again by a person, and by nobody else.
+/// A removed log is created again only at the user's request.
 #[test]
 fn a_log_that_was_removed_begins_again_when_somebody_says_so() {
     if !has("curl") {
@@ -161,7 +162,8 @@ fn a_log_that_was_removed_begins_again_when_somebody_says_so() {
     assert!(known(laptop).contains("urn:x:2"));
 }
 
-/// One device uses the log of a hub, another the items of its collection, and a third both: all know the same.
+/// One device uses the log of a hub, another the items of its collection, and a third both: all reach the
+/// same state.
 #[test]
 fn a_log_and_a_collection_come_to_the_same() {
     let place = Place::new();
@@ -200,7 +202,8 @@ fn a_log_and_a_collection_come_to_the_same() {
     assert_eq!(by_log.json(&["log", "verify", &url])["faults"], 0);
 }
 
-/// Devices that replicate documents, and one that uses a log as well: all know the same, and no conflict is left.
+/// Some devices replicate documents, and one also uses a log: all reach the same state, and no conflict is
+/// left.
 #[test]
 fn the_documents_of_a_database_come_to_the_same() {
     let place = Place::new();
@@ -218,7 +221,8 @@ fn the_documents_of_a_database_come_to_the_same() {
         desk.ok(&["replicate", "reading", &there]);
     };
     with_documents(&by_log);
-    // Each marks something before it hears of the other: their documents are in conflict.
+    // Each device marks an article before it gets the changes of the other, so their documents are in
+    // conflict.
     for (desk, article) in [(&one, "urn:x:1"), (&two, "urn:x:2")] {
         desk.ok(&["reader", "subscribe", FEED]);
         read(desk, article);

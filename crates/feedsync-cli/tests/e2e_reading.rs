@@ -11,7 +11,7 @@ use support::{Desk, Hub, Place, until};
 
 const READING: &str = "/pages/reading";
 
-/// An article with some of all that there is in one.
+/// An article with many kinds of elements.
 const LONG: &str = "<h1>Soaking</h1><p>Put the <b>oats</b> into <a href='https://example.org/water'>cold water</a> \
     for half an hour.</p><figure><img src='https://pictures.example/oats.jpg' alt='A bowl of oats' width='3000'>\
     <figcaption>Oats</figcaption></figure><pre>one very long line that goes on and on and on and on and on and on \
@@ -34,7 +34,7 @@ fn feed(titles: &[&str]) -> String {
     format!("<rss version=\"2.0\"><channel><title>Kitchen news</title>{items}</channel></rss>")
 }
 
-/// What a device that keeps in step with the log knows of an article.
+/// State of an article on a device that synchronises with the log.
 fn known(device: &Desk<'_>, log: &str, article: &str) -> Value {
     device.ok(&["reader", "sync", log]);
     let marked = device.json(&["reader", "articles"]);
@@ -43,7 +43,7 @@ fn known(device: &Desk<'_>, log: &str, article: &str) -> Value {
     of.next().cloned().unwrap_or_default()
 }
 
-/// Waits until a script says so.
+/// Waits until a script returns true.
 fn comes(browser: &Browser, script: &str) {
     until(script, || match browser.ask(script) {
         Value::Bool(true) => Ok(()),
@@ -51,7 +51,7 @@ fn comes(browser: &Browser, script: &str) {
     });
 }
 
-/// Loads a page again until it says this.
+/// Reloads a page until it contains the text.
 fn comes_to_say(browser: &Browser, url: &str, text: &str) {
     let quoted = Value::from(text).to_string();
     until(text, || {
@@ -100,7 +100,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.fits("reading-home");
     browser.names_are_complete();
 
-    // Down the list and up again, marking and starring.
+    // Moves down and up the list, and marks and stars articles.
     browser.tab_to("5 unread articles");
     browser.press(ENTER);
     browser.sees("Mark all as read");
@@ -124,7 +124,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     comes(&browser, "document.querySelectorAll('.articles > .unread').length === 5");
     assert_ne!(known(&device, &log, "Tea")["read"], Value::Bool(true));
 
-    // Opened is read; from one to the next and back.
+    // An opened article is read. The keys move to the next article and back.
     browser.press("jo");
     browser.sees("Marked as read.");
     assert_eq!(browser.ask("document.querySelector('h1').innerText"), "Jam");
@@ -158,7 +158,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.press("u");
     comes(&browser, "document.querySelectorAll('.articles > li').length === 3");
 
-    // Found, and shown by the keys that there are.
+    // Finds articles by a search, and shows the list of keys.
     browser.press("/");
     browser.press("milk");
     browser.press(ENTER);
@@ -173,7 +173,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.press("gh");
     comes(&browser, "location.pathname === '/'");
 
-    // All that was shown is read, also without a script.
+    // Marks all shown articles as read, which also works without a script.
     browser.go(&format!("{home}/articles?feed=1"));
     browser.tab_to("Mark all as read");
     browser.press(ENTER);
@@ -185,7 +185,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.go(&format!("{home}/transfer"));
     browser.fits("reading-transfer");
     browser.names_are_complete();
-    // The browser says so of an address that was refused, and complains of nothing else.
+    // The browser logs the address that was refused, and no other error.
     let complaints = browser.complaints();
     assert!(complaints.iter().all(|one| one.contains("status of 422")), "{complaints:?}");
 }

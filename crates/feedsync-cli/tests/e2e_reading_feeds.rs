@@ -1,4 +1,5 @@
-//! Feeds of all sorts on the pages of a hub, in a real browser: each is shown or reported, and none does anything.
+//! Feeds of many kinds on the pages of a hub, in a real browser: each is shown or reported, and none has side
+//! effects.
 
 #![cfg(unix)]
 
@@ -15,13 +16,13 @@ use support::{Hub, Place, until};
 
 const READING: &str = "/pages/reading";
 
-/// What a page would tell if anything of a feed did something: whoever sets this runs.
+/// Script that returns the trace which executed content of a feed would leave.
 const EXECUTED: &str = "String(window.executed)";
 
-/// Feeds of all sorts are shown, or reported with the reason; nothing that one contains runs, or is asked for, and none
-/// covers or widens a page.
+/// Feeds of many kinds are shown, or reported with the reason. No content of a feed runs or is fetched, and
+/// none covers or widens a page.
 #[test]
-fn whatever_a_feed_contains_it_is_shown_or_reported_and_does_nothing() {
+fn feeds_of_any_content_are_shown_or_reported_without_side_effects() {
     let (place, canary) = (Place::new(), Place::new());
     let Some(web) = WebServer::nginx(&place, "", "default_type application/xml;") else { return };
     let Some(mut canary) = WebServer::nginx(&canary, "", "") else { return };
@@ -56,7 +57,7 @@ fn whatever_a_feed_contains_it_is_shown_or_reported_and_does_nothing() {
             left => Err(format!("{left} are left")),
         }
     });
-    // Whatever a page asked for, whether it was there or not.
+    // Lists all resources that a page requested, whether they exist or not.
     let asked = "performance.getEntriesByType('resource').map(one => one.name)\
          .filter(name => ![location.origin + '/', 'data:'].some(own => name.startsWith(own))).join(' ')";
     let check = |what: &str| {
@@ -74,7 +75,7 @@ fn whatever_a_feed_contains_it_is_shown_or_reported_and_does_nothing() {
     check("subscriptions");
     browser.fits("awkward-home");
 
-    // What became of each.
+    // Reads the outcome for each feed.
     let rows = "[...document.querySelectorAll('.feeds > li')].map(row => ({\
         number: +row.querySelector('a[href*=\"feeds/\"]').href.split('/').pop(),\
         fault: row.querySelector('.error')?.innerText ?? ''}))";
@@ -104,7 +105,7 @@ fn whatever_a_feed_contains_it_is_shown_or_reported_and_does_nothing() {
         let fault = row["fault"].as_str().unwrap();
         match (links.is_empty(), fault.is_empty()) {
             (false, true) => shown += 1,
-            // The reason names what is missing.
+            // The reason names the missing parts.
             (false, false) if fault.starts_with("Read in part: ") => shown += 1,
             (true, false) => {
                 assert!(fault.len() > "Could not be read: ".len(), "a reason: {fault}");
@@ -128,7 +129,7 @@ fn whatever_a_feed_contains_it_is_shown_or_reported_and_does_nothing() {
     assert_eq!(canary.asked(), [], "something was asked for");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 
-    // With pictures, pictures are asked for and nothing else.
+    // With pictures enabled, only pictures are requested.
     browser.go(&format!("{home}/articles?q=attack&pictures=1&show=all"));
     let links = browser.ask("[...document.querySelectorAll('[data-open]')].map(one => one.href)");
     for link in links.as_array().unwrap() {

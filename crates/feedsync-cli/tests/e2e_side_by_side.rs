@@ -1,5 +1,5 @@
-//! A hub and a gateway of one user on one machine, as they are out of the box: no user was added, nothing was
-//! configured, and they have data directories of their own.
+//! A hub and a gateway of one user on one machine with the default configuration: no user was added, nothing
+//! was configured, and each has a separate data directory.
 
 mod support;
 
@@ -22,7 +22,7 @@ fn a_program_works_on_a_train_with_a_hub_and_a_gateway_that_nobody_configured() 
     let notes = hub.notes();
     for way in [Way::Reverse(gateway.address.clone()), Way::Proxy(gateway.address.clone())] {
         let program = Application::new(way, None);
-        // What runs here is reached, also before anybody subscribes.
+        // A hub on this machine can be reached before the first subscription.
         let made = program.post(&notes, &entry("Bread"));
         assert_eq!(made.status, 201, "{}", made.text());
         assert_eq!(program.delete(&made.location()).status, 204);
@@ -45,7 +45,7 @@ fn a_program_works_on_a_train_with_a_hub_and_a_gateway_that_nobody_configured() 
     assert_eq!(program.put(&milk, &entry("Oat milk")).status, 200);
     assert_eq!(gateway.waiting(), 2);
 
-    // It takes another proof now.
+    // The restarted hub has a new proof, which the gateway uses.
     hub.wake();
     gateway.drained();
     assert_eq!(gateway.errors(), json!([]));
@@ -67,7 +67,7 @@ fn content_of_a_hub_without_users_is_shown_to_no_page_and_to_no_proxy() {
         &["Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate"],
         &["X-Forwarded-For: 192.0.2.1"],
         &["Via: 1.1 proxy"],
-        // What only the gateway says.
+        // Headers that only the gateway sends.
         &["X-Forwarded-For: 192.0.2.1", "Feedsync-Program: local"],
         &["Forwarded: for=192.0.2.1", "Feedsync-Local-Proof: 0"],
     ];
@@ -82,7 +82,8 @@ fn content_of_a_hub_without_users_is_shown_to_no_page_and_to_no_proxy() {
         }
     };
     refused(&[403]);
-    // Its server is reached for everybody from now on, and what is stored is shown to programs alone.
+    // The subscription makes this server reachable for all clients; stored content is still shown only to
+    // programs.
     gateway.subscribe(&notes, None);
     refused(&[401]);
     assert_eq!(titles(&program.get(&notes)), ["Secret"]);

@@ -1,11 +1,12 @@
-//! A hub, an endpoint of FeedSync and an endpoint that knows SSE 0.91 alone and publishes a file: real processes, real HTTP.
+//! A hub, an endpoint of FeedSync, and an endpoint of SSE 0.91 alone that publishes a file: real processes,
+//! real HTTP.
 
 mod support;
 
 use support::web::WebServer;
 use support::{Hub, Place, until};
 
-/// The file of the endpoint that knows SSE: a version of one item, with those before it.
+/// The file of the SSE endpoint: a version of one item, with its earlier versions.
 fn sse(title: &str, versions: &[(u32, &str)]) -> String {
     let stamp = |(version, by): &(u32, &str)| {
         format!("when='Sat, {version:02} May 2005 09:43:33 GMT' by='{by}'")
@@ -44,13 +45,13 @@ fn an_endpoint_of_sse_and_one_of_feedsync_edit_one_list_through_a_hub() {
     assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "Milk");
     desk.ok(&["edit", "notes", "milk", "--title", "Oat milk"]);
     desk.ok(&["sync", "notes", &hub.notes()]);
-    // What the hub publishes for those who know SSE alone.
+    // Feed that the hub publishes for clients that support only SSE.
     let read =
         || support::output("curl", &["-s", &format!("{}/sse.rss", hub.notes())], &place.path("."));
     let document = read();
     assert!(document.contains("Oat milk") && document.contains("version=\"2\""), "{document}");
     assert!(document.contains("sse-complete.rss"), "{document}");
-    // P had edited the first version meanwhile.
+    // P has edited the first version meanwhile.
     place.write("www/p.rss", &sse("Soy milk", &[(2, "P"), (1, "P")]));
     until("both versions are kept", || {
         synced();

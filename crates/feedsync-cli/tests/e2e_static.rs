@@ -1,4 +1,4 @@
-//! Feeds that are files on a web server that knows nothing of us.
+//! Feeds as files on an independent web server.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use support::{Hub, Place, has};
 
-/// Python's web server on the files of a directory.
+/// Python's web server for the files of a directory.
 struct Files {
     child: Child,
     url: String,
@@ -35,8 +35,8 @@ impl Files {
         Some(Self { url: format!("http://127.0.0.1:{port}"), child, dated: Cell::new(1_000) })
     }
 
-    /// Dates a file a second later than the one before. The server dates files to the second: a file that is
-    /// replaced within one looks unchanged.
+    /// Sets the time of a file to one second after that of the previous one. The server reports times in
+    /// seconds: a file replaced within the same second would look unchanged.
     fn date(&self, place: &Place, file: &str) {
         self.dated.set(self.dated.get() - 1);
         let file = std::fs::File::options().write(true).open(place.path(file)).unwrap();
@@ -71,14 +71,14 @@ fn a_collection_exported_to_a_web_server_is_followed_by_others() {
     publish();
     reader.ok(&["sync"]);
     assert_eq!(reader.state(), publisher.state());
-    // What the reader changes stays here: a file takes nothing.
+    // The reader's own changes stay local, because a file accepts no changes.
     reader.add("mine", "x");
     reader.ok(&["sync"]);
     assert_eq!(reader.state().len(), 3);
     reader.run(&["sync", "notes", "--push"]).fails(4, "can only be read");
 }
 
-/// The usage model of FeedSync 1.3 and 1.4 with nothing but files: partial and complete feeds in every format, a
+/// The usage model of FeedSync 1.3 and 1.4 with files alone: partial and complete feeds in every format, a
 /// purge, a subscriber that was away too long, and one that begins afterwards.
 #[test]
 fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
@@ -110,7 +110,7 @@ fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
         let (early, late) = (place.bare("early"), place.bare("late"));
         early.ok(&["sync", "notes", &url]);
         assert_eq!(early.state(), publisher.state());
-        // Items that only the subscriber has stay whatever happens.
+        // Items that only the subscriber has always stay.
         let mine = early.add("mine", "x");
 
         publisher.ok(&["rm", "notes", &gone]);
@@ -132,7 +132,7 @@ fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
     }
 }
 
-/// Feeds of several collections, and of SSE beside FeedSync, in one directory.
+/// Publishes feeds of several collections, and SSE feeds beside FeedSync feeds, in one directory.
 #[test]
 fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothing_else() {
     let place = Place::new();
@@ -165,7 +165,8 @@ fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothi
     let complete = format!("{base}notes.sse.complete.rss");
     assert!(text.contains(&complete) && text.contains("until="), "{text}");
 
-    // The reader sees what it missed, since the partial feed begins after it, and reads the complete one.
+    // The partial feed begins after the reader's position, so the reader detects the gap and reads the
+    // complete feed.
     let url = format!("{base}notes.sse.rss");
     reader.ok(&["sync", "notes", &url]);
     let seen = |desk: &support::Desk<'_>| -> Vec<_> {
@@ -195,7 +196,7 @@ fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothi
     publisher.run(&["publish", "none", "-d", "www", "--url", &base]).fails(3, "none");
 }
 
-/// A complete feed that is exported with its address tells late subscribers that it is complete.
+/// A complete feed that is exported with its address shows late subscribers that it is complete.
 #[test]
 fn exported_feed_with_its_address_is_a_complete_feed() {
     let place = Place::new();
@@ -323,7 +324,7 @@ fn media_are_published_beside_the_feeds_and_their_items_lead_to_them() {
             "{feed}: {text}"
         );
     }
-    // An exported feed leads to media beside it, under its own address or relative to it.
+    // An exported feed links to media beside it, under its own address or relative to it.
     let export = ["--data", "hub", "export", "notes", "--to", "atom"];
     let run = place.run(&export);
     assert!(run.err.contains("1 file of media left out"), "{}", run.err);
@@ -348,7 +349,7 @@ fn media_are_published_beside_the_feeds_and_their_items_lead_to_them() {
         let validated = place.run(&["validate", feed]);
         assert_eq!(validated.code, 0, "{}", validated.out);
     }
-    // Whoever reads the feed has the same item as the hub, without what the publisher says of it.
+    // A reader of the feed gets the same item as the hub, without the links that the publisher adds.
     let desk = place.desk("desk");
     desk.ok(&["import", "notes", "out/notes.complete.atom"]);
     let hub_sees = place.run(&["--data", "hub", "--json", "ls", "notes"]).out;

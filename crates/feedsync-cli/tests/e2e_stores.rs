@@ -1,4 +1,4 @@
-//! The commands on a PostgreSQL database, and stores that are moved between a directory and a database.
+//! Commands on a PostgreSQL database, and migrations of stores between a directory and a database.
 
 mod support;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use support::database::{address, database, word};
 use support::{Hub, Place, Run};
 
-/// The endpoint of a store, whatever kind it is.
+/// The endpoint of a store of any kind.
 struct Desk<'p> {
     place: &'p Place,
     store: &'p str,
@@ -61,7 +61,7 @@ fn commands_work_on_a_database_as_on_a_directory() {
     desk.run(&["backup", "file"]).fails(2, "a database is backed up by its own programs");
     assert!(!place.path("data").exists(), "nothing is kept beside the database");
 
-    // What is damaged is found.
+    // The command `doctor` finds damage.
     let name = url.rsplit('/').next().unwrap();
     cluster.sql(name, "UPDATE feedsync.items SET conflicts = 3");
     cluster.sql(name, "INSERT INTO feedsync.purged VALUES (99, 'x', '')");
@@ -80,14 +80,14 @@ fn commands_work_on_a_database_as_on_a_directory() {
     assert!(found("counts", "it is said to hold 7 items"), "{report}");
 }
 
-/// Where the store is may stand in the environment or in the configuration, and then holds for every
-/// command; a password stands neither on the command line nor in what is said.
+/// The address of the store may be in the environment or in the configuration, and then applies to every
+/// command. A password appears neither on the command line nor in messages.
 #[test]
 fn a_store_is_named_once_and_its_password_stays_secret() {
     let cluster = Cluster::start();
     let words = cluster.database();
     let place = Place::new();
-    // All that it takes.
+    // All privileges that the role needs.
     cluster.sql("postgres", "CREATE ROLE anna LOGIN PASSWORD 'ge:heim'");
     let grant = format!("GRANT CREATE ON DATABASE {} TO anna", word(&words, "dbname"));
     cluster.sql("postgres", &grant);
@@ -124,7 +124,7 @@ fn a_store_is_named_once_and_its_password_stays_secret() {
         std::fs::set_permissions(place.path("passwords"), open(0o600)).unwrap();
     }
     assert!(run(&store, &["list"]).out.contains("notes"));
-    // The configuration of the hub holds for the other commands too.
+    // The configuration of the hub also applies to the other commands.
     std::fs::create_dir(place.path("data")).unwrap();
     place.write("data/feedsync.toml", &format!("store = {url:?}\n"));
     assert!(run(&[], &["--data", "data", "list"]).out.contains("notes"));
@@ -132,8 +132,8 @@ fn a_store_is_named_once_and_its_password_stays_secret() {
     assert!(shown.out.contains(&format!("store = {url:?}")), "{shown:?}");
 }
 
-/// Everything of a store that the program can show, line by line under what shows it; without what a move
-/// renews: places in the change order, since an epoch begins.
+/// Everything in a store that the program can show, line by line with the command that shows it. Positions in
+/// the change order are left out, because a migration begins a new epoch and renews them.
 fn everything(desk: &Desk<'_>) -> Vec<(String, String)> {
     let mut shown = Vec::new();
     for arguments in [
@@ -154,7 +154,7 @@ fn everything(desk: &Desk<'_>) -> Vec<(String, String)> {
         "export notes --to pox",
     ] {
         let mut all: Vec<&str> = arguments.split(' ').collect();
-        // As a table the record leaves out the places of acts, which are new ones.
+        // As a table, the record omits the positions of acts, which a migration renews.
         if !matches!(all[0], "export" | "audit") {
             all.push("--json");
         }
@@ -171,7 +171,8 @@ fn are_same(found: &[(String, String)], expected: &[(String, String)]) {
     assert_eq!(found.len(), expected.len());
 }
 
-/// A place is an epoch and a number: the longest texts of hexadecimal digits and dashes that there are.
+/// Replaces positions, which are an epoch and a number: the longest sequences of hexadecimal digits and
+/// dashes.
 fn without_places_in_the_order(feed: &str) -> String {
     let (mut out, mut digits) = (String::new(), String::new());
     for letter in feed.chars().chain(['\0']) {
@@ -201,7 +202,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     }
     first.ok(&["edit", "notes", &milk, "--content", "two litres"]);
     first.ok(&["rm", "notes", &bread]);
-    // A conflict: another endpoint edits what was edited here.
+    // Creates a conflict: another endpoint edits the same version.
     let other = Desk { place: &place, store: "sqlite:other" };
     other.ok(&["init", "--endpoint", "other"]);
     other.ok(&["create", "notes"]);
@@ -218,7 +219,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     first.ok(&["user", "add", "otto", "--no-password"]);
     first.ok(&["grant", "notes", "otto", "editor"]);
     let token = first.json(&["token", "create", "--user", "otto"])["token"].clone();
-    // A remote with its state, and a blob: a hub gives both.
+    // A hub provides a remote with its state, and a blob.
     let third = Desk { place: &place, store: "sqlite:hub/store" };
     third.ok(&["init", "--endpoint", "third"]);
     third.ok(&["create", "notes"]);
@@ -247,7 +248,8 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     let last = Desk { place: &place, store: "sqlite:last" };
     are_same(&everything(&last), &before);
     assert_eq!(last.json(&["doctor"])["sound"], true);
-    // The endpoint of three lives signs anew, and what it hands out is still accepted.
+    // The endpoint is in its third incarnation and signs with a new `by`. Its earlier tokens are still
+    // accepted.
     let report = last.json(&["doctor"]);
     assert_eq!(report["retired"], 2, "{report}");
     let hub = Hub::start_on(&place, "data", "sqlite:last");
@@ -258,7 +260,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     }
 }
 
-/// All that a hub on a store answers of the database `papers`; without what a move renews.
+/// Responses of a hub on a store about the database `papers`, without the parts that a migration renews.
 fn answers(place: &Place, store: &str, since: &str) -> Vec<Value> {
     let hub = Hub::start_on(place, "hub", store);
     let ask = |path: &str| -> Value {
@@ -326,7 +328,7 @@ fn databases_are_moved_backed_up_and_put_back_with_their_store() {
     let report = first.json(&["migrate", "--to", &url]);
     let counts = ["databases", "documents", "attachments"].map(|name| report[name].as_u64());
     assert_eq!(counts, [Some(1), Some(2), Some(1)]);
-    // A place of before leads to all changes again.
+    // A sequence from before the migration returns all changes again.
     assert_eq!(answers(&place, &url, &place_before), before);
     let second = Desk { place: &place, store: &url };
     assert_eq!(second.json(&["doctor"])["sound"], true);

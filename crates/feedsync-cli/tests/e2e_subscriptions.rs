@@ -1,4 +1,4 @@
-//! Collections that take in the feeds of others, through running hubs.
+//! Collections that subscribe to feeds of other publishers, through running hubs.
 
 mod support;
 
@@ -23,7 +23,7 @@ fn a_running_hub_reads_what_a_collection_subscribes_to() {
     }
     assert_eq!(desk.state(), source.state());
     assert!(desk.json(&["remote", "list"])[0]["due"].is_string());
-    // It gives nothing back, whatever is done by hand.
+    // A subscription sends nothing to its publisher, even after a manual sync.
     desk.add("Mine", "from here");
     desk.ok(&["sync"]);
     assert_eq!(source.json(&["ls", "notes"]).as_array().unwrap().len(), 1);
@@ -37,7 +37,7 @@ fn a_running_hub_reads_what_a_collection_subscribes_to() {
 }
 
 #[test]
-fn what_a_publisher_takes_in_is_shown_and_followed_when_agreed() {
+fn feeds_that_a_publisher_subscribes_to_are_shown_and_followed_on_consent() {
     let place = Place::new();
     let (source, middle) = (place.desk("source"), place.desk("middle"));
     let reader = place.desk("reader");
@@ -47,7 +47,7 @@ fn what_a_publisher_takes_in_is_shown_and_followed_when_agreed() {
     middle.ok(&["subscribe", "notes", "http://127.0.0.1:9/secret", "--unlisted"]);
     reader.run(&["follow", "notes"]).fails(3, "no remote yet");
     reader.ok(&["subscribe", "notes", &near.notes()]);
-    // Shown, and nothing done: nobody is there to agree.
+    // The feeds are shown and nothing is done, because there is no terminal to confirm on.
     reader.run(&["follow", "notes"]).fails(2, "--yes");
     let shown = reader.json(&["follow", "notes"]);
     assert_eq!(shown.as_array().unwrap().len(), 1, "{shown}");

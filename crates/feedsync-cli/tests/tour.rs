@@ -1,4 +1,4 @@
-//! The commands of the README and of the tutorials, as a newcomer would paste them.
+//! The commands of the README and of the tutorials, as a new user would paste them.
 
 #![cfg(unix)]
 
