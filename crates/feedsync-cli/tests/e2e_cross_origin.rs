@@ -1,6 +1,6 @@
 //! Pages of other origins than the server's, in a real browser. They read and edit through the gateway in
-//! reverse mode, and through it as a proxy that emulates a cross-domain proxy (BITSY 2.3), with and without a
-//! network. Pages of origins that are not allowed cannot do so.
+//! reverse mode, and through a gateway that emulates a cross-domain proxy (BITSY 2.3). Both work with and without
+//! a network. Pages of origins that are not allowed cannot do so.
 
 mod support;
 

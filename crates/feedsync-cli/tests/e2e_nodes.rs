@@ -58,8 +58,8 @@ fn one_node_on_a_file_loses_nothing_while_it_is_killed() {
     outcome.judge(&fleet);
 }
 
-/// A hub that loses its database reports this in its health check and in its responses, and recovers by
-/// itself when the database is available again.
+/// A hub that loses its database reports this in its health check and in its responses. It recovers by itself
+/// when the database is available again.
 #[test]
 fn a_hub_outlives_its_database() {
     let cluster = Cluster::start();

@@ -1,5 +1,5 @@
-//! A hub and a gateway of one user on one machine with the default configuration: no user was added, nothing
-//! was configured, and each has a separate data directory.
+//! A hub and a gateway of one user on one machine with the default configuration. No user was added to the hub,
+//! and each has a separate data directory.
 
 mod support;
 

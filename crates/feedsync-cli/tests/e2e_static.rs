@@ -78,8 +78,8 @@ fn a_collection_exported_to_a_web_server_is_followed_by_others() {
     reader.run(&["sync", "notes", "--push"]).fails(4, "can only be read");
 }
 
-/// The usage model of FeedSync 1.3 and 1.4 with files alone: partial and complete feeds in every format, a
-/// purge, a subscriber that was away too long, and one that begins afterwards.
+/// The usage model of FeedSync 1.3 and 1.4 with files alone, in every format. After a purge, one subscriber was
+/// away too long, and another one begins.
 #[test]
 fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
     for format in ["atom", "rss", "opml", "pox", "json"] {

@@ -1,27 +1,27 @@
-//! curl, as an application that knows HTTP and AtomPub and nothing of us.
+//! curl as an independent application that supports HTTP and AtomPub.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// How an application speaks to a server.
+/// Connection of an application to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Directly.
+    /// A direct connection.
     Direct,
-    /// The gateway at this address stands for it.
+    /// The gateway at this address, in reverse mode.
     Reverse(String),
-    /// The gateway at this address is its proxy.
+    /// The gateway at this address, as a proxy.
     Proxy(String),
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Application {
     way: Way,
-    /// `NAME:PASSWORD`.
+    /// Credentials, as `NAME:PASSWORD`.
     login: Option<String>,
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -69,7 +69,7 @@ impl Application {
         Self { way, login: login.map(ToOwned::to_owned) }
     }
 
-    /// The address at which this application finds what its server has at another.
+    /// Address at which this application reaches a resource of the server.
     pub(crate) fn at(&self, url: &str) -> String {
         match &self.way {
             Way::Reverse(gateway) => match url.strip_prefix("http://") {
@@ -80,7 +80,7 @@ impl Application {
         }
     }
 
-    /// Asks for what its server has at an address; none if it was not answered to the end.
+    /// Sends a request for a resource of the server; `None` if the response is missing or incomplete.
     pub(crate) fn ask(
         &self,
         method: &str,
@@ -103,7 +103,7 @@ impl Application {
         }
         curl.arg(self.at(url)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = curl.spawn().unwrap();
-        // It may have given up before it read all.
+        // curl may exit before it has read the whole body.
         let _ = child.stdin.take().unwrap().write_all(body.unwrap_or_default());
         let output = child.wait_with_output().unwrap();
         output.status.success().then(|| Answer::read(&output.stdout))
@@ -128,7 +128,7 @@ impl Application {
 
 pub(crate) const ENTRY: &str = "Content-Type: application/atom+xml;type=entry";
 
-/// An entry to be sent.
+/// Entry to be sent.
 pub(crate) fn entry(title: &str) -> String {
     format!(
         "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>{title}</title>\

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// So many feeds of the corpora at most.
+/// Maximum number of feeds from the corpora.
 const MOST: usize = 300;
 
 /// A feed of a corpus.
@@ -11,11 +11,11 @@ pub(crate) struct Awkward {
 }
 
 impl Awkward {
-    /// Whether it looks as if something in it was to be shown.
+    /// Whether the feed appears to contain entries.
     pub(crate) fn has_entries(&self) -> bool {
         let bytes = std::fs::read(&self.path).unwrap();
         let text = String::from_utf8_lossy(&bytes);
-        // An item is none of Atom.
+        // Atom has no `item` elements.
         let tags = match text.contains("<feed") {
             true => ["<entry>", "<entry ", "<entry\n"],
             false => ["<item>", "<item ", "\"items\": [{"],
@@ -24,8 +24,8 @@ impl Awkward {
     }
 }
 
-/// Feeds of the corpora that `FEEDSYNC_CORPORA` names, spread over all of them: those in which something is to be shown,
-/// and those of which that cannot be said. None where it names none.
+/// Selects feeds from all corpora in the directory that `FEEDSYNC_CORPORA` names: feeds with entries, and
+/// ill-formed ones. Empty if the variable is not set.
 pub(crate) fn corpora() -> Vec<Awkward> {
     let Some(corpora) = std::env::var_os("FEEDSYNC_CORPORA") else {
         eprintln!("FEEDSYNC_CORPORA is not set: attacks alone");
@@ -67,7 +67,7 @@ fn visit(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Contents that would set `window.executed`, ask a canary for something, or cover or leave the page.
+/// Contents that would set `window.executed`, send a request to a canary, or cover or leave the page.
 pub(crate) const ATTACKS: [&str; 36] = [
     "<script>window.executed=1</script><script src=//canary.example/executed.js></script>",
     "<img src=//canary.example/picture.png onload=window.executed=2><img src=x onerror=window.executed=3>",

@@ -15,10 +15,10 @@ use crate::support::origin::Origin;
 
 pub(crate) const ATOM: &str = "Content-Type: application/atom+xml\r\n";
 
-/// How long anything may take.
+/// Maximum duration of any wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A browser, and a server whose pages it shows.
+/// A browser, and the server whose pages it shows.
 pub(crate) struct Scene {
     pub(crate) browser: Browser,
     pub(crate) place: Place,
@@ -28,7 +28,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// None where the programs are not installed.
+    /// Starts both; `None` if the programs are not installed.
     pub(crate) fn start() -> Option<Self> {
         let (browser, server) = (Browser::start()?, Origin::start());
         let authority = format!("127.0.0.1:{}", server.port);
@@ -36,13 +36,13 @@ impl Scene {
         Some(Self { browser, place: Place::new(), server, authority, origin })
     }
 
-    /// A gateway that reaches the server, and lets its pages in.
+    /// Starts a gateway that may reach the server, and that allows its pages.
     pub(crate) fn gateway(&self) -> Gateway<'_> {
         Gateway::start(&self.place, &[&self.authority], &[&self.origin])
     }
 }
 
-/// A gateway that runs until it is dropped.
+/// A running gateway, which is stopped when it is dropped.
 pub(crate) struct Gateway<'p> {
     place: &'p Place,
     child: Child,
@@ -51,13 +51,13 @@ pub(crate) struct Gateway<'p> {
 }
 
 impl<'p> Gateway<'p> {
-    /// One that reaches these authorities, and lets pages of these origins in.
+    /// Starts a gateway that may reach these authorities, and that allows pages of these origins.
     pub(crate) fn start(place: &'p Place, allow: &[&str], origins: &[&str]) -> Self {
         let free = "127.0.0.1:0";
         Self::start_at(place, [free, free], allow, origins)
     }
 
-    /// The same once more, after it was killed.
+    /// Kills the gateway and starts it again at the same addresses.
     pub(crate) fn again(self, allow: &[&str], origins: &[&str]) -> Self {
         let place = self.place;
         let [url, control] = [&self.url, &self.control]
@@ -89,7 +89,7 @@ impl<'p> Gateway<'p> {
         Self { place, child, url: url.expect(said), control: control.expect(said) }
     }
 
-    /// What `feedsync gateway ...` prints.
+    /// Runs `feedsync gateway ...`; returns its JSON output.
     pub(crate) fn run(&self, arguments: &[&str]) -> Value {
         let arguments = [&["--data", "gw", "--json", "gateway"], arguments].concat();
         let run = self.place.run(&arguments);
@@ -97,7 +97,7 @@ impl<'p> Gateway<'p> {
         serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}", run.out))
     }
 
-    /// An application edits, in reverse mode; the status.
+    /// Sends a PUT request of an application in reverse mode; returns the status.
     pub(crate) fn put(&self, address: &str, body: &str) -> u16 {
         let host = self.url.strip_prefix("http://").unwrap();
         let path = address.replacen("://", "/", 1);
@@ -129,7 +129,8 @@ pub(crate) struct Page<'b> {
 }
 
 impl<'b> Page<'b> {
-    /// A page of an origin, at `/page`, with `bitsy.js` and a list of what it writes to the console.
+    /// Opens `/page` of an origin, with `bitsy.js` and a list of the lines that the page writes to the
+    /// console.
     pub(crate) fn open(
         browser: &'b Browser,
         server: &Origin,
@@ -154,13 +155,13 @@ impl<'b> Page<'b> {
         page
     }
 
-    /// Runs a sample of docs/bitsy.md, with this origin for that of the document.
+    /// Runs a sample of docs/bitsy.md, with the origin of the document replaced by that of the page.
     pub(crate) fn sample(&self, name: &str) {
         let text = include_str!("../../../../docs/bitsy.md");
         let (_, rest) = text.split_once(&format!("// sample: {name}\n")).expect("the sample");
         let (code, _) = rest.split_once("```").unwrap();
         let code = code.replace("http://www.example.com", &self.origin);
-        // As a script of its own, so that what it declares stays.
+        // The sample becomes a separate script element, so that its declarations stay.
         let node = format!(
             "(() => {{ const one = document.createElement('script'); one.textContent = {};\
              document.head.append(one); }})()",
@@ -172,12 +173,12 @@ impl<'b> Page<'b> {
         self.browser.ask(&node);
     }
 
-    /// Runs something whose value does not matter.
+    /// Runs code and ignores its value.
     pub(crate) fn settles(&self, code: &str) {
         self.browser.ask(&format!("(() => {{ {code}; }})()"));
     }
 
-    /// What a promise comes to; an error as its name.
+    /// Waits for a promise; returns its value, or the name of its error.
     pub(crate) fn promised(&self, code: &str) -> Value {
         self.settles(&format!(
             "globalThis.promised = undefined; ({code}).then((told) => {{ promised = told ?? null; }},\
@@ -187,7 +188,7 @@ impl<'b> Page<'b> {
         self.browser.ask("promised")
     }
 
-    /// Waits until something is so.
+    /// Waits until an expression is true.
     pub(crate) fn comes(&self, what: &str) {
         let end = Instant::now() + PATIENCE;
         while self.browser.ask(what) != true {
@@ -199,7 +200,7 @@ impl<'b> Page<'b> {
         }
     }
 
-    /// What was written to the console since it was asked last, once there are so many lines.
+    /// Waits for at least `count` lines on the console; returns all lines since the previous call.
     pub(crate) fn lines(&self, count: usize) -> Vec<String> {
         self.comes(&format!("lines.length >= {count}"));
         let lines = self.browser.ask("lines.splice(0)");
@@ -207,7 +208,7 @@ impl<'b> Page<'b> {
     }
 }
 
-/// A feed with an entry, and with links of it.
+/// A feed with an entry, which has these links.
 pub(crate) fn feed(links: &str) -> String {
     format!(
         "<feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:app=\"http://www.w3.org/2007/app\">\

@@ -1,4 +1,4 @@
-//! A headless Chromium, driven by its keyboard through chromedriver (W3C WebDriver).
+//! A headless Chromium, operated by the keyboard through chromedriver (W3C WebDriver).
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,10 +13,10 @@ pub(crate) const TAB: &str = "\u{e004}";
 pub(crate) const ENTER: &str = "\u{e007}";
 pub(crate) const END: &str = "\u{e010}";
 
-/// How long a page may take.
+/// Maximum time to wait for a page.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Roles of what can be used.
+/// Accessibility roles of controls.
 const CONTROLS: [&str; 11] = [
     "link",
     "button",
@@ -33,7 +33,7 @@ const CONTROLS: [&str; 11] = [
 
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser that runs until it is dropped.
+/// A running browser, which is stopped when it is dropped.
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
@@ -41,20 +41,20 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts one; none where the programs are not installed.
+    /// Starts a browser; `None` if the programs are not installed.
     pub(crate) fn start() -> Option<Self> {
         Self::start_with(&[])
     }
 
-    /// Starts one that speaks to everybody but one authority through a proxy.
+    /// Starts a browser that uses a proxy for all authorities but one.
     pub(crate) fn through(proxy: &str, but: &str) -> Option<Self> {
-        // As a rule it speaks to its own machine itself.
+        // By default Chromium does not use a proxy for loopback addresses.
         let but = format!("--proxy-bypass-list=<-loopback>;{but}");
         Self::start_with(&[&format!("--proxy-server={proxy}"), &but])
     }
 
-    /// Starts one for which a name is that of an authority and no other name leads anywhere; addresses are what they
-    /// are. What it does for itself, such as asking for the time, it leaves.
+    /// Starts a browser that resolves one name to an authority and no other name; IP addresses work as usual.
+    /// Background requests, such as those for the time, are disabled.
     pub(crate) fn knowing(name: &str, authority: &str) -> Option<Self> {
         let rules = format!("MAP {name} {authority}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1");
         Self::start_with(&[
@@ -102,8 +102,8 @@ impl Browser {
         Some(browser)
     }
 
-    /// Goes there, and waits until the page is loaded with its scripts: where another process shows it than
-    /// the one before, the driver may answer sooner.
+    /// Opens a URL, and waits until the page and its scripts are loaded. If another process renders the page
+    /// than the one before, the driver may respond earlier.
     pub(crate) fn go(&self, url: &str) {
         self.post("/url", &json!({ "url": url }));
         let end = Instant::now() + PATIENCE;
@@ -115,7 +115,7 @@ impl Browser {
         }
     }
 
-    /// Presses keys, one after the other.
+    /// Presses keys in sequence.
     pub(crate) fn press(&self, keys: &str) {
         let strokes: Vec<_> = keys
             .chars()
@@ -127,12 +127,12 @@ impl Browser {
         self.post("/actions", &actions);
     }
 
-    /// Selects all of the field that has the focus.
+    /// Selects the content of the focused field.
     pub(crate) fn select_all(&self) {
         self.ask("document.activeElement.select()");
     }
 
-    /// Chooses a file in a field for one.
+    /// Sets the file of a file input.
     pub(crate) fn choose_file(&self, selector: &str, file: &std::path::Path) {
         let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
         let id = found[ELEMENT].as_str().expect("a field");
@@ -140,7 +140,7 @@ impl Browser {
         self.post(&format!("/element/{id}/value"), &json!({ "text": path }));
     }
 
-    /// Goes on with Tab until the focus is on what has this accessible name.
+    /// Presses Tab until the element with this accessible name has the focus.
     pub(crate) fn tab_to(&self, name: &str) {
         let mut seen = Vec::new();
         for _ in 0..60 {
@@ -155,13 +155,13 @@ impl Browser {
         panic!("the keyboard does not reach {name:?}: {seen:?}");
     }
 
-    /// The accessible name of what has the focus.
+    /// Accessible name of the focused element.
     fn focused(&self) -> String {
         let active = self.get("/element/active");
         self.name_of(&active)
     }
 
-    /// Who uses the keyboard sees where it is.
+    /// Checks that the focus is visible to users of the keyboard.
     fn focus_is_seen(&self, label: &str) {
         let outline = "(style => style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth))\
              (getComputedStyle(document.activeElement))";
@@ -175,12 +175,12 @@ impl Browser {
         self.get(&format!("/element/{id}/computedlabel")).as_str().unwrap_or_default().to_owned()
     }
 
-    /// What a script returns.
+    /// Runs a script; returns its value.
     pub(crate) fn ask(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": format!("return {script}"), "args": [] }))
     }
 
-    /// Waits until the page says this.
+    /// Waits until the page contains the text.
     pub(crate) fn sees(&self, text: &str) {
         let quoted = Value::from(text).to_string();
         let script = format!("document.body.innerText.includes({quoted})");
@@ -193,8 +193,8 @@ impl Browser {
         }
     }
 
-    /// Everything that can be used has a name, as the browser tells it to a screen reader, and a place in
-    /// the order of the keyboard.
+    /// Checks that every control has an accessible name, as screen readers get it, and a place in the tab
+    /// order.
     pub(crate) fn names_are_complete(&self) {
         self.ask("document.querySelectorAll('details').forEach(one => { one.open = true })");
         let tree = self.chromium("Accessibility.getFullAXTree", json!({}));
@@ -224,7 +224,7 @@ impl Browser {
         assert_eq!(self.ask(twice), 0, "an id stands twice");
     }
 
-    /// Shows pages as a window of another width would, light or dark.
+    /// Sets the width of the window and the colour scheme, light or dark.
     pub(crate) fn looks(&self, width: u32, scheme: &str) {
         let size =
             json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
@@ -233,17 +233,17 @@ impl Browser {
         self.chromium("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// What Chromium answers to a command of its own.
+    /// Sends a command of the Chrome DevTools Protocol; returns the response.
     fn chromium(&self, command: &str, parameters: Value) -> Value {
         self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": parameters }))
     }
 
-    /// Lets go of what no script holds any more.
+    /// Runs the garbage collector.
     pub(crate) fn collect_garbage(&self) {
         self.chromium("HeapProfiler.collectGarbage", json!({}));
     }
 
-    /// The page fits a screen and a phone, light and dark; with pictures of it.
+    /// Checks that the page fits a screen and a phone, light and dark, and takes pictures of it.
     pub(crate) fn fits(&self, name: &str) {
         for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
             self.looks(width, scheme);
@@ -254,7 +254,7 @@ impl Browser {
         self.looks(1280, "light");
     }
 
-    /// The value of a cookie, also of one that scripts cannot read.
+    /// Value of a cookie, even if scripts cannot read it.
     pub(crate) fn cookie(&self, name: &str) -> Option<String> {
         let cookies = self.get("/cookie");
         let cookie = cookies.as_array()?.iter().find(|cookie| cookie["name"] == name)?;
@@ -262,7 +262,7 @@ impl Browser {
         Some(cookie["value"].as_str()?.to_owned())
     }
 
-    /// A picture of the page into `FEEDSYNC_SCREENSHOTS`, if that names a directory.
+    /// Saves a picture of the page in the directory `FEEDSYNC_SCREENSHOTS`, if that is set.
     pub(crate) fn picture(&self, name: &str) {
         let Some(directory) = std::env::var_os("FEEDSYNC_SCREENSHOTS") else { return };
         let whole = json!({ "captureBeyondViewport": true });
@@ -279,7 +279,7 @@ impl Browser {
         assert!(decode.wait().unwrap().success());
     }
 
-    /// What the browser complained of: a policy that was broken, a script that failed.
+    /// Errors in the browser's log: a violated policy, a failed script.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let log = self.post("/se/log", &json!({ "type": "browser" }));
         let entries = log.as_array().expect("a log").iter();
@@ -299,7 +299,7 @@ impl Browser {
 
     fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let body = body.map(Value::to_string).unwrap_or_default();
-        // The driver may leave the connection open, whatever it was asked.
+        // The driver may keep the connection open, even if the request forbids that.
         let mut answer = self.request(method, path, &body).unwrap();
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -328,7 +328,7 @@ impl Browser {
         Ok(BufReader::new(stream))
     }
 
-    /// Ends the session, and with it the browser.
+    /// Ends the session and the browser.
     fn end(&self) -> io::Result<()> {
         if !self.session.is_empty() {
             self.request("DELETE", &self.session, "")?.read_line(&mut String::new())?;
@@ -339,7 +339,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Also after a test that failed: a browser outlives the driver whose session it is.
+        // This also runs after a failed test, because the browser would outlive its driver.
         let _ = self.end();
         let _ = self.driver.kill();
         let _ = self.driver.wait();

@@ -1,13 +1,13 @@
-//! Databases of a cluster, by the addresses that the program takes.
+//! Databases of a test cluster, by the addresses that the program accepts.
 
 use feedsync_test::postgres::Cluster;
 
-/// The address of a new, empty database.
+/// Creates an empty database; returns its address.
 pub(crate) fn database(cluster: &Cluster) -> String {
     address(&cluster.database(), None)
 }
 
-/// A database by the words that libpq takes, as an address; as another user, if one is named.
+/// Converts a libpq connection string into an address, with another user if one is given.
 pub(crate) fn address(words: &str, user: Option<&str>) -> String {
     let host = word(words, "host").replace('/', "%2F");
     let user = user.unwrap_or_else(|| word(words, "user"));

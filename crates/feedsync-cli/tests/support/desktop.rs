@@ -1,5 +1,5 @@
-//! Newsreaders with windows, as they come: each on a display that nobody sees, where keys are pressed, and what it
-//! knows is read out of its own database.
+//! Unmodified newsreaders with windows. Each runs on an invisible display, where the tests press keys, and
+//! its state is read from its database.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,26 +15,26 @@ use serde_json::json;
 use super::support::newsroom::Marks;
 use super::{Place, has, until};
 
-/// After how long a key is pressed again that had no effect.
+/// Interval after which a key without effect is pressed again.
 const AGAIN: Duration = Duration::from_secs(3);
 
-/// Articles by their titles.
+/// Marks of articles, by title.
 pub(crate) type Articles = BTreeMap<String, Marks>;
 
-/// A newsreader that runs until it is dropped.
+/// A running newsreader, which is stopped when it is dropped.
 pub(crate) struct Newsreader {
     running: Option<Running>,
     display: Display,
     home: PathBuf,
-    /// What its window is called.
+    /// Title of the window.
     title: &'static str,
     database: PathBuf,
-    /// Asks for title, read and starred.
+    /// Query for title, read mark and star.
     question: &'static str,
 }
 
 impl Newsreader {
-    /// Liferea with one source, the hub; none where a program is missing.
+    /// Starts Liferea with the hub as its only source; `None` if a program is not installed.
     pub(crate) fn liferea(place: &Place, hub: &str) -> Option<Self> {
         let mut liferea = Self::new(place, "liferea", "Liferea")?;
         let database = liferea.home.join(".local/share/liferea/liferea.db");
@@ -46,14 +46,14 @@ impl Newsreader {
              password=\"correct horse\"/></body></opml>"
         );
         liferea.write(".config/liferea/feedlist.opml", &sources);
-        // One of the extensions would look for the password elsewhere.
+        // An extension would look for the password elsewhere, so the extensions are disabled.
         let settings = "[org/gnome/liferea/plugins]\nactive-plugins=@as []\n";
         liferea.write(".config/glib-2.0/settings/keyfile", settings);
         liferea.run("liferea", &[]);
         Some(liferea)
     }
 
-    /// RSS Guard with one account, at the hub; none where a program is missing.
+    /// Starts RSS Guard with one account, at the hub; `None` if a program is not installed.
     pub(crate) fn rss_guard(place: &Place, hub: &str) -> Option<Self> {
         let mut rss_guard = Self::new(place, "rssguard", "RSS Guard")?;
         rss_guard.database = rss_guard.home.join("data/database/database.db");
@@ -64,11 +64,11 @@ impl Newsreader {
              m_actionSelectNextUnreadMessage=F8\n\
              m_actionSwitchImportanceOfSelectedMessages=F6\n";
         rss_guard.write("data/config/config.ini", settings);
-        // It keeps passwords under a key; under this one they stand there almost as they are.
+        // RSS Guard encrypts passwords with a key. This key leaves them almost unchanged.
         rss_guard.write("data/config/key.private", "0");
         let data = rss_guard.home.join("data");
         let data = ["--no-single-instance", "--data", data.to_str().unwrap()];
-        // It makes its database when it first runs.
+        // RSS Guard creates its database at the first start.
         rss_guard.run("rssguard", &data);
         let last = "SELECT count(*) FROM sqlite_schema WHERE name = 'LabelsInMessages'";
         until("RSS Guard makes its database", || {
@@ -93,7 +93,7 @@ impl Newsreader {
         Some(rss_guard)
     }
 
-    /// One that is installed, and does not run yet.
+    /// Prepares a newsreader if it is installed, without starting it.
     fn new(place: &Place, program: &'static str, title: &'static str) -> Option<Self> {
         if ![program, "Xvfb", "xdotool"].map(has).iter().all(|is_there| *is_there) {
             return None;
@@ -110,7 +110,7 @@ impl Newsreader {
         std::fs::write(path, text).unwrap();
     }
 
-    /// Runs it away from the person's own settings, secrets and session.
+    /// Runs the program isolated from the settings, secrets and session of the user.
     fn run(&mut self, program: &str, arguments: &[&str]) {
         let log = File::create(self.home.join("log")).unwrap();
         let mut command = Command::new(program);
@@ -124,7 +124,7 @@ impl Newsreader {
             .env("DBUS_SESSION_BUS_ADDRESS", format!("unix:path={}/none", self.home.display()))
             .env("GSETTINGS_BACKEND", "keyfile")
             .env("QT_QPA_PLATFORM", "xcb")
-            // What shows pages runs as root only so; here it shows none but ours.
+            // The web engine runs as root only without its sandbox. It shows only pages of the tests here.
             .env("QTWEBENGINE_DISABLE_SANDBOX", "1")
             .env("LC_ALL", "C.UTF-8")
             .env("DISPLAY", &self.display.name)
@@ -136,12 +136,12 @@ impl Newsreader {
         self.running = Some(Running(command.spawn().unwrap()));
     }
 
-    /// Its database, which must be there.
+    /// Opens the database of the newsreader, which must exist.
     fn open(&self) -> Result<Connection, String> {
         Connection::open_with_flags(&self.database, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)
     }
 
-    /// All articles that it knows.
+    /// All articles in the database.
     fn articles(&self) -> Result<Articles, String> {
         let connection = self.open()?;
         let mut statement = connection.prepare(self.question).map_err(told)?;
@@ -151,8 +151,8 @@ impl Newsreader {
         rows.map_err(told)?.collect::<Result<_, _>>().map_err(told)
     }
 
-    /// Waits until this finds something in its articles. A key that is named is pressed meanwhile, and again now and
-    /// then, for what it means may be impossible at the moment.
+    /// Waits until `find` returns a value for the articles. The key is pressed meanwhile, and again at
+    /// intervals, because its action may be unavailable at first.
     pub(crate) fn until<T>(
         &self,
         what: &str,
@@ -175,7 +175,7 @@ impl Newsreader {
         })
     }
 
-    /// Presses keys, as xdotool names them, one after the other.
+    /// Presses keys in sequence, by the names of xdotool.
     pub(crate) fn press(&self, keys: &str) {
         let window = until(&format!("{} shows its window", self.title), || {
             let found = self.xdotool(&["search", "--onlyvisible", "--name", self.title])?;
@@ -196,7 +196,7 @@ impl Newsreader {
         }
     }
 
-    /// The end of what it said.
+    /// End of the program's output.
     fn said(&self) -> String {
         let text = std::fs::read(self.home.join("log")).unwrap_or_default();
         let end = &text[text.len().saturating_sub(2_000)..];
@@ -208,7 +208,7 @@ fn told(error: rusqlite::Error) -> String {
     error.to_string()
 }
 
-/// A program with all that it started.
+/// A program and all processes that it has started.
 struct Running(Child);
 
 impl Drop for Running {
@@ -219,14 +219,14 @@ impl Drop for Running {
     }
 }
 
-/// A display that nobody sees.
+/// An invisible display.
 struct Display {
     server: Child,
     name: String,
 }
 
 impl Display {
-    /// One with a number that was free.
+    /// Starts a display with a free number.
     fn start() -> Self {
         let mut server = Command::new("Xvfb")
             .args([

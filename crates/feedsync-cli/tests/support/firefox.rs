@@ -1,19 +1,19 @@
-//! A headless Firefox that shows one page. It needs no driver: what happened, a server of the page sees.
+//! A headless Firefox that shows one page. It needs no driver: the server of the page observes the result.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::support::has;
 
-/// A browser that runs until it is dropped.
+/// A running browser, which is stopped when it is dropped.
 pub(crate) struct Firefox(Child);
 
 impl Firefox {
-    /// Shows a page, with a new profile in a directory; none where the program is not installed.
+    /// Shows a page, with a new profile in a directory; `None` if the program is not installed.
     pub(crate) fn show(url: &str, profile: &Path) -> Option<Self> {
         let program = ["firefox-esr", "firefox"].into_iter().find(|program| has(program))?;
         std::fs::create_dir_all(profile).unwrap();
-        // It asks nobody elsewhere for anything.
+        // These settings disable requests to other servers.
         let settings = [
             "browser.shell.checkDefaultBrowser",
             "datareporting.policy.dataSubmissionEnabled",

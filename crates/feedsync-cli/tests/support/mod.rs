@@ -1,4 +1,4 @@
-//! The built program, data directories of its own, and hubs.
+//! The compiled program, separate data directories, and hubs.
 
 #![allow(dead_code)] // each test binary uses a part of this
 
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A directory in which programs run, each data directory a name in it.
+/// Working directory of the programs, which contains the data directories by name.
 pub(crate) struct Place(TempDir);
 
 impl Place {
@@ -33,12 +33,12 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// A command line of the program, run here, away from the person's own data.
+    /// Command of the program in this directory, isolated from the data of the user.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.within(&[], arguments)
     }
 
-    /// The same, run by another command.
+    /// Command of the program, started by another command.
     pub(crate) fn within(&self, other: &[&str], arguments: &[&str]) -> Command {
         let words = [other, &[env!("CARGO_BIN_EXE_feedsync")], arguments].concat();
         let mut command = Command::new(words[0]);
@@ -66,7 +66,8 @@ impl Place {
         Run::of(self.command(arguments).output().unwrap())
     }
 
-    /// With something on standard input. A program that refuses its arguments may end before it reads any of it.
+    /// Runs the program with data on standard input. A program that refuses its arguments may end before it
+    /// reads any of it.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Run {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -88,7 +89,7 @@ impl Place {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// An endpoint in the data directory of that name, with an empty collection `notes`.
+    /// Creates an endpoint in the data directory of that name, with an empty collection `notes`.
     pub(crate) fn desk(&self, name: &'static str) -> Desk<'_> {
         let desk = Desk { place: self, name };
         desk.ok(&["init", "--endpoint", name]);
@@ -96,7 +97,7 @@ impl Place {
         desk
     }
 
-    /// An endpoint without collections.
+    /// Creates an endpoint without collections.
     pub(crate) fn bare(&self, name: &'static str) -> Desk<'_> {
         let desk = Desk { place: self, name };
         desk.ok(&["init", "--endpoint", name]);
@@ -104,14 +105,14 @@ impl Place {
     }
 }
 
-/// An endpoint.
+/// An endpoint in a data directory.
 pub(crate) struct Desk<'p> {
     place: &'p Place,
     pub(crate) name: &'static str,
 }
 
 impl<'p> Desk<'p> {
-    /// The endpoint of a data directory that is there already.
+    /// The endpoint of an existing data directory.
     pub(crate) fn of(place: &'p Place, name: &'static str) -> Self {
         Self { place, name }
     }
@@ -122,12 +123,12 @@ impl<'p> Desk<'p> {
         self.place.run(&all)
     }
 
-    /// What a command that succeeds prints.
+    /// Runs a command that must succeed; returns its output.
     pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         self.run(arguments).success(arguments)
     }
 
-    /// What a command that succeeds prints as JSON.
+    /// Runs a command that must succeed; returns its JSON output.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let mut all = vec!["--json"];
         all.extend(arguments);
@@ -140,7 +141,7 @@ impl<'p> Desk<'p> {
         id.trim_end().to_owned()
     }
 
-    /// A field of the versions of the one item that is in conflict, sorted.
+    /// Values of a field in all versions of the only item in conflict, sorted.
     pub(crate) fn in_conflict(&self, collection: &str, field: &str) -> Vec<String> {
         let conflicts = self.json(&["conflicts", collection]);
         let [item] = &conflicts.as_array().unwrap()[..] else { panic!("{conflicts}") };
@@ -151,7 +152,7 @@ impl<'p> Desk<'p> {
         values
     }
 
-    /// Titles and contents of all items and their conflicts, whatever order they are in.
+    /// Titles and contents of all items and their conflicts, sorted.
     pub(crate) fn state(&self) -> Vec<String> {
         let items = self.json(&["ls", "notes", "--all"]);
         let mut state: Vec<_> = items.as_array().unwrap().iter().map(Self::shown).collect();
@@ -171,7 +172,7 @@ impl<'p> Desk<'p> {
         names.map(of).join(" ")
     }
 
-    /// Takes in what another endpoint has, without a network.
+    /// Imports the items of another endpoint, without a network.
     pub(crate) fn hears(&self, other: &Desk<'_>) {
         let feed = format!("{}.atom", other.name);
         other.ok(&["export", "notes", "--to", "atom", "--output", &feed]);
@@ -179,7 +180,7 @@ impl<'p> Desk<'p> {
     }
 }
 
-/// What a command did.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -202,7 +203,7 @@ impl Run {
         self.out
     }
 
-    /// Checks the exit code and that standard error says this.
+    /// Checks the exit code, and that standard error contains the text.
     pub(crate) fn fails(&self, code: i32, said: &str) {
         assert_eq!(self.code, code, "{self:?}");
         assert!(self.err.contains(said), "{said:?} in {}", self.err);
@@ -210,7 +211,7 @@ impl Run {
     }
 }
 
-/// A hub that runs until it is dropped.
+/// A running hub, which is stopped when it is dropped.
 pub(crate) struct Hub {
     child: Child,
     pub(crate) url: String,
@@ -221,19 +222,19 @@ impl Hub {
         Self::start_with(place, data, |_| {})
     }
 
-    /// Over a store that is not in its data directory.
+    /// Starts a hub on a store outside its data directory.
     pub(crate) fn start_on(place: &Place, data: &str, store: &str) -> Self {
         Self::start_with(place, data, |command| {
             command.args(["--store", store]);
         })
     }
 
-    /// A hub whose command line is changed before it runs.
+    /// Starts a hub with a modified command line.
     pub(crate) fn start_with(place: &Place, data: &str, change: impl FnOnce(&mut Command)) -> Self {
         Self::start_at(place, data, "127.0.0.1:0", change)
     }
 
-    /// Ends it without a word, does something, and starts it again where it was.
+    /// Kills the hub, calls `meanwhile`, and starts the hub again at the same address.
     pub(crate) fn again(&mut self, place: &Place, data: &str, meanwhile: impl FnOnce()) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -270,8 +271,8 @@ impl Drop for Hub {
     }
 }
 
-/// Whether a program is installed. A missing one fails the test, unless the environment lets it be skipped: a test
-/// that passes without its peer proves nothing.
+/// Whether a program is installed. A missing program fails the test, unless the environment allows skipping
+/// it: a test that passes without its peer proves nothing.
 pub(crate) fn has(program: &str) -> bool {
     let found = std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|directory: PathBuf| directory.join(program).exists())
@@ -279,7 +280,8 @@ pub(crate) fn has(program: &str) -> bool {
     found || lacks(program)
 }
 
-/// Fails the test that needs a program, or skips it where the environment says so; always `false`.
+/// Fails the test that needs a program, or reports it as skipped if the environment allows that; always
+/// `false`.
 pub(crate) fn lacks(program: &str) -> bool {
     let may_skip = std::env::var("FEEDSYNC_MISSING").is_ok_and(|value| value == "skip");
     assert!(may_skip, "{program} is not installed; FEEDSYNC_MISSING=skip skips what needs it");
@@ -287,7 +289,7 @@ pub(crate) fn lacks(program: &str) -> bool {
     false
 }
 
-/// Runs a program that must succeed; gives what it prints.
+/// Runs a program that must succeed; returns its output.
 pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> String {
     let output = Command::new(program).args(arguments).current_dir(directory).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -295,10 +297,10 @@ pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> Str
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// How long anything may take that has to come right by itself.
+/// Maximum time for any condition to become true.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks again and again until there is an answer.
+/// Repeats a check until it succeeds; returns its value.
 pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -> T {
     let begin = Instant::now();
     loop {

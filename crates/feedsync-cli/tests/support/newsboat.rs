@@ -1,4 +1,5 @@
-//! newsboat as it comes, which reads through a hub: in a terminal of its own, where keys are pressed.
+//! Unmodified newsboat, which reads through a hub. It runs in a separate terminal, where the tests press
+//! keys.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use super::support::{Place, has, until};
 
-/// A way in which newsboat asks servers.
+/// API by which newsboat accesses a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     FeedHq,
@@ -19,7 +20,7 @@ impl Mode {
     pub(crate) const ALL: [Self; 4] =
         [Self::FeedHq, Self::Miniflux, Self::Nextcloud, Self::TinyTinyRss];
 
-    /// What its settings begin with, and below what of the hub it asks.
+    /// Prefix of the settings, and last segment of the path at the hub.
     const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::FeedHq => ("feedhq", "google"),
@@ -29,25 +30,25 @@ impl Mode {
         }
     }
 
-    /// What its interface is called, at the hub and by a gateway.
+    /// Name of the API in paths of the hub and in options of a gateway.
     pub(crate) const fn path(self) -> &'static str {
         self.names().1
     }
 }
 
-/// A newsboat with a cache of its own.
+/// newsboat with a separate cache.
 pub(crate) struct Newsboat {
     home: PathBuf,
     pub(crate) mode: Mode,
 }
 
 impl Newsboat {
-    /// One that asks a hub; none where a program is missing.
+    /// Creates a newsboat for a hub; `None` if a program is not installed.
     pub(crate) fn new(place: &Place, name: &str, mode: Mode, hub: &str) -> Option<Self> {
         Self::at(place, name, mode, &format!("{hub}/reader/{}", mode.path()))
     }
 
-    /// One that is given this address of its server.
+    /// Creates a newsboat with this server address; `None` if a program is not installed.
     pub(crate) fn at(place: &Place, name: &str, mode: Mode, url: &str) -> Option<Self> {
         if !has("newsboat") || !has("tmux") {
             return None;
@@ -71,13 +72,13 @@ impl Newsboat {
         Some(Self { home, mode })
     }
 
-    /// Runs it without a terminal.
+    /// Runs newsboat without a terminal.
     pub(crate) fn execute(&self, what: &str) -> Output {
         let command = Command::new("newsboat").args(["-x", what]).env("HOME", &self.home).output();
         command.unwrap()
     }
 
-    /// Asks for everything, and says how much is unread.
+    /// Reloads all feeds; returns the number of unread articles as newsboat prints it.
     pub(crate) fn unread(&self) -> String {
         let reloaded = self.execute("reload");
         assert!(reloaded.status.success(), "{:?}: {reloaded:?}", self.mode);
@@ -85,7 +86,7 @@ impl Newsboat {
         String::from_utf8(told.stdout).unwrap().trim().to_owned()
     }
 
-    /// Opens it in a terminal, once it shows its feeds.
+    /// Opens newsboat in a terminal, and waits until it shows its feeds.
     pub(crate) fn open(&self) -> Terminal<'_> {
         let terminal = Terminal { newsboat: self };
         let opened = terminal.tmux(&[
@@ -105,7 +106,7 @@ impl Newsboat {
     }
 }
 
-/// A terminal in which it runs.
+/// A terminal that runs newsboat.
 pub(crate) struct Terminal<'n> {
     newsboat: &'n Newsboat,
 }
@@ -124,12 +125,12 @@ impl Terminal<'_> {
             .unwrap()
     }
 
-    /// What stands there.
+    /// Text on the screen.
     pub(crate) fn screen(&self) -> String {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
-    /// Waits until this stands there.
+    /// Waits until the screen contains the text.
     pub(crate) fn sees(&self, text: &str) {
         until(&format!("{:?} shows {text:?}", self.newsboat.mode), || {
             let screen = self.screen();
@@ -137,7 +138,7 @@ impl Terminal<'_> {
         });
     }
 
-    /// Presses keys, as tmux names them, one after the other.
+    /// Presses keys in sequence, by the names of tmux.
     pub(crate) fn press(&self, keys: &[&str]) {
         for key in keys {
             let pressed = self.tmux(&["send-keys", key]);
@@ -145,35 +146,35 @@ impl Terminal<'_> {
         }
     }
 
-    /// Goes to a line of a list, once it is there.
+    /// Waits for a line of a list, and moves to it.
     pub(crate) fn go_to(&self, text: &str) {
         self.sees(text);
-        // The first line of a list stands below the line that says which list it is.
+        // The first line of a list is below the line with the name of the list.
         let line = self.screen().lines().skip(1).position(|line| line.contains(text));
         self.press(&["Home"]);
         (0..line.unwrap_or(0)).for_each(|_| self.press(&["Down"]));
     }
 
-    /// Opens what a line of a list stands for.
+    /// Opens a line of a list.
     pub(crate) fn open(&self, text: &str) {
         self.go_to(text);
         self.press(&["Enter"]);
     }
 
-    /// Presses a key and waits until this stands there.
+    /// Presses a key and waits until the screen contains the text.
     pub(crate) fn press_until(&self, key: &str, text: &str) {
         self.press(&[key]);
         self.sees(text);
     }
 }
 
-/// Closes it and waits until newsboat is gone: while one runs, another of the same cache does not start, and says
-/// nothing of why.
+/// Closes the terminal and waits until newsboat has ended. A second instance with the same cache would not
+/// start, without an error message.
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         let running = self.tmux(&["display-message", "-p", "#{pane_pid}"]).stdout;
         let running = String::from_utf8_lossy(&running).trim().to_owned();
-        // tmux ends by itself once what it ran has ended.
+        // tmux ends after its program has ended.
         let hung_up = Command::new("kill").args(["-HUP", &running]).status();
         let ends = hung_up.is_ok_and(|status| status.success());
         let mut left = 100_u32;

@@ -1,15 +1,15 @@
-//! Articles that newsreaders read, and what of them is in the log.
+//! Articles for newsreaders, and their marks in the log.
 
 use super::Desk;
 
-/// What is known of an article.
+/// Marks of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marks {
     pub(crate) read: bool,
     pub(crate) starred: bool,
 }
 
-/// Articles of a feed, the newest first.
+/// A feed of articles, newest first.
 pub(crate) fn feed(title: &str, names: &[&str]) -> String {
     let item = |(hour, name): (usize, &&str)| {
         format!(
@@ -22,7 +22,7 @@ pub(crate) fn feed(title: &str, names: &[&str]) -> String {
     format!("<rss version=\"2.0\"><channel><title>{title}</title>{items}</channel></rss>")
 }
 
-/// What a device that keeps in step with the log knows of an article.
+/// Marks of an article on a device that synchronises with the log.
 pub(crate) fn known(device: &Desk<'_>, log: &str, article: &str) -> Marks {
     device.ok(&["reader", "sync", log]);
     let marked = device.json(&["reader", "articles"]);

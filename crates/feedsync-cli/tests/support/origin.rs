@@ -1,4 +1,4 @@
-//! A server that answers as it is told, and remembers what it was asked.
+//! A server with configured responses, which records its requests.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -16,7 +16,7 @@ pub(crate) struct Origin {
 struct Asked {
     method: String,
     path: String,
-    /// The head in lower case.
+    /// Head of the request in lower case.
     head: String,
     body: String,
 }
@@ -31,30 +31,30 @@ impl Origin {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (told, log) = (Arc::clone(&told), Arc::clone(&log));
-                // A peer may go away at any time.
+                // A peer may disconnect at any time.
                 std::thread::spawn(move || converse(stream, &told, &log).unwrap_or_default());
             }
         });
         Self { port, answers, asked }
     }
 
-    /// Sets an answer; headers are lines.
+    /// Sets a response; `headers` are header lines.
     pub(crate) fn answers(&self, method: &str, path: &str, status: u16, headers: &str, body: &str) {
         let (key, body) = ((method.to_owned(), path.to_owned()), body.as_bytes().to_vec());
         self.answers.lock().unwrap().insert(key, (status, headers.to_owned(), body));
     }
 
-    /// The bodies of the requests of this method to this path.
+    /// Bodies of the requests with this method and path.
     pub(crate) fn asked(&self, method: &str, path: &str) -> Vec<String> {
         self.each(method, path, |asked| asked.body.clone())
     }
 
-    /// Their heads, in lower case.
+    /// Heads of the requests with this method and path, in lower case.
     pub(crate) fn headers(&self, method: &str, path: &str) -> Vec<String> {
         self.each(method, path, |asked| asked.head.clone())
     }
 
-    /// The paths of all requests that begin so.
+    /// Paths of all requests that begin with this text.
     pub(crate) fn asked_below(&self, beginning: &str) -> Vec<String> {
         let asked = self.asked.lock().unwrap();
         let paths = asked.iter().map(|it| it.path.clone());

@@ -1,5 +1,5 @@
-//! A network that stands between the program and a hub: it lets everything through, or answers everything itself as
-//! captive portals and expired sign-ins do.
+//! A network between the program and a hub. It forwards everything, or sends its own responses, as captive
+//! portals and expired sign-ins do.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -11,8 +11,8 @@ use super::Hub;
 const PAGE: &str = "<!DOCTYPE html>\n<html><title>Sign in</title>\n<p>to go on\n</html>\n";
 const XHTML: &str = "<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>Sign in</title></head><body/></html>\n";
 
-/// Ways to answer for somebody else: name, status line, headers, body. `{elsewhere}` is another server, `{self}` the
-/// address that was asked.
+/// Responses of an intermediary: name, status line, headers, body. `{elsewhere}` is another server, `{self}`
+/// the requested address.
 pub(crate) const WAYS: [(&str, &str, &str, &str); 19] = [
     ("page", "200 OK", "Content-Type: text/html; charset=utf-8\r\n", PAGE),
     (
@@ -45,23 +45,23 @@ pub(crate) const WAYS: [(&str, &str, &str, &str); 19] = [
     ("required", "511 Network Authentication Required", "Content-Type: text/html\r\n", PAGE),
 ];
 
-/// How the network answers.
+/// Behaviour of the network.
 #[derive(Clone, Copy)]
 enum Way {
-    /// As the hub does.
+    /// Forwards all requests to the hub.
     Through,
-    /// All requests as [`WAYS`] says.
+    /// Responds to all requests with this element of [`WAYS`].
     Everything(usize),
-    /// Requests that change something with a page of this status; those that read reach the hub.
+    /// Responds with a page of this status, except to GET requests, which reach the hub.
     Changes(&'static str),
 }
 
 /// The network in front of a hub.
 pub(crate) struct Portal {
-    /// Its address, under which the hub is reached.
+    /// Address at which the hub is reached.
     pub(crate) url: String,
     way: Arc<Mutex<Way>>,
-    /// Methods of the requests that came to the other server.
+    /// Methods of the requests that the other server received.
     elsewhere: Arc<Mutex<Vec<String>>>,
 }
 
@@ -101,17 +101,17 @@ impl Portal {
         Self { url, way, elsewhere }
     }
 
-    /// Answers everything in this way from now on.
+    /// Responds to all requests with this element of [`WAYS`] from now on.
     pub(crate) fn stands_between(&self, way: usize) {
         *self.way.lock().unwrap() = Way::Everything(way);
     }
 
-    /// Answers requests that change something with a page of this status from now on.
+    /// Responds with a page of this status, except to GET requests, from now on.
     pub(crate) fn refuses_changes(&self, status: &'static str) {
         *self.way.lock().unwrap() = Way::Changes(status);
     }
 
-    /// Lets everything through from now on.
+    /// Forwards all requests from now on.
     pub(crate) fn lets_through(&self) {
         *self.way.lock().unwrap() = Way::Through;
     }
@@ -122,7 +122,7 @@ impl Portal {
     }
 }
 
-/// Serves each connection in a thread of its own; its address.
+/// Serves each connection in a separate thread; returns the address.
 fn serve(each: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -144,7 +144,7 @@ struct Request {
     head: String,
 }
 
-/// The head of a request that is the only one of its connection.
+/// Adds `Connection: close` to the head of a request.
 fn alone(head: &str) -> String {
     head.replacen("\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)
 }
@@ -170,7 +170,8 @@ fn request(stream: &TcpStream) -> Option<Request> {
     Some(Request { method, path, host, head })
 }
 
-/// An answer, after which the connection ends; with chunks it never does by itself. A peer may go away at any time.
+/// Sends a response and closes the connection. A chunked response never ends by itself. The peer may
+/// disconnect at any time.
 fn answer(mut stream: TcpStream, status: &str, headers: &str, body: &str) {
     let endless = headers.contains("chunked");
     let length = if endless || status.starts_with("204") {
@@ -189,7 +190,7 @@ fn answer(mut stream: TcpStream, status: &str, headers: &str, body: &str) {
     }
 }
 
-/// Forwards a connection, of which this much was read already.
+/// Forwards a connection, of which `read` was read already.
 fn forward(stream: TcpStream, hub: &str, read: &str) {
     let Ok(mut there) = TcpStream::connect(hub) else { return };
     if there.write_all(read.as_bytes()).is_err() {

@@ -1,4 +1,4 @@
-//! PouchDB, unmodified, and the scenarios that are written for it.
+//! Unmodified PouchDB, and the scenarios for it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ pub(crate) fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pouchdb")
 }
 
-/// A directory with PouchDB in the version that `package.json` names.
+/// Directory with PouchDB in the version that `package.json` names.
 pub(crate) fn modules() -> &'static Path {
     static MODULES: OnceLock<PathBuf> = OnceLock::new();
     MODULES.get_or_init(installed)
@@ -23,7 +23,7 @@ fn installed() -> PathBuf {
         return directory;
     }
     std::fs::write(directory.join("package.json"), &wanted).unwrap();
-    // What is compiled comes with the packages, so that nothing of theirs has to be run.
+    // The packages contain compiled code, so none of their scripts has to run.
     let npm = Command::new("npm")
         .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"])
         .current_dir(&directory)

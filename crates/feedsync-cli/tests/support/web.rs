@@ -1,4 +1,4 @@
-//! Web servers that know nothing of us: nginx and lighttpd, on the files of `www`.
+//! Independent web servers for the files of `www`: nginx, Apache and lighttpd.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,12 +14,12 @@ pub(crate) struct WebServer {
     address: SocketAddr,
     pub(crate) authority: String,
     child: Option<Child>,
-    /// How many lines of what it was asked were told, and how often that was asked.
+    /// Number of requests that `asked` has returned; `times` is the number of its calls.
     told: usize,
     times: usize,
 }
 
-/// What it was asked, and how many bytes it answered.
+/// A request, and the number of bytes in its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -29,7 +29,7 @@ pub(crate) struct Asked {
 }
 
 impl WebServer {
-    /// nginx with these directives for all servers and for this one; none where there is no nginx.
+    /// Starts nginx with these directives for all servers and for this server; `None` if it is not installed.
     pub(crate) fn nginx(place: &Place, http: &str, server: &str) -> Option<Self> {
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|name| format!("  {name}_temp_path {{at}}/nginx-{name};\n"))
@@ -45,8 +45,8 @@ impl WebServer {
         Self::start(place, "nginx", &arguments, &configuration)
     }
 
-    /// Apache as a proxy of an address, which compresses all that the client takes compressed; none where there is
-    /// no Apache.
+    /// Starts Apache as a proxy that compresses all responses if the client accepts that; `None` if it is not
+    /// installed.
     pub(crate) fn apache(place: &Place, behind: &str) -> Option<Self> {
         let modules: String =
             ["mpm_event", "authz_core", "proxy", "proxy_http", "deflate", "filter"]
@@ -54,7 +54,8 @@ impl WebServer {
                     format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n")
                 })
                 .concat();
-        // Started by root it serves as somebody else. Who asks is the hub's own machine, and is not named.
+        // If root starts Apache, it serves as another user. It adds no headers about the client, which is on
+        // the same machine.
         let configuration = format!(
             "ServerRoot {{at}}\nServerName localhost\nListen 127.0.0.1:{{port}}\n\
              PidFile {{at}}/apache.pid\nErrorLog {{at}}/apache.log\nMutex file:{{at}}\n{modules}\
@@ -64,7 +65,7 @@ impl WebServer {
         Self::start(place, "apache2", &["-X", "-f", "{at}/apache2.conf"], &configuration)
     }
 
-    /// lighttpd as it comes; none where there is none.
+    /// Starts lighttpd with few settings; `None` if it is not installed.
     pub(crate) fn lighttpd(place: &Place) -> Option<Self> {
         let configuration = "server.document-root = \"{at}/www\"\nserver.bind = \"127.0.0.1\"\n\
              server.port = {port}\nserver.modules = ( \"mod_accesslog\" )\n\
@@ -74,7 +75,8 @@ impl WebServer {
         Self::start(place, "lighttpd", &["-D", "-f", "{at}/lighttpd.conf"], configuration)
     }
 
-    /// In arguments and configuration stands `{at}` for the place, and `{port}` for the port.
+    /// Starts a server. In arguments and configuration, `{at}` stands for the directory and `{port}` for the
+    /// port.
     fn start(
         place: &Place,
         program: &'static str,
@@ -85,7 +87,7 @@ impl WebServer {
             return None;
         }
         std::fs::create_dir_all(place.path("www")).unwrap();
-        // It cannot tell which port it took, so it is told one that was free.
+        // The server cannot report its port, so it gets one that was free.
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let at = place.path("").to_str().unwrap().trim_end_matches('/').to_owned();
         let told =
@@ -109,7 +111,7 @@ impl WebServer {
         format!("http://{}/{file}", self.authority)
     }
 
-    /// Starts it again, and waits until it answers.
+    /// Starts the server again, and waits until it accepts connections.
     pub(crate) fn wake(&mut self) {
         assert!(self.child.is_none());
         let mut command = Command::new(self.program);
@@ -119,16 +121,16 @@ impl WebServer {
         });
     }
 
-    /// Ends it without a word.
+    /// Kills the process.
     pub(crate) fn kill(&mut self) {
         let mut child = self.child.take().expect("a web server that runs");
         child.kill().unwrap();
         child.wait().unwrap();
     }
 
-    /// What it was asked since this was called before.
+    /// Requests since the previous call.
     pub(crate) fn asked(&mut self) -> Vec<Asked> {
-        // It writes down what it was asked in that order, and this last.
+        // The server logs requests in order, so this request is the last one in the log.
         self.times += 1;
         let last = format!("/asked-{}", self.times);
         let mut stream = TcpStream::connect(self.address).unwrap();

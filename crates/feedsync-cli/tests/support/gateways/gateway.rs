@@ -1,4 +1,4 @@
-//! The process of a gateway: started, killed as by `kill -9`, started again where it was.
+//! A gateway process, which is started, killed as by `kill -9`, and restarted at the same addresses.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -14,15 +14,16 @@ use crate::support::Place;
 pub(crate) struct Gateway<'p> {
     place: &'p Place,
     child: Option<Child>,
-    /// Where applications speak to it, and where it is controlled.
+    /// Address for applications; `control` is the address for commands.
     pub(crate) address: String,
     control: String,
-    /// The authority that it may reach, if it was told any.
+    /// Authority that the gateway may reach, if one is allowed.
     allow: Option<String>,
     is_on_a_small_disk: bool,
 }
 
-/// A small disk for the data directory, seen by this process alone, with something on it that can be removed.
+/// Mounts a small disk for the data directory, visible only to this process. It holds a file that can be
+/// removed.
 const SMALL_DISK: &str = "mkdir -p gateway && mount -t tmpfs -o size=6m tmpfs gateway \
      && head -c 3000000 /dev/zero >gateway/ballast && exec \"$0\" \"$@\"";
 
@@ -31,7 +32,7 @@ impl<'p> Gateway<'p> {
         Self::allowing(place, Some(allow.to_owned()))
     }
 
-    /// One as it is out of the box.
+    /// Starts a gateway with the default configuration.
     pub(crate) fn unconfigured(place: &'p Place) -> Self {
         Self::allowing(place, None)
     }
@@ -45,7 +46,7 @@ impl<'p> Gateway<'p> {
         gateway
     }
 
-    /// One that has room for little; none where nobody but root may make a disk.
+    /// Starts a gateway with little disk space; `None` if the user may not mount a disk.
     pub(crate) fn on_a_small_disk(place: &'p Place, allow: &str) -> Option<Self> {
         let arguments = ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"];
         let mounted = Command::new("unshare").args(arguments).output();
@@ -61,14 +62,15 @@ impl<'p> Gateway<'p> {
         Some(gateway)
     }
 
-    /// Where a file of the data directory is, whoever else sees the disk that it is on.
+    /// Path of a file in the data directory as the gateway process sees it, which also works on the small
+    /// disk.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         let process = self.child.as_ref().expect("a gateway that runs").id();
         let path = self.place.path("gateway").join(name);
         Path::new(&format!("/proc/{process}/root")).join(path.strip_prefix("/").unwrap())
     }
 
-    /// Starts it again, where it was before.
+    /// Starts the gateway again, at the same addresses.
     pub(crate) fn wake(&mut self) {
         assert!(self.child.is_none());
         let arguments = ["--data", "gateway", "gateway", "--listen", &self.address, "--control"];
@@ -97,7 +99,7 @@ impl<'p> Gateway<'p> {
         self.child = Some(child);
     }
 
-    /// Ends it without a word.
+    /// Kills the process.
     pub(crate) fn kill(&mut self) {
         let mut child = self.child.take().expect("a gateway that runs");
         let ended = child.try_wait().unwrap();
@@ -110,7 +112,7 @@ impl<'p> Gateway<'p> {
         self.place.read("gateway.log")
     }
 
-    /// Asks the control port; what it tells, and null where it has nothing to tell.
+    /// Sends a request to the control port; returns the JSON of the response, or null without one.
     pub(crate) fn told(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let token = std::fs::read_to_string(self.path("gateway/control.token")).unwrap();
         let token = format!("Authorization: Bearer {}", token.trim());
@@ -124,7 +126,7 @@ impl<'p> Gateway<'p> {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Subscribes to a feed and the entries that it links to, and waits until all of it is here.
+    /// Subscribes to a feed and its linked entries, and waits until everything is fetched.
     pub(crate) fn subscribe(&self, feed: &str, authorization: Option<&str>) {
         let header = |value: &str| json!({ "name": "Authorization", "value": value });
         let headers: Vec<Value> = authorization.map(header).into_iter().collect();
@@ -138,12 +140,12 @@ impl<'p> Gateway<'p> {
         });
     }
 
-    /// Waits until all edits have left; none may have been refused.
+    /// Waits until the outbox is empty, and checks that no edit was refused.
     pub(crate) fn drained(&self) {
         assert_eq!(self.left(), [] as [Value; 0], "{}", self.log());
     }
 
-    /// Waits until all edits have left; the errors of those that were refused.
+    /// Waits until the outbox is empty; returns the errors of refused edits.
     pub(crate) fn left(&self) -> Vec<Value> {
         until("all edits leave", || {
             let outbox = self.told("GET", "/outbox", None);
@@ -154,12 +156,12 @@ impl<'p> Gateway<'p> {
         errors
     }
 
-    /// What could not be fetched, and what was refused.
+    /// Errors of failed requests and refused edits.
     pub(crate) fn errors(&self) -> Value {
         self.told("GET", "/errors", None)
     }
 
-    /// How many edits wait.
+    /// Number of queued edits.
     pub(crate) fn waiting(&self) -> usize {
         self.told("GET", "/outbox", None).as_array().unwrap().len()
     }

@@ -1,4 +1,4 @@
-//! A hub with a collection of entries and pictures, with a user or without one, which is killed and comes back.
+//! A hub with a collection of entries and pictures, with or without a user, which is killed and restarted.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -7,7 +7,7 @@ use super::application::{Application, Way};
 use super::listing::{Member, members};
 use crate::support::Place;
 
-/// Who signs in, as curl has it, and as it stands in a request.
+/// Credentials of the user, for curl and as a header value.
 pub(crate) const LOGIN: &str = "anna:correct horse";
 pub(crate) const AUTHORIZATION: &str = "Basic YW5uYTpjb3JyZWN0IGhvcnNl";
 
@@ -30,7 +30,7 @@ impl<'p> Hub<'p> {
         Self::with(place, Some(LOGIN))
     }
 
-    /// One as it is out of the box: whoever is on this machine may do everything.
+    /// Starts a hub with the default configuration: every user of this machine may do everything.
     pub(crate) fn without_user(place: &'p Place) -> Self {
         Self::with(place, None)
     }
@@ -45,7 +45,7 @@ impl<'p> Hub<'p> {
         hub
     }
 
-    /// Starts it again, where it was before.
+    /// Starts the hub again, at the same address.
     pub(crate) fn wake(&mut self) {
         assert!(self.child.is_none());
         let arguments = ["--data", "hub", "serve", "--listen", &self.address];
@@ -61,7 +61,7 @@ impl<'p> Hub<'p> {
         self.child = Some(child);
     }
 
-    /// Ends it without a word.
+    /// Kills the process.
     pub(crate) fn kill(&mut self) {
         let mut child = self.child.take().expect("a hub that runs");
         child.kill().unwrap();
@@ -80,12 +80,12 @@ impl<'p> Hub<'p> {
         format!("http://{}/collections/notes", self.address)
     }
 
-    /// An application that asks the hub itself, signed in if the hub has a user.
+    /// An application that connects to the hub directly, signed in if the hub has a user.
     pub(crate) fn application(&self) -> Application {
         Application::new(Way::Direct, self.login)
     }
 
-    /// What the hub has.
+    /// Members of the collection at the hub.
     pub(crate) fn members(&self) -> Vec<Member> {
         members(&self.application().get(&self.notes()))
     }

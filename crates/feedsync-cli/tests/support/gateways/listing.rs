@@ -1,16 +1,16 @@
-//! What a feed lists, as who knows Atom alone sees it.
+//! Members of a feed as a client sees them that supports only Atom.
 
 use super::application::Answer;
 
-/// A member, as its collection shows it.
+/// A member of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) title: String,
-    /// How often it was written, where the feed tells.
+    /// Number of updates, if the feed contains it.
     pub(crate) updates: u32,
 }
 
-/// The members of a feed, in their order.
+/// Members of a feed, in the order of the feed.
 pub(crate) fn members(answer: &Answer) -> Vec<Member> {
     assert_eq!(answer.status, 200, "{}", answer.text());
     let entries = answer.text().split("<entry").skip(1);
@@ -29,7 +29,7 @@ fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
     Some(text.split_once(after)?.0)
 }
 
-/// The titles of a feed, sorted.
+/// Titles of the members of a feed, sorted.
 pub(crate) fn titles(answer: &Answer) -> Vec<String> {
     let mut titles: Vec<_> = members(answer).into_iter().map(|member| member.title).collect();
     titles.sort();

@@ -1,4 +1,4 @@
-//! A gateway of a real process, origins that come and go, and applications that know nothing of either.
+//! A gateway in a real process, origins that become unavailable, and applications that know neither.
 
 #![allow(dead_code)] // each test binary uses a part of this
 

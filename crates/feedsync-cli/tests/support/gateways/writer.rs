@@ -1,4 +1,4 @@
-//! An application that writes while a gateway and its server are killed, and remembers what it was told.
+//! An application that writes while a gateway and its server are killed, and records the responses.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,20 +12,20 @@ use serde_json::Value;
 use super::application::{Answer, Application, ENTRY, entry};
 use super::listing::Member;
 
-/// Notes that are there at once, at most.
+/// Maximum number of notes at once.
 const LIVE: usize = 8;
 
-/// What a note may be in the end: what was acknowledged last, or anything that was tried since.
+/// Possible final states of a note: the last acknowledged one, or any attempted since.
 #[derive(Debug)]
 struct Note {
     key: String,
-    /// Where it is, once that was told.
+    /// Address of the note, once it is known.
     location: Option<String>,
-    /// Its text, or none if it is not there.
+    /// Possible texts; `None` means that the note does not exist.
     may_be: Vec<Option<String>>,
-    /// What nobody acknowledged, at any time.
+    /// Texts of all edits without an acknowledgement; `None` is a deletion.
     unanswered: Vec<Option<String>>,
-    /// Whether an edit was acknowledged of what a deletion that nobody acknowledged had deleted.
+    /// Whether an edit was acknowledged after an unacknowledged deletion had deleted the note.
     is_overtaken: bool,
     versions: u32,
 }
@@ -53,7 +53,7 @@ impl Writer {
         }
     }
 
-    /// Writes for as long as it may.
+    /// Writes until `working` is false.
     pub(crate) fn run(mut self, working: &AtomicBool) -> Self {
         while working.load(Ordering::SeqCst) {
             let live: Vec<usize> = (0..self.notes.len())
@@ -77,7 +77,7 @@ impl Writer {
         self
     }
 
-    /// Asks; nothing if nobody answered, or who answered could not say what became of it.
+    /// Sends a request; `None` without a response, or if the response does not tell the outcome.
     fn ask(&mut self, method: &str, url: &str, title: Option<&str>) -> Option<Answer> {
         let body = title.map(entry);
         let headers: &[&str] = if body.is_some() { &[ENTRY] } else { &[] };
@@ -129,7 +129,7 @@ impl Writer {
         self.edit(at, "DELETE", None);
     }
 
-    /// Edits a note where it is, and where it has gone to.
+    /// Edits a note at its current address, and follows a redirect to a new one.
     fn edit(&mut self, at: usize, method: &str, title: Option<String>) {
         loop {
             let url = self.notes[at].location.clone().expect("a note that is somewhere");
@@ -146,7 +146,7 @@ impl Writer {
                         note.location = Some(answer.location());
                         continue;
                     }
-                    // A deletion that nobody acknowledged was one.
+                    // An unacknowledged deletion has succeeded.
                     404 | 410 if note.unanswered.contains(&None) => {
                         note.is_overtaken |= !note.may_be.contains(&None);
                         note.may_be = vec![None];
@@ -158,8 +158,9 @@ impl Writer {
         }
     }
 
-    /// Whether what the server has is what this one was told. An edit that was refused is one of what was
-    /// deleted: the gateway was killed as it carried the deletion, which nobody acknowledged. It is an error.
+    /// Checks that the server's state matches the responses. A refused edit is allowed for a deleted note:
+    /// the gateway was killed while it sent the deletion, which was not acknowledged. The gateway reports an
+    /// error then.
     pub(crate) fn judge(&self, members: &[Member], refused: &[Value]) {
         let mut found: BTreeMap<&str, Vec<&Member>> = BTreeMap::new();
         for member in members {
@@ -188,7 +189,7 @@ impl Writer {
         }
     }
 
-    /// Where a note is now.
+    /// Current address of a note.
     fn member(&self, url: &str) -> String {
         let answer = self.application.get(url);
         if answer.status == 308 { answer.location() } else { self.application.at(url) }

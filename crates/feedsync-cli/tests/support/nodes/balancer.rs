@@ -1,4 +1,5 @@
-//! A trivial balancer: each connection goes to the next node that takes it, and is passed on both ways.
+//! A simple load balancer: each connection goes to the next node that accepts it, and is forwarded in both
+//! directions.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,14 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Its address, and where the nodes are now.
+/// Address of the balancer, and current addresses of the nodes.
 pub(crate) struct Balancer {
     pub(crate) address: SocketAddr,
     nodes: Arc<Mutex<Vec<Option<SocketAddr>>>>,
 }
 
 impl Balancer {
-    /// Listens for as long as the process lives.
+    /// Listens until the process ends.
     pub(crate) fn start(count: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -34,7 +35,7 @@ impl Balancer {
         Self { address, nodes }
     }
 
-    /// A node listens here now, or nowhere.
+    /// Sets the address of a node; `None` if it is not running.
     pub(crate) fn set(&self, node: usize, address: Option<SocketAddr>) {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)[node] = address;
     }
@@ -45,7 +46,7 @@ impl Balancer {
     }
 }
 
-/// The next node that takes a connection, round robin.
+/// Connects to the next node that accepts a connection, round robin.
 fn connect(nodes: &Mutex<Vec<Option<SocketAddr>>>, turn: &AtomicUsize) -> Option<TcpStream> {
     let nodes = nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let first = turn.fetch_add(1, Ordering::Relaxed);
@@ -55,7 +56,7 @@ fn connect(nodes: &Mutex<Vec<Option<SocketAddr>>>, turn: &AtomicUsize) -> Option
     })
 }
 
-/// Passes bytes both ways until both sides have ended, or one has broken.
+/// Forwards bytes in both directions until both sides have ended, or one has failed.
 fn pass(client: TcpStream, node: TcpStream) {
     let (Ok(from_client), Ok(to_node)) = (client.try_clone(), node.try_clone()) else { return };
     let there = thread::spawn(move || copy(from_client, to_node));

@@ -1,5 +1,5 @@
-//! A client that edits with AtomPub (RFC 5023): POST, PUT and DELETE with tags. Where nobody told what
-//! became of a request, it looks, and asks again, until it is told.
+//! A client that edits with AtomPub (RFC 5023): POST, PUT and DELETE with entity tags. If the outcome of a
+//! request is unknown, it reads the state and repeats the request until it gets a response.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use super::said::Said;
 
 const ENTRY: &str = "application/atom+xml;type=entry";
 
-/// The most items of its own that an editor has at once.
+/// Maximum number of items that belong to an editor at once.
 const MOST: usize = 40;
 
 pub(crate) struct Editor {
@@ -29,7 +29,7 @@ pub(crate) struct Editor {
     said: Said,
 }
 
-/// An item that this editor alone edits.
+/// An item that only this editor edits.
 struct Own {
     seen: Seen,
     tag: String,
@@ -48,7 +48,7 @@ impl Editor {
         }
     }
 
-    /// Edits until it is told to stop.
+    /// Edits until `working` is false.
     pub(crate) fn run(mut self, working: &AtomicBool) -> Said {
         while working.load(Ordering::SeqCst) {
             match self.random.random_range(0..20) {
@@ -71,7 +71,7 @@ impl Editor {
         format!("{} {}", self.name, self.count)
     }
 
-    /// Sends again and again, each time what `request` makes of it, until something is told that counts.
+    /// Repeats `attempt` until it returns a value.
     fn until_told<T>(&mut self, mut attempt: impl FnMut(&mut Self) -> Option<T>) -> T {
         let begin = Instant::now();
         loop {
@@ -115,7 +115,7 @@ impl Editor {
             if let Some(answer) = editor.ask("PUT", &path, &headers, &document(&title)) {
                 match answer.status {
                     200 => return Some(own(&answer)),
-                    // What nobody told may have been done.
+                    // An earlier request without a response may have succeeded.
                     412 => {}
                     status => panic!("{title}: PUT answers {status}: {}", text(&answer)),
                 }
@@ -150,7 +150,8 @@ impl Editor {
         self.said.deleted.insert(seen.written.id, seen.updates + 1);
     }
 
-    /// Edits what all edit, on what it has just read; if somebody was quicker, that is that.
+    /// Edits a shared item in the version that it has just read. If another client was faster, the edit is
+    /// not repeated.
     fn share(&mut self) {
         let id = self.shared[self.random.random_range(0..self.shared.len())].clone();
         let title = self.title();
@@ -169,8 +170,8 @@ impl Editor {
         }
     }
 
-    /// The answer, if there is one that tells something. 503 says when to come back, and may not know
-    /// what became of the request.
+    /// Sends a request; `None` if its outcome is unknown. A 503 response says when to retry, and the request
+    /// may have succeeded.
     fn ask(
         &self,
         method: &str,

@@ -1,4 +1,4 @@
-//! An endpoint that keeps in step with the hub by synchronising (FeedSync 4.1), and edits what others edit.
+//! An endpoint that synchronises with the hub (FeedSync 4.1), and edits items that others edit too.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Merger {
         }
     }
 
-    /// Edits and synchronises until it is told to stop.
+    /// Edits and synchronises until `working` is false.
     pub(crate) async fn run(&mut self, working: &AtomicBool) {
         while working.load(Ordering::SeqCst) {
             for _ in 0..self.random.random_range(1..4) {
@@ -80,7 +80,7 @@ impl Merger {
         }
     }
 
-    /// Synchronises until it went well.
+    /// Synchronises until it succeeds.
     pub(crate) async fn settle(&mut self) {
         let begin = Instant::now();
         while !self.sync().await {
@@ -89,7 +89,7 @@ impl Merger {
         }
     }
 
-    /// What it was told, and all that it holds.
+    /// Returns the record of acknowledgements, and all items of the endpoint.
     pub(crate) async fn end(self) -> (Said, Vec<Item<Payload>>) {
         let store = self.session.endpoint().store();
         let mut items = Vec::new();
@@ -123,7 +123,7 @@ impl Merger {
             _ => None,
         };
         let item = match chosen {
-            // Conflicts that nobody settled would grow until no more are taken.
+            // Unresolved conflicts would accumulate until the limit is reached.
             Some(stored) if stored.item.conflicts.len() > 1 => {
                 let keep = Keep::Content { payload, deleted: None };
                 let resolution = Resolution { resolved: Resolved::All, keep };
@@ -143,9 +143,9 @@ impl Merger {
         self.pending.push(seen(&item).written);
     }
 
-    /// Whether it went well: then all that was edited before is at the hub.
+    /// Synchronises; returns whether that succeeded. If so, the hub has all earlier edits.
     async fn sync(&mut self) -> bool {
-        // This one does not wait when it is asked to.
+        // This endpoint does not wait when the hub asks it to.
         let store = self.session.endpoint().store();
         let mut remote = store.remotes(None).await.unwrap().remove(0);
         remote.state = RemoteState { not_before: None, ..remote.state };

@@ -1,23 +1,23 @@
-//! Entries as these clients send and read them.
+//! Entries in the form in which these clients send and read them.
 
 use feedsync_core::{Item, Payload};
 use feedsync_formats::{ReadOptions, entry};
 
 use super::said::Written;
 
-/// A member as the hub shows it.
+/// A member of a collection at the hub.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) written: Written,
     pub(crate) updates: u32,
 }
 
-/// An entry to be sent.
+/// Entry to be sent.
 pub(crate) fn document(title: &str) -> String {
     format!("<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>{title}</title></entry>")
 }
 
-/// Reads a member.
+/// Parses a member.
 pub(crate) fn read(document: &[u8]) -> Seen {
     let text = std::str::from_utf8(document).unwrap();
     let begin = text.find("<entry").expect("an entry");
@@ -26,7 +26,7 @@ pub(crate) fn read(document: &[u8]) -> Seen {
     seen(reading.feed.items.first().unwrap_or_else(|| panic!("no item in {text}")))
 }
 
-/// An item as its winner shows it.
+/// Converts an item to a member; takes the values of the winner.
 pub(crate) fn seen(item: &Item<Payload>) -> Seen {
     let dot = item.winner.dot();
     Seen {

@@ -1,4 +1,4 @@
-//! The processes of a hub: started, killed as by `kill -9`, started again.
+//! Processes of a hub, which are started, killed as by `kill -9`, and restarted.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -20,7 +20,7 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// So many nodes over one store, all running.
+    /// Starts this many nodes on one store.
     pub(crate) fn start(store: &str, count: usize) -> Self {
         let fleet = Self {
             place: Place::new(),
@@ -36,8 +36,8 @@ impl Fleet {
         self.nodes.len()
     }
 
-    /// Sees to it that a node runs and listens, as whoever watches over services does: again and again,
-    /// as long as the database is away.
+    /// Starts a node and waits until it listens. Like a service manager it retries while the database is
+    /// unavailable.
     pub(crate) fn wake(&self, node: usize) {
         let mut child = self.nodes[node].lock().unwrap_or_else(PoisonError::into_inner);
         let begin = Instant::now();
@@ -75,7 +75,7 @@ impl Fleet {
         }
     }
 
-    /// Ends a node without a word. The balancer still believes in it.
+    /// Kills a node. The balancer still has its address.
     pub(crate) fn kill(&self, node: usize) {
         let mut child = self.nodes[node].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mut child) = child.take() {
@@ -90,7 +90,7 @@ impl Fleet {
         format!("node-{node}.log")
     }
 
-    /// The end of what a node logged.
+    /// End of a node's log.
     pub(crate) fn log(&self, node: usize) -> String {
         let text = std::fs::read_to_string(self.place.path(&self.file(node))).unwrap_or_default();
         let lines: Vec<_> = text.lines().collect();

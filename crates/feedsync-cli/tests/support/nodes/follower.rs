@@ -1,5 +1,5 @@
-//! A client that follows events (Server-Sent Events), and comes back with its `Last-Event-ID`, to whatever
-//! node there is, each time its stream breaks.
+//! A client that follows events (Server-Sent Events). When its stream breaks, it reconnects to any node with
+//! its `Last-Event-ID`.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -11,16 +11,16 @@ use feedsync_store::Until;
 use super::PATIENCE;
 use super::http::Events;
 
-/// What a follower saw.
+/// Events that a follower received.
 #[derive(Debug)]
 pub(crate) struct Followed {
-    /// The places of all changes, in the order in which they came.
+    /// Positions of all changes, in the order in which they arrived.
     pub(crate) seen: Vec<Until>,
-    /// Streams that were opened.
+    /// Number of opened streams.
     pub(crate) streams: usize,
 }
 
-/// Follows from a place on until it has seen the end, once there is one.
+/// Follows from a position until it has received the end position, once that is set.
 pub(crate) fn follow(address: SocketAddr, from: Until, end: &Mutex<Option<Until>>) -> Followed {
     let mut followed = Followed { seen: Vec::new(), streams: 0 };
     let mut last = from.to_string();
@@ -65,7 +65,7 @@ pub(crate) fn follow(address: SocketAddr, from: Until, end: &Mutex<Option<Until>
     }
 }
 
-/// Takes in one event; its id.
+/// Records one event; returns its id.
 fn event(block: &[u8], followed: &mut Followed) -> Option<String> {
     let text = std::str::from_utf8(block).unwrap();
     let field = |name: &str| {

@@ -1,17 +1,16 @@
-//! HTTP/1.1 as far as these clients need it. An answer that breaks off is an error: nothing that the hub
-//! did not say to its end counts as acknowledged.
+//! A minimal HTTP/1.1 client. An incomplete response is an error, and does not count as an acknowledgement.
 
 use std::io::{self, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Of every request, so that all nodes write the same links.
+/// Host header of every request, so that all nodes write the same links.
 pub(crate) const HOST: &str = "localhost:4287";
 
-/// How long an answer may pause.
+/// Read timeout of a response.
 const PAUSE: Duration = Duration::from_secs(20);
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -25,7 +24,7 @@ impl Answer {
     }
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request on a separate connection.
 pub(crate) fn ask(
     address: SocketAddr,
     method: &str,
@@ -68,7 +67,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Opens one; the status where it is refused.
+    /// Opens a stream; returns the status if it is refused.
     pub(crate) fn open(
         address: SocketAddr,
         path: &str,
@@ -85,7 +84,7 @@ impl Events {
         Ok(Ok(Self { stream, chunks: Chunks::default() }))
     }
 
-    /// Appends what has come; false once the stream has ended.
+    /// Appends the bytes received so far; false after the end of the stream.
     pub(crate) fn read(&mut self, text: &mut Vec<u8>) -> bool {
         let mut bytes = [0; 4_096];
         match self.stream.read(&mut bytes) {
@@ -123,7 +122,7 @@ struct Head {
     headers: Vec<(String, String)>,
 }
 
-/// Reads to the empty line, and not a byte further.
+/// Reads up to the empty line, and no byte further.
 fn head(stream: &mut TcpStream) -> io::Result<Head> {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -158,7 +157,7 @@ impl Length {
     }
 }
 
-/// Takes the marks off a body in chunks.
+/// Decoder of the chunked transfer coding.
 #[derive(Default)]
 struct Chunks {
     line: Vec<u8>,

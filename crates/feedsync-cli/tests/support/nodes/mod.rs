@@ -1,5 +1,5 @@
-//! A hub of several real processes behind a balancer, and clients that edit, merge and follow while
-//! the processes are killed.
+//! A hub of several real processes behind a balancer, and clients that edit, merge and follow while the
+//! processes are killed.
 
 pub(crate) mod balancer;
 pub(crate) mod editor;
@@ -12,5 +12,5 @@ pub(crate) mod said;
 pub(crate) mod verdict;
 pub(crate) mod world;
 
-/// How long anything may take that has to come right once nobody is killed any more.
+/// Maximum time for any condition to become true after the last kill.
 pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);

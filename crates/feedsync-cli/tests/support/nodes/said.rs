@@ -1,8 +1,8 @@
-//! What the hub acknowledged, as it is held against it at the end.
+//! Record of the hub's acknowledgements, which is compared with its state at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A version that was acknowledged: whose line it extends, and how far.
+/// An acknowledged version: the authoring line that it extends, and its sequence number there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) id: String,
@@ -11,20 +11,20 @@ pub(crate) struct Written {
     pub(crate) title: String,
 }
 
-/// What one client was told.
+/// Record of the responses to one client.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
-    /// All versions that were acknowledged.
+    /// All acknowledged versions.
     pub(crate) written: Vec<Written>,
-    /// Items that this client alone edits, with the title that it was told last.
+    /// Items that only this client edits, with the last acknowledged title.
     pub(crate) own: BTreeMap<String, String>,
-    /// Items of its own that it deleted, with the number of their updates.
+    /// Deleted items of this client, with their number of updates.
     pub(crate) deleted: BTreeMap<String, u32>,
-    /// Items that it made.
+    /// Items that this client created.
     pub(crate) made: BTreeSet<String>,
-    /// Requests whose outcome nobody told.
+    /// Number of requests with an unknown outcome.
     pub(crate) untold: usize,
-    /// Requests that were refused since something newer was there.
+    /// Number of requests that were refused because of a newer version.
     pub(crate) stale: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What must hold in the end, whoever was killed.
+//! Conditions that must hold at the end, whichever processes were killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -14,11 +14,11 @@ use super::follower::Followed;
 use super::http::ask;
 use super::said::{Said, Written};
 
-/// What all clients were told and saw.
+/// Records of all clients.
 pub(crate) struct Outcome {
     pub(crate) shared: Vec<String>,
     pub(crate) editors: Vec<Said>,
-    /// With all that they hold.
+    /// Synchronising endpoints, each with all of its items.
     pub(crate) mergers: Vec<(Said, Vec<Item<Payload>>)>,
     pub(crate) followed: Vec<Followed>,
     pub(crate) kills: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Holds it against the store and all nodes.
+    /// Compares the records with the store and all nodes.
     pub(crate) fn judge(&self, fleet: &Fleet) {
         let (collection, items) = self.items();
         self.something_happened(items.len());
@@ -71,7 +71,7 @@ impl Outcome {
         }
     }
 
-    /// A world in which nothing happened proves nothing.
+    /// Checks that enough happened. A run without events proves nothing.
     fn something_happened(&self, items: usize) {
         let sum = |of: fn(&Said) -> usize| self.told().map(of).sum::<usize>();
         let (acknowledged, untold) = (sum(Said::acknowledged), sum(|said| said.untold));
@@ -105,7 +105,7 @@ impl Outcome {
         }
     }
 
-    /// A request that was repeated since nobody told what became of it made one item.
+    /// Checks that a request repeated because of an unknown outcome has created only one item.
     fn nothing_was_made_twice(&self, items: &BTreeMap<ItemId, StoredItem>) {
         let mut made: BTreeSet<&str> = self.shared.iter().map(String::as_str).collect();
         for said in self.told() {
@@ -116,7 +116,7 @@ impl Outcome {
     }
 }
 
-/// An acknowledged version is there, or something that was made in its knowledge.
+/// Checks that an acknowledged version, or one that descends from it, is stored.
 fn is_kept(written: &Written, items: &BTreeMap<ItemId, StoredItem>) {
     let id = ItemId::new(&written.id).unwrap();
     let stored = items.get(&id).unwrap_or_else(|| panic!("{written:?} was acknowledged"));
@@ -131,7 +131,7 @@ fn is_kept(written: &Written, items: &BTreeMap<ItemId, StoredItem>) {
     }
 }
 
-/// In their order, none twice, and of each item its last.
+/// Checks that changes were received in order, none twice, and of each item the last one.
 fn sees_each_change_once(
     followed: &Followed,
     collection: &Collection,

@@ -1,5 +1,5 @@
-//! A hub, its clients, and what happens to it, from a seed: nodes are killed and started again at random,
-//! the database is restarted once.
+//! A hub, its clients, and random failures from a seed: nodes are killed and restarted, and the database is
+//! restarted once.
 
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,10 +27,10 @@ const MERGERS: u64 = 2;
 const FOLLOWERS: usize = 3;
 const SHARED: usize = 12;
 
-/// What becomes of the database halfway, if there is one to restart.
+/// Restarts the database halfway through the run, if there is one.
 pub(crate) type Restart<'a> = &'a (dyn Fn(&mut SmallRng) + Sync);
 
-/// The seed: `FEEDSYNC_SEED`, or any.
+/// Seed of the run: `FEEDSYNC_SEED`, or a random one.
 pub(crate) fn seed() -> u64 {
     let given = std::env::var("FEEDSYNC_SEED").ok();
     let seed =
@@ -39,14 +39,14 @@ pub(crate) fn seed() -> u64 {
     seed
 }
 
-/// How long the clients work: 30 s, 5 minutes with `FEEDSYNC_LONG`.
+/// Duration of the clients' work: 30 s, or 5 minutes with `FEEDSYNC_LONG`.
 fn duration() -> Duration {
     let long = std::env::var_os("FEEDSYNC_LONG").is_some();
     Duration::from_secs(if long { 300 } else { 30 })
 }
 
-/// Lets the clients work while nodes are killed; what came of it, once nobody is killed any more and all
-/// have come to an end. `store` opens the store itself.
+/// Runs the clients while nodes are killed. Returns the outcome after the last kill and the end of all
+/// clients. `store` accesses the store directly.
 pub(crate) fn run(
     fleet: &Fleet,
     seed: u64,
@@ -82,10 +82,11 @@ pub(crate) fn run(
                 })
             })
             .collect();
-        // Whatever happens here, the clients come to an end.
+        // The clients are stopped even if this panics.
         let harmed = catch_unwind(AssertUnwindSafe(|| harm(fleet, seed, restart, &kills)));
         working.store(false, Ordering::SeqCst);
-        // All clients come to an end, so that a panic of one is told and not waited for.
+        // All clients are joined, so that a panic in one of them is reported instead of causing an endless
+        // wait.
         let editors: Vec<thread::Result<Said>> =
             editors.into_iter().map(|editor| editor.join()).collect();
         let mergers: Vec<thread::Result<Merger>> =
@@ -101,7 +102,7 @@ pub(crate) fn run(
                 })
             })
             .collect();
-        // What the last one brought, the first one takes.
+        // In a second round, the first endpoint gets the changes of the last one.
         let mergers: Vec<_> = settled
             .into_iter()
             .map(|merger| {
@@ -134,7 +135,7 @@ pub(crate) fn run(
     })
 }
 
-/// Kills and starts nodes at random; at the end all run.
+/// Kills and starts nodes at random; at the end all nodes run.
 fn harm(fleet: &Fleet, seed: u64, restart: Option<Restart<'_>>, kills: &AtomicUsize) {
     let mut random = SmallRng::seed_from_u64(seed);
     let (begin, duration) = (Instant::now(), duration());
@@ -156,7 +157,7 @@ fn harm(fleet: &Fleet, seed: u64, restart: Option<Restart<'_>>, kills: &AtomicUs
     (0..fleet.count()).for_each(|node| fleet.wake(node));
 }
 
-/// Makes an item that all edit.
+/// Creates an item that all clients edit.
 fn share(address: SocketAddr, number: usize) -> String {
     let headers = [("Content-Type", "application/atom+xml;type=entry")];
     let body = document(&format!("shared {number}"));
@@ -165,7 +166,7 @@ fn share(address: SocketAddr, number: usize) -> String {
     read(&answer.body).written.id
 }
 
-/// Where the collection stands.
+/// Current position of the collection.
 fn until(store: &dyn Transfer) -> Until {
     let notes = CollectionName::new("notes").unwrap();
     let begin = Instant::now();
