@@ -1,10 +1,10 @@
 #!/usr/bin/perl
-# Drives a hub with Atompub::Client, which knows nothing of feedsync.
+# Drives a hub with Atompub::Client, an independent AtomPub client.
 #
 #   perl atompub.pl URL         the hub has the collections notes (entries), photos (image/*, entries),
-#                               topics (fixed categories) and open (categories that are offered)
+#                               topics (fixed categories) and open (suggested categories)
 #
-# With ATOMPUB_USER and ATOMPUB_PASSWORD it signs in. It prints the Test Anything Protocol.
+# It signs in if ATOMPUB_USER and ATOMPUB_PASSWORD are set. It prints the Test Anything Protocol.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ use XML::Atom::Entry;
 my ($hub) = @ARGV or die "usage: atompub.pl URL\n";
 my ($user, $password) = @ENV{qw(ATOMPUB_USER ATOMPUB_PASSWORD)};
 
-# What the client finds odd it warns of.
+# Collects the warnings of the client.
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 
@@ -45,7 +45,7 @@ sub entry {
     return $entry;
 }
 
-# Another editor, who says nothing about versions.
+# Another editor, which sends no `If-Match`.
 sub elsewhere {
     my ($method, $uri, $type, $body) = @_;
     my $request = HTTP::Request->new($method => $uri);

@@ -1,12 +1,12 @@
 #!/usr/bin/perl
-# Drives a hub that goes away through a gateway that stands for it, with Atompub::Client, which knows nothing
-# of either.
+# Drives a hub through a gateway in reverse mode with Atompub::Client, an independent AtomPub client. The hub
+# becomes unavailable meanwhile.
 #
-#   perl gateway.pl BASE NOTES  BASE stands for the authority of the collection NOTES, which has the entries
+#   perl gateway.pl BASE NOTES  BASE replaces the authority of the collection NOTES, which has the entries
 #                               Bread and Butter
 #
-# It signs in with ATOMPUB_USER and ATOMPUB_PASSWORD, and prints the Test Anything Protocol. Once it has signed
-# in it says so and waits for a line of its input, before which the hub goes away.
+# It signs in with ATOMPUB_USER and ATOMPUB_PASSWORD, and prints the Test Anything Protocol. After it has
+# signed in, it prints a line and waits for a line of input. The hub is stopped before that line.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ use XML::Atom::Entry;
 my ($base, $notes) = @ARGV;
 die "usage: gateway.pl BASE NOTES\n" unless defined $notes;
 
-# What the client finds odd it warns of.
+# Collects the warnings of the client.
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 
@@ -26,7 +26,7 @@ my $client = Atompub::Client->new;
 $client->username($ENV{ATOMPUB_USER});
 $client->password($ENV{ATOMPUB_PASSWORD});
 
-# Where the gateway has what its server has at an address.
+# Address at the gateway of a resource of the server.
 sub at {
     my ($url) = @_;
     $url =~ s{^http://[^/]+}{$base} unless index($url, $base) == 0;
@@ -43,7 +43,7 @@ sub entry {
     return $entry;
 }
 
-# A client that signs in here is signed in for all that is below.
+# The credentials for the service document also apply to all resources below.
 ok($client->getService("$base/service"), 'the service document') or diag($client->errstr);
 $| = 1;
 print "# signed in\n";

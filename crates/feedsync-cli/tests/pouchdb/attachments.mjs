@@ -7,12 +7,12 @@ import { onEachAdapter, scenario } from './suite.mjs';
 
 const TEXT = Buffer.from('Grüße, 世界\n');
 
-/** What a document has attached. */
+/** An attachment for a document. */
 function attached(content_type, data) {
   return { content_type, data: data.toString('base64') };
 }
 
-/** That an attachment has these bytes, wherever it is asked for. */
+/** Checks that an attachment has these bytes in all databases. */
 async function has(expected, id, name, ...databases) {
   for (const database of databases) {
     const found = await database.getAttachment(id, name);
@@ -109,8 +109,8 @@ onEachAdapter('leaves in conflict keep what each has', async (place) => {
   await settle(hub, one, other);
   for (const [replica, says] of [[one, 'one'], [other, 'other']]) {
     const { _rev } = await replica.get('it');
-    // Each has a name of its own: of another leaf than the winner PouchDB 9 asks for attachments without the
-    // revision, so that it takes those of the winner where the winner has some of the same name.
+    // Each attachment has a different name. For attachments of a leaf other than the winner, PouchDB 9 omits the
+    // revision. It would read those of the winner if they had the same names.
     await replica.putAttachment('it', `of ${says}`, _rev, Buffer.from(says), 'text/plain');
   }
   await settle(hub, one, other);

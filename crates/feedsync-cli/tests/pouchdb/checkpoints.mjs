@@ -1,11 +1,11 @@
-// Where replications go on.
+// Positions from which replications continue.
 
 import assert from 'node:assert/strict';
 
 import { documents, pull, push, store } from './replicas.mjs';
 import { onEachAdapter, scenario } from './suite.mjs';
 
-/** Where the changes of the hub were asked for. */
+/** The `since` of each request for changes of the hub. */
 const places = (requests) => requests.filter(({ path }) => path === '/_changes')
   .map(({ query }) => query.get('since'));
 

@@ -1,11 +1,11 @@
-// Edits that were made without knowing of each other.
+// Concurrent edits.
 
 import assert from 'node:assert/strict';
 
 import { edit, found, pull, push, remove, same, settle } from './replicas.mjs';
 import { onEachAdapter } from './suite.mjs';
 
-/** Three replicas that have a document, and what each makes of it. */
+/** Creates three replicas of a document, and applies one change to each. */
 async function diverged(place, ...changes) {
   const replicas = [place.remote(), place.local(), place.local()];
   const [hub, one, other] = replicas;
@@ -15,12 +15,12 @@ async function diverged(place, ...changes) {
   return replicas;
 }
 
-/** That all tell of the same winner and the same conflicts. */
+/** Checks that all replicas report the same winner and the same conflicts. */
 async function agreed(id, ...replicas) {
   const told = [];
   for (const replica of replicas) {
     const { _rev, _conflicts } = await replica.get(id, { conflicts: true });
-    // PouchDB tells conflicts of the same depth in the order in which they came.
+    // PouchDB lists conflicts of the same depth in the order of their arrival.
     told.push({ _rev, _conflicts: _conflicts?.sort().reverse() });
   }
   for (const it of told) assert.deepEqual(it, told[0]);
@@ -80,7 +80,7 @@ onEachAdapter('a conflict that the hub resolves is resolved everywhere', async (
     { _id: 'shared', _rev, text: 'both' },
     { _id: 'shared', _rev: _conflicts[0], _deleted: true },
   ]);
-  // Two edits of a document at once, of different leaves: CouchDB takes the first of them only.
+  // The request edits two leaves of one document. CouchDB accepts only the first of them.
   if (results[1].error) await hub.remove('shared', _conflicts[0]);
   await settle(hub, one, other);
   assert.equal((await agreed('shared', hub, one, other))._conflicts, undefined);

@@ -1,5 +1,5 @@
-// The replicator of CouchDB 3.5, as far as its requests go: what it asks of a source and of a target, in which order and
-// form, and what it takes amiss.
+// The requests of CouchDB 3.5's replicator: which requests it sends to a source and to a target, in which order and
+// form, and which responses make it fail.
 
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -8,10 +8,10 @@ import { gzipSync } from 'node:zlib';
 const BATCH = 500;
 const FLUSHED = 512 << 10;
 
-/** Types that CouchDB packs when it stores them, and sends packed. */
+/** Media types that CouchDB compresses when it stores and sends attachments. */
 const PACKED = /^text\/|^application\/(json|javascript|xml)/;
 
-/** A database, as the replicator speaks to it. */
+/** A database, accessed as by the replicator. */
 export class Side {
   constructor(url) {
     this.url = url;
@@ -32,7 +32,7 @@ export class Side {
     return (await this.ask(method, path, { body, headers, statuses })).json();
   }
 
-  /** Whether it is there, and since when: a session by cookie is tried first. */
+  /** Checks that the database exists, and reads its start time. A session with a cookie is tried first. */
   async open() {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const session = await fetch(new URL('/couch/_session', this.url), {
@@ -40,7 +40,7 @@ export class Side {
       headers: form,
       body: 'name=a&password=b',
     });
-    // With a session, its cookie is sent from then on; without, Basic is used.
+    // With a session, the cookie is sent from then on; otherwise Basic authentication is used.
     assert.ok([200, 401, 404, 405].includes(session.status), `${session.status}`);
     if (session.status === 200) this.cookie = session.headers.get('set-cookie').split(';')[0];
     const { instance_start_time, update_seq } = await this.json('GET', '/');
@@ -49,7 +49,7 @@ export class Side {
     this.started = instance_start_time;
   }
 
-  /** All that was written is on the disk, and it is still the same database. */
+  /** Ensures that all writes are on the disk, and that the database is still the same. */
   async commit() {
     const { ok, instance_start_time } = await this.json('POST', '/_ensure_full_commit', {});
     assert.equal(ok, true);
@@ -64,14 +64,14 @@ export class Side {
   }
 }
 
-/** Replicates what a target has not; counts what it did. */
+/** Replicates the revisions that a target lacks; returns counts of the work. */
 export async function replicate(source, target, { continuous = 0 } = {}) {
   await source.open();
   await target.open();
   const versions = [4, 3, 2, 1].map((version) => id(source, target, version));
   const known = [];
   for (const side of [source, target]) {
-    // Those of older versions are looked for, too.
+    // Checkpoints of older versions are searched, too.
     const [newest] = await Promise.all(versions.map((version) => side.checkpoint(version)));
     known.push(newest);
   }
@@ -98,7 +98,7 @@ export async function replicate(source, target, { continuous = 0 } = {}) {
       await side.json('PUT', `/_local/${versions[0]}`, {
         _id: `_local/${versions[0]}`,
         ...(before && { _rev: before._rev }),
-        // CouchDB sends this along.
+        // CouchDB includes this member.
         _revisions: { start: 0, ids: ['1'] },
         session_id: session,
         source_last_seq: last,
@@ -118,7 +118,7 @@ function id(source, target, version) {
   return createHash('md5').update(`${version} ${source.url} ${target.url}`).digest('hex');
 }
 
-/** Where both sides were. */
+/** Last common position of both sides. */
 function common(source, target) {
   if (source === undefined || target === undefined) return 0;
   if (source.session_id === target.session_id) return source.source_last_seq;
@@ -126,7 +126,9 @@ function common(source, target) {
   return source.history.find((it) => there.has(it.session_id))?.recorded_seq ?? 0;
 }
 
-/** One request for everything; continuous ones are lines, and end after so many idle milliseconds. */
+/**
+ * Reads all changes in one request. A continuous feed consists of lines, and ends after this many idle milliseconds.
+ */
 async function changes(source, since, continuous) {
   const feed = continuous ? 'continuous' : 'normal';
   const place = encodeURIComponent(since);
@@ -153,7 +155,7 @@ async function carry(source, target, rows, did) {
     '/_bulk_get?latest=true&revs=true&attachments=false',
     { docs: wanted, latest: true, revs: true, attachments: false },
   );
-  // It goes through both lists together, and drops an answer that is anything else.
+  // The replicator iterates over both lists in parallel, and discards any other response.
   assert.deepEqual(Object.keys(others), []);
   assert.equal(results.length, wanted.length);
   let bulk = [];
@@ -182,7 +184,7 @@ async function carry(source, target, rows, did) {
   await flush();
 }
 
-/** A document with what its attachments hold, part by part. */
+/** Copies a document with the content of its attachments, part by part. */
 async function carryWhole(source, target, { id, rev, atts_since }, did) {
   const query = new URLSearchParams({ revs: 'true', open_revs: JSON.stringify([rev]), latest: 'true' });
   if (atts_since.length > 0) query.set('atts_since', JSON.stringify(atts_since));
@@ -204,7 +206,7 @@ async function carryWhole(source, target, { id, rev, atts_since }, did) {
   }
 }
 
-/** The document of a `multipart/related`, and what follows it, by name. */
+/** Parses a `multipart/related` body; returns the document and the attachments that follow it, by name. */
 function related(body, type) {
   assert.match(type, /^multipart\/related/);
   const [first, ...rest] = parts(body, type);
@@ -221,7 +223,7 @@ function related(body, type) {
   return { document, files };
 }
 
-/** As CouchDB sends it: what it keeps packed goes packed, and the length of all is known. */
+/** Sends a document as CouchDB does: compressed attachments stay compressed, and the total length is known. */
 async function put(target, path, { document, files }) {
   const boundary = randomBytes(16).toString('hex');
   const all = [];
@@ -249,7 +251,7 @@ async function put(target, path, { document, files }) {
   });
 }
 
-/** The parts of a body, each with its headers. */
+/** Parts of a multipart body, each with its headers. */
 function parts(body, type) {
   const boundary = type.match(/boundary="?([^";]+)"?/)[1];
   const line = Buffer.from(`--${boundary}`);

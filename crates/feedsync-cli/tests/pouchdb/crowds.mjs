@@ -1,4 +1,4 @@
-// Many at once.
+// Many concurrent clients.
 
 import assert from 'node:assert/strict';
 

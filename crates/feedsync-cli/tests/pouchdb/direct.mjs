@@ -1,15 +1,18 @@
-// Who speaks to a hub by requests of their own, also while it is killed: they write, or read its changes.
+// Clients that send their own requests to a hub, also while it is killed: they write, or read its changes.
 
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { bytes, documents, isAway, listed } from './replicas.mjs';
 
-/** Writes documents that nobody else writes, and keeps the revisions that were acknowledged. */
+/** Writes documents that no other client writes, and records the acknowledged revisions. */
 export class Writer {
   made = [];
 
-  /** What the next edit of each document names, where it is known: what was not answered may be written. */
+  /**
+   * Revision that the next edit of each document names, if it is known: an edit without a response may have
+   * succeeded.
+   */
   #last = new Map();
 
   constructor(place, name, roll) {
@@ -41,7 +44,7 @@ export class Writer {
     for (const [index, document] of docs.entries()) this.#wrote(document, results[index].rev);
   }
 
-  /** As a replicator writes that brings edits from elsewhere. */
+  /** Writes with `new_edits=false`, as a replicator does. */
   async #replicate(count) {
     const docs = (await this.#documents(5, count)).map(({ _rev = '0-', ...document }) => {
       const [generation, parent] = _rev.split('-');
@@ -54,7 +57,7 @@ export class Writer {
     for (const document of docs) this.#wrote(document, document._rev);
   }
 
-  /** So many documents to be written. */
+  /** Creates the given number of documents to be written. */
   async #documents(length, count) {
     const first = this.roll(this.ids.length);
     const ids = [...this.ids, ...this.ids].slice(first, first + length);
@@ -83,13 +86,13 @@ export class Writer {
 
   #wrote({ _id: id, _deleted: isDeleted }, rev) {
     assert.match(rev, /^\d+-/, id);
-    // What was deleted is made again by who names no revision.
+    // An edit without a revision creates a deleted document again.
     this.#last.set(id, isDeleted ? undefined : rev);
     this.made.push({ id, rev });
   }
 }
 
-/** Reads changes from where it was, whatever happens to the hub. */
+/** Reads changes from the last position, and reconnects after every failure. */
 export class Reader {
   #rows = new Map();
   #places = [];
@@ -103,15 +106,15 @@ export class Reader {
     this.isOver = true;
   }
 
-  /** What it was told last of each document. */
+  /** Last reported leaves of each document. */
   get leaves() {
     if (this.failure) throw this.failure;
     return listed([...this.#rows.values()]);
   }
 
   /**
-   * How often all that the hub has was told anew; in between nothing is told twice, and nothing late. A hub that is
-   * killed while it writes for the first time since it was started may take its store for one that was put back.
+   * Number of times that the hub sent all changes again. In between, no change was sent twice or out of order. If a
+   * hub is killed during its first write after a start, it may treat its store as restored from a backup.
    */
   timesAnew() {
     const last = new Map();
@@ -137,7 +140,7 @@ export class Reader {
     }
   }
 
-  /** What comes in one answer, as far as it comes. */
+  /** Reads one response, up to the end or to a failure. */
   async #read() {
     const query = `feed=${this.feed}&style=all_docs&timeout=60000&since=${this.#places.at(-1) ?? 0}`;
     const answer = await fetch(`${this.place.url}/_changes?${query}`);
@@ -147,7 +150,7 @@ export class Reader {
       const lines = `${text}${part}`.split('\n');
       text = lines.pop();
       for (const line of lines) {
-        // Rows stand on lines of their own in either feed.
+        // In either feed each row is a separate line.
         if (line.startsWith('{"seq":')) this.#take(JSON.parse(line.replace(/,$/, '')));
       }
     }

@@ -1,11 +1,11 @@
-// A collection that is a database, too: PouchDB on one side, the program and other hubs on the other.
+// A collection that is also a database: PouchDB on one side, the program and other hubs on the other.
 
 import assert from 'node:assert/strict';
 
 import { GOES_ON, found, pull, push, refused, until } from './replicas.mjs';
 import { scenario } from './suite.mjs';
 
-/** A hub whose collection `notes` is opened, and its database. */
+/** Starts a hub whose collection `notes` is also a database; returns the hub and the address of the database. */
 async function house(place, format = 'json') {
   const hub = await place.ownHub([], (hub) => {
     hub.run(['create', 'notes', '--format', format]);
@@ -17,7 +17,7 @@ async function house(place, format = 'json') {
   return { hub, url };
 }
 
-/** What the program says of an item. */
+/** JSON output of the program for an item. */
 function shown(hub, id) {
   return JSON.parse(hub.run(['--json', 'show', 'notes', id]));
 }
@@ -26,12 +26,12 @@ function items(hub) {
   return JSON.parse(hub.run(['--json', 'ls', 'notes']));
 }
 
-/** Makes an item by the program; its id. */
+/** Adds an item with the program; returns its id. */
 function add(hub, title) {
   return JSON.parse(hub.run(['--json', 'add', 'notes', '--title', title])).id;
 }
 
-/** The id of an item as that of a document. */
+/** Converts the id of an item to that of a document. */
 const documentId = (item) => decodeURIComponent(item);
 
 scenario('a collection is a database, and each sees what the other does', async (place) => {
@@ -112,7 +112,7 @@ scenario('two hubs that follow each other show the same revisions to all', async
     await pull(two, at(second));
     return found(two, 'a');
   });
-  // Both edit it, and each of them behind another door of another hub.
+  // Both sides edit the document, each at another hub.
   await one.put({ ...(await one.get('a')), text: 'one' });
   await push(one, at(first));
   second.hub.run(['edit', 'notes', 'a', '--content', 'two']);
@@ -142,7 +142,7 @@ scenario('an entry of a feed is a document, and stays one', async (place) => {
   const document = await until('it is a document', () => found(client, id));
   assert.equal(document.title, 'milk & honey');
   assert.equal(document['fs:native'].format, 'atom');
-  // Replicated elsewhere and back, it is the same entry.
+  // After a replication to another hub and back, it is the same entry.
   const again = await place.ownHub([], (other) => {
     other.run(['create', 'notes', '--format', 'atom']);
     other.run(['set', 'notes', 'documents=true']);
@@ -170,7 +170,7 @@ scenario('attachments are blobs, and go both ways', async (place) => {
   assert.deepEqual([blob.name, blob.type, blob.length], ['p.png', 'image/png', '9']);
   const kept = await fetch(`${url.replace('/couch/notes', '/blobs')}/${blob['sha-256']}`);
   assert.equal(await kept.text(), 'a picture');
-  // Its item is edited, and the document still has the attachment.
+  // The item is edited, and the document still has the attachment.
   hub.run(['edit', 'notes', 'a', '--title', 'of a cat']);
   const seen = await until('the edit is seen', async () => {
     await pull(client, place.remote());
@@ -219,7 +219,7 @@ scenario('the database of a collection is no database of its own', async (place)
   }
   add(hub, 'milk');
   await until('it is a document', async () => (await remote.info()).doc_count === 1);
-  // Closed, nothing is carried; opened again, it goes on where it was.
+  // While `documents` is off, no change is copied. When it is on again, copying continues from its last position.
   hub.run(['set', 'notes', 'documents=false']);
   await new Promise((later) => setTimeout(later, 1_500));
   add(hub, 'bread');

@@ -1,4 +1,4 @@
-// Clients that come from another machine, and sign in.
+// Clients on other machines, which sign in.
 
 import assert from 'node:assert/strict';
 
@@ -7,7 +7,7 @@ import { PouchDB, scenario } from './suite.mjs';
 
 const PASSWORD = 'correct horse battery';
 
-/** A hub behind a proxy, with somebody who may sign in, and how a client of theirs looks. */
+/** Starts a hub behind a proxy, with a user; returns the credentials and headers of a client. */
 async function behind(place, ...settings) {
   const user = ['user', 'add', 'ann', '--administrator', '--password-stdin'];
   const addUser = (hub) => hub.run(user, `${PASSWORD}\n`);
@@ -17,7 +17,7 @@ async function behind(place, ...settings) {
   return { auth, headers };
 }
 
-/** Four hundred documents, each with an attachment. */
+/** Creates four hundred documents, each with an attachment. */
 function illustrated() {
   return documents(400, (number) => {
     const data = bytes(200, number).toString('base64');
@@ -65,7 +65,7 @@ scenario('who asks too often is told so as of anything else', async (place) => {
   const slow = ['--limits-client-requests', '1', '--limits-client-burst', '3'];
   const { headers } = await behind(place, ...slow);
   const origin = 'app://obsidian.md';
-  // Who signs in is not counted.
+  // Requests with credentials are not counted by the limit.
   const ask = () => place.raw('GET', '', undefined, { ...headers, origin });
   const refusal = await until('a refusal', async () => {
     const answer = await ask();

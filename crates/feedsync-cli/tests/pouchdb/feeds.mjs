@@ -11,7 +11,7 @@ async function filled(place) {
   return hub;
 }
 
-/** The numbers of the documents that a feed tells of. */
+/** Numbers of the documents in a changes feed. */
 const numbers = ({ results }) => results.map(({ id }) => Number(id.split('-')[1]));
 
 scenario('each document has one row, where it changed last', async (place) => {

@@ -1,9 +1,11 @@
-// A database in which there is something of everything.
+// A database with all kinds of contents.
 
 import { bytes, documents, edit, push, remove, store } from './replicas.mjs';
 
-/** So many documents and three more in the database of the hub, among them two conflicts, a deletion, a design document
- * and attachments. */
+/**
+ * Stores `count` documents and three more in the database of the hub, among them two conflicts, a deletion, a design
+ * document and attachments.
+ */
 export async function filled(place, count) {
   const hub = place.remote();
   const [one, other] = [place.local(), place.local()];

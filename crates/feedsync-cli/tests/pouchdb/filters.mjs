@@ -1,11 +1,11 @@
-// Replications of a part.
+// Filtered replications.
 
 import assert from 'node:assert/strict';
 
 import { documents, edit, found, pull, push, refused, remove, store, until } from './replicas.mjs';
 import { onEachAdapter, scenario } from './suite.mjs';
 
-/** A hub with thirty documents of three kinds. */
+/** Creates a hub with thirty documents of three kinds. */
 async function filled(place) {
   const hub = place.remote();
   await store(hub, documents(30, (number) => ({ kind: ['leaf', 'note', 'list'][number % 3] })));

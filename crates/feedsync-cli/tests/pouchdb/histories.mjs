@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { bytes, edit, pull, push, same, settle } from './replicas.mjs';
 import { onEachAdapter, scenario } from './suite.mjs';
 
-/** Edits a document so many times. */
+/** Edits a document `count` times. */
 async function often(database, id, count, by) {
   let { _rev } = await database.get(id).catch(() => ({}));
   for (let edits = 0; edits < count; edits += 1) {

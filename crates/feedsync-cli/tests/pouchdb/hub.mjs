@@ -1,4 +1,4 @@
-// A hub of its own: a process, a data directory and a port.
+// A separate hub: a process, a data directory and a port.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 
 const PATIENCE = 15_000;
 
-/** Hubs that run, to be killed whatever happens. */
+/** Running hubs, which are killed at the end in any case. */
 const running = new Set();
 
 process.on('exit', () => {
@@ -17,7 +17,7 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
 
 export class Hub {
-  /** Makes an endpoint in a data directory of its own, prepares it, and starts its hub. */
+  /** Creates an endpoint in a new data directory, prepares it, and starts its hub. */
   static async start(settings = [], prepare = () => {}) {
     const hub = new Hub();
     hub.feedsync = process.env.FEEDSYNC ?? 'feedsync';
@@ -31,7 +31,7 @@ export class Hub {
     return hub;
   }
 
-  /** Runs a command on the data directory, which reads `input`. */
+  /** Runs a command on the data directory, with `input` on standard input. */
   run(command, input = '') {
     return execFileSync(this.feedsync, ['--data', this.data, ...command], {
       encoding: 'utf8',
@@ -39,7 +39,7 @@ export class Hub {
     });
   }
 
-  /** Starts, on the port that it had before, if it had one. */
+  /** Starts the hub, on its previous port if there was one. */
   async again() {
     if (!running.has(this)) throw new Error('the hub is removed');
     const listen = `127.0.0.1:${this.port}`;
@@ -66,13 +66,13 @@ export class Hub {
     this.base = `http://127.0.0.1:${this.port}/couch`;
   }
 
-  /** Ends it without warning, as a power cut would. */
+  /** Kills the hub without warning, like a power failure. */
   async kill() {
     this.process.kill('SIGKILL');
     await this.ended;
   }
 
-  /** Ends it, with its data. */
+  /** Kills the hub and removes its data. */
   remove() {
     running.delete(this);
     this.process?.kill('SIGKILL');

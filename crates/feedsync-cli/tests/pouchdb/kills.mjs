@@ -1,4 +1,4 @@
-// A hub that is killed again and again while clients live with it.
+// A hub that is killed repeatedly while clients use it.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -13,10 +13,10 @@ import { ADAPTERS, scenario } from './suite.mjs';
 const KILLS = process.env.FEEDSYNC_LONG === undefined ? 20 : 100;
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
 
-/** How long it may take until replicas that nobody edits any more have the same. */
+/** Maximum time in milliseconds until idle replicas are equal. */
 const LULL = 10_000;
 
-/** What everybody edits, so that edits come into conflict. */
+/** Ids of the documents that all clients edit, so that conflicts arise. */
 const IDS = documents(40).map(({ _id }) => _id);
 
 const NAME = `nothing is lost while a hub is killed ${KILLS} times, SEED=${SEED}`;
@@ -34,7 +34,7 @@ scenario(NAME, async (place) => {
   const writers = ['one', 'other'].map((name) => new Writer(place, name, roll()));
   const working = place.while({ cancel() { this.isOver = true; } });
   await Promise.all([
-    // The last one comes once all is quiet.
+    // The last kill comes after all clients have stopped.
     kill(place, KILLS - 1, roll(), working).finally(() => working.cancel()),
     ...[...editors, ...writers].map((it) => it.work(working)),
   ]);
@@ -59,7 +59,7 @@ scenario(NAME, async (place) => {
   }
 }, 60_000 + KILLS * 3_000);
 
-/** Somebody who edits what others edit, too. */
+/** A client that edits shared documents. */
 class Editor {
   made = [];
 
@@ -73,7 +73,7 @@ class Editor {
       try {
         this.made.push(...(await anything(this.replica, IDS, this.roll, text)));
       } catch (error) {
-        // Somebody else was quicker to edit or to delete it.
+        // Another client has edited or deleted the document first.
         if (![404, 409].includes(error.status) && !isAway(error)) throw error;
       }
       await pause(this.roll(30));
@@ -81,14 +81,14 @@ class Editor {
   }
 }
 
-/** Kills the hub so many times, sometimes while it starts, and starts it again. */
+/** Kills and restarts the hub `count` times, sometimes while it starts. */
 async function kill(place, count, roll, working) {
   const { hub } = place;
   let coming = Promise.resolve();
   for (let killed = 0; killed < count && !working.isOver; killed += 1) {
     if (roll(5) > 0) await coming;
     await pause(roll(800));
-    // What is compacted meanwhile is not waited for.
+    // The kill does not wait for the compaction.
     if (roll(3) === 0) place.raw('POST', '/_compact', '{}').catch(() => {});
     await pause(roll(10));
     await hub.kill();
@@ -100,7 +100,7 @@ async function kill(place, count, roll, working) {
   await coming;
 }
 
-/** Waits until all have the same leaves, and says which. */
+/** Waits until all replicas have the same leaves, and returns them. */
 async function quiet(place, clients) {
   const theSame = () => until('the same leaves everywhere', async () => {
     const [there, ...here] = await Promise.all([place.remote(), ...clients].map(leavesOf));
@@ -109,8 +109,8 @@ async function quiet(place, clients) {
   try {
     return await theSame();
   } catch {
-    // PouchDB 9 goes on with a replication that was broken off beside the one that it starts in its place, and may note
-    // that it has what it dropped then. Readers and what was acknowledged tell whether it is the hub that lacks it.
+    // PouchDB 9 may continue an interrupted replication beside the new one, and record a checkpoint for changes that
+    // it then dropped. Readers and acknowledged revisions show whether the hub lacks the changes instead.
     console.log('# a client has to begin anew');
     for (const client of clients) {
       await client.sync(place.remote(), { since: 0, checkpoint: false });
@@ -123,7 +123,7 @@ async function leavesOf(database) {
   return listed((await database.changes({ since: 0, style: 'all_docs' })).results);
 }
 
-/** That the hub knows all these revisions, as leaves or as what leaves came of. */
+/** Checks that the hub has all these revisions, as leaves or as their ancestors. */
 async function has(remote, made) {
   const asked = Object.fromEntries(made.map(({ id }) => [id, new Set()]));
   for (const { id, rev } of made) asked[id].add(rev);
@@ -131,9 +131,9 @@ async function has(remote, made) {
   assert.deepEqual(await remote.revsDiff(Object.fromEntries(all)), {}, 'the hub lacks some');
 }
 
-/** That replications have nothing to move, and that they come to know it. */
+/** Checks that replications have nothing to move, and that their checkpoints record this. */
 async function isComplete(place, client) {
-  // Those that lived may still be noting how far they are.
+  // Continuous replications may still be writing their checkpoints.
   await until('a replication that asks for nothing', async () => {
     const { remote, requests } = place.watched();
     assert.equal((await push(client, remote)).docs_written, 0);
@@ -145,7 +145,7 @@ async function isComplete(place, client) {
   });
 }
 
-/** That all that is attached to a leaf is there, and is what it was. */
+/** Checks that the attachments of all leaves exist and are intact. */
 async function attachmentsAreWhole(replica, all) {
   for (const [id, { leaves }] of Object.entries(all)) {
     for (const { _rev, _attachments } of leaves) {

@@ -1,4 +1,4 @@
-// Replications that go on.
+// Continuous replications.
 
 import assert from 'node:assert/strict';
 
@@ -7,7 +7,7 @@ import {
 } from './replicas.mjs';
 import { onEachAdapter, scenario } from './suite.mjs';
 
-/** Starts to keep a client in step. */
+/** Starts a continuous replication of a client in both directions. */
 function follow(place, client, hub) {
   return place.while(client.sync(hub, GOES_ON));
 }
@@ -81,7 +81,7 @@ scenario('live replications that have nothing to do ask for nothing', async (pla
   await edit(client, 'only', { edited: true });
   await until('the edit', async () => (await place.remote().get('only')).edited);
   let before;
-  // Quiet once as many requests were made as a moment ago.
+  // The client is idle when the number of requests does not grow.
   await until('quiet', async () => {
     before = requests.length;
     await new Promise((later) => setTimeout(later, 500));
@@ -114,7 +114,7 @@ scenario('a live replication goes on in a database that was made again', async (
   await place.remote().put({ _id: 'before' });
   follow(place, client, place.remote());
   await until('what was before', () => found(client, 'before'));
-  // A client that drops a database ends what else it does with it.
+  // A client that deletes a database would end its other activities on it, so this is a plain request.
   await place.raw('DELETE', '');
   await place.remote().put({ _id: 'after' });
   await until('what came after', () => found(client, 'after'), 10_000);

@@ -1,4 +1,4 @@
-// Ids of every kind.
+// Unusual document ids.
 
 import assert from 'node:assert/strict';
 
@@ -31,7 +31,7 @@ onEachAdapter('odd ids go everywhere, are edited, and deleted', async (place) =>
 
 scenario('dots are ids as others are', async (place) => {
   const [client, hub] = [place.local(), place.remote()];
-  // Clients cannot ask for them by address: every one takes dots out of addresses.
+  // Clients cannot request these ids by address, because every client removes dot segments from addresses.
   await client.bulkDocs([{ _id: '.', text: 'one' }, { _id: '..', text: 'two' }, { _id: '...' }]);
   await settle(hub, client);
   const { rows } = await hub.allDocs({ include_docs: true });

@@ -1,4 +1,4 @@
-// Requests of who keeps notes in step: notes and their chunks, what waits, and what goes through a proxy.
+// Requests of a client that synchronises notes: notes and their chunks, long polling, and requests through a proxy.
 
 import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
@@ -47,7 +47,7 @@ scenario('chunks with odd ids are written, found and read by the hundred', async
   const ids = Array.from({ length: 300 }, (_, number) => `h:+${(number + 40_000).toString(36)}`);
   const docs = ids.map((_id) => ({ _id, _rev: '1-a', type: 'leaf', data: _id }));
   await device.ask('POST', '/_bulk_docs', { docs, new_edits: false });
-  // The same chunk of another device, with the same revision and with another.
+  // Another device sends the same chunks, with the same revision and with another one.
   const again = [docs[0], { ...docs[1], _rev: '1-b' }];
   assert.equal((await device.ask('POST', '/_bulk_docs', { docs: again, new_edits: false })).text.trim(), '[]');
   const read = await Promise.all(ids.slice(0, 200).map((id) =>
@@ -55,7 +55,7 @@ scenario('chunks with odd ids are written, found and read by the hundred', async
   assert.deepEqual(read.map(({ value }) => value.data), ids.slice(0, 200));
   const { value } = await device.ask('POST', '/_all_docs', { keys: ids.slice(0, 250) });
   assert.deepEqual(value.rows.map(({ id }) => id), ids.slice(0, 250));
-  // What the plugin asks at each start.
+  // Query of the plugin at each start.
   const badly = async () => Promise.all([{ $lt: 'h:' }, { $gt: 'h;' }].map(async (_id) => {
     const { status, value: told } = await device.ask('POST', '/_find', { selector: { _id, type: 'leaf' } });
     assert.equal(status, 200);
@@ -64,7 +64,7 @@ scenario('chunks with odd ids are written, found and read by the hundred', async
   assert.deepEqual(await badly(), [0, 0]);
   for (const id of ['a', 'x']) await device.remote.put({ _id: id, type: 'leaf' });
   assert.deepEqual(await badly(), [1, 1]);
-  // A note that says that it is deleted is a document as others are.
+  // A note with the member `deleted` is an ordinary document.
   await device.remote.put({ _id: 'note.md', type: 'plain', deleted: true });
   assert.equal((await device.remote.get('note.md')).deleted, true);
   assert.equal((await device.remote.info()).doc_del_count, 0);
@@ -88,7 +88,7 @@ scenario('notes are told of without their chunks, and what waits hears of notes 
   await device.ask('PUT', '/leaf-2', { type: 'leaf' });
   await device.ask('PUT', '/plain-2', { type: 'plain' });
   assert.deepEqual((await waits).value.results.map(({ id }) => id), ['plain-2']);
-  // Old versions filter by a function of a design document.
+  // Old versions filter by a function in a design document.
   const filters = { pull: 'function (doc) { return true; }' };
   await device.remote.put({ _id: '_design/replicate', filters });
   assert.equal((await device.ask('GET', '/_changes?filter=replicate/pull')).status, 501);

@@ -1,10 +1,10 @@
-// Applications that bring their own browser, and what that asks and looks at.
+// Applications with an embedded browser, and its CORS requests and checks.
 
 import assert from 'node:assert/strict';
 
 export const ORIGINS = ['app://obsidian.md', 'capacitor://localhost', 'http://localhost'];
 
-/** What a browser asks before a request of an application: without anything that signs in. */
+/** Sends a preflight request as a browser does, without credentials. */
 export async function preflight(url, origin, method, headers) {
   const answer = await fetch(url, {
     method: 'OPTIONS',
@@ -24,7 +24,7 @@ export async function preflight(url, origin, method, headers) {
   assert.ok(Number(answer.headers.get('access-control-max-age')) >= 600, place);
 }
 
-/** That the application may read an answer. */
+/** Checks that the application may read a response. */
 export function readable({ headers }, origin, place) {
   assert.equal(headers.get('access-control-allow-origin'), origin, place);
   assert.equal(headers.get('access-control-allow-credentials'), 'true', place);

@@ -1,9 +1,9 @@
-// What becomes of a scenario.
+// Outcome of a scenario.
 
-/** How long one may take that does not say so itself. */
+/** Default time limit of a scenario, in milliseconds. */
 const LIMIT = 20_000;
 
-/** Runs a scenario, and ends what goes on in its place: what went wrong, and how many milliseconds it took. */
+/** Runs a scenario and ends its activities; returns its error and its duration in milliseconds. */
 export async function outcome({ run, limit = LIMIT }, place) {
   const began = Date.now();
   const error = await within(limit, () => run(place));
@@ -12,7 +12,7 @@ export async function outcome({ run, limit = LIMIT }, place) {
   return { error, took };
 }
 
-/** What went wrong; too much time is wrong, too. */
+/** Returns the error; exceeding the time limit is one, too. */
 async function within(limit, run) {
   let late;
   const end = new Promise((_, fail) => {

@@ -1,4 +1,4 @@
-// Where a scenario runs: a database of a hub, and clients.
+// Environment of a scenario: a database of a hub, and clients.
 
 let places = 0;
 
@@ -12,17 +12,17 @@ export class Place {
     this.activities = [];
   }
 
-  /** Where the database is. */
+  /** Address of the database. */
   get address() {
     return `${this.hub.base}/${this.name}`;
   }
 
-  /** What a client is told of where it is. */
+  /** Address of the database as a client uses it. */
   get url() {
     return this.address;
   }
 
-  /** A client that keeps its documents on this side. */
+  /** Creates a client with a local database. */
   local(options = {}) {
     const client = new this.PouchDB(`client-${this.number}-${this.clients.length}`, {
       adapter: this.adapter,
@@ -37,7 +37,7 @@ export class Place {
     return new this.PouchDB(this.url, options);
   }
 
-  /** The same, and what it asks of the hub: method, path below the database, query and body. */
+  /** The database of the hub with a record of the requests: method, path below the database, query and body. */
   watched(options = {}) {
     const requests = [];
     const fetch = async (url, init) => {
@@ -52,7 +52,7 @@ export class Place {
     return { remote: this.remote({ ...options, fetch }), requests };
   }
 
-  /** A request as it stands, without a client: what it says is JSON text. */
+  /** Sends a request without a client; a body that is a string is JSON. */
   async raw(method, path, body, headers = {}) {
     const type = typeof body === 'string' ? { 'content-type': 'application/json' } : {};
     const accept = { accept: 'application/json' };
@@ -66,12 +66,12 @@ export class Place {
     try {
       value = JSON.parse(text);
     } catch {
-      // It is something else.
+      // The body is not JSON.
     }
     return { status: answer.status, headers: answer.headers, text, value };
   }
 
-  /** Something that goes on until the scenario ends: a replication or a feed of changes. */
+  /** Registers an activity that ends with the scenario: a replication or a changes feed. */
   while(activity) {
     activity.catch?.(() => {});
     this.activities.push(activity);

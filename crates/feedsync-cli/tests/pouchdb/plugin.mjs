@@ -1,4 +1,4 @@
-// Who keeps notes in step: folders, live changes, conflicts, a first download, a hub that ends.
+// Devices with a note plugin: folders, live changes, conflicts, a first download, and a restarted hub.
 
 import assert from 'node:assert/strict';
 
@@ -6,10 +6,10 @@ import { bytes, until } from './replicas.mjs';
 import { scenario } from './suite.mjs';
 import { Device, fastFetch, hubWithUsers, most } from './vault.mjs';
 
-/** How soon one device sees what another did. */
+/** Maximum time in milliseconds until one device has the changes of another. */
 const AT_ONCE = 2_000;
 
-/** A folder of notes and a picture. */
+/** Creates a folder of notes and a picture. */
 function folder(of) {
   const files = {
     [`${of}.md`]: `# ${of}\n`,
@@ -35,7 +35,7 @@ async function holds(device, files) {
   }
 }
 
-/** Two folders that come to be one, on two devices. */
+/** Creates two devices with different folders, and synchronises them. */
 async function joined(place, passphrase) {
   await hubWithUsers(place);
   const [one, other] = [new Device(place, { passphrase }), new Device(place, { passphrase })];
@@ -63,7 +63,7 @@ scenario('two encrypted vaults come to the same bytes, and the hub reads neither
   assert.deepEqual([...new Set(kinds)].sort(), ['f:', 'h:+', 'obsydian_livesync_version']);
 });
 
-/** Makes, edits and deletes on one side; each is on the other at once. */
+/** Creates, edits and deletes on one side, and checks that each change reaches the other side at once. */
 async function followed(one, other, name) {
   const seen = (what, holds) => until(what, holds, AT_ONCE);
   const path = `${name}.md`;
@@ -75,7 +75,7 @@ async function followed(one, other, name) {
   await one.write(`${name}.png`, picture);
   await seen('the picture', async () => {
     const note = await other.note(`${name}.png`);
-    // Some of its chunks may still be on their way.
+    // Some chunks may not have arrived yet.
     return note && other.read(`${name}.png`).then((it) => it.equals(picture), () => false);
   });
   await one.delete(path);
@@ -93,7 +93,7 @@ scenario('whatever one device does is on the other at once, also after a rest', 
     device.live({ heartbeat: 300 });
   }
   await followed(one, other, 'first');
-  // Several heartbeats long nothing happens.
+  // There are no changes during several heartbeats.
   await new Promise((rested) => setTimeout(rested, 1_500));
   await followed(other, one, 'after a rest');
 });
@@ -123,7 +123,7 @@ scenario('a conflict is on both devices, and resolved on one it is on neither', 
   }
   const told = await one.ask('GET', `/note.md?conflicts=true`);
   assert.deepEqual([told.value._rev, told.value._conflicts], [revs[0], [revs[1]]]);
-  // The hub still has the revision that both edited.
+  // The hub still has the common ancestor of both edits.
   const { value: { _revisions: { ids } } } = await one.ask('GET', '/note.md?revs=true');
   for (const rev of [revs[1], `1-${ids.at(-1)}`]) {
     assert.equal((await one.ask('GET', `/note.md?rev=${rev}`)).value._rev, rev);

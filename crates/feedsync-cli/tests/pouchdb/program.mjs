@@ -1,4 +1,4 @@
-// `feedsync replicate`, with servers that speak the protocol: a hub, and pouchdb-server from npm.
+// The command `feedsync replicate` with servers of the protocol: a hub, and pouchdb-server from npm.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { filled } from './filled.mjs';
 import { edit, push, same, until } from './replicas.mjs';
 import { PouchDB, modules, scenario } from './suite.mjs';
 
-/** Runs `feedsync replicate` on the data of the hub; what it reports, and its exit code. */
+/** Runs `feedsync replicate` on the data of the hub; returns its report and its exit code. */
 function replicate(place, ...rest) {
   const options = ['--data', place.hub.data, '--json', 'replicate', ...rest];
   return new Promise((done) => {
@@ -21,7 +21,7 @@ function replicate(place, ...rest) {
   });
 }
 
-/** A port that is free now. */
+/** Returns a free port. */
 function freePort() {
   return new Promise((found) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
@@ -31,7 +31,7 @@ function freePort() {
   });
 }
 
-/** `pouchdb-server`, all in memory. */
+/** Starts `pouchdb-server` with all data in memory. */
 async function pouchdbServer(place) {
   const directory = mkdtempSync(join(tmpdir(), 'pouchdb-server-'));
   writeFileSync(join(directory, 'config.json'), '{"log":{"level":"none"}}');
@@ -75,7 +75,7 @@ scenario('the program replicates from pouchdb-server into the store, and on to a
   const name = `${place.name}-store`;
   const into = await replicate(place, `${server}/there`, name, '--create');
   assert.deepEqual([into.code, into.refused, into.checkpoints], [0, 0, true], into.said);
-  // A store and its hub are one.
+  // The store of the command is that of the hub.
   await same(hub, new PouchDB(`${place.hub.base}/${name}`));
 });
 

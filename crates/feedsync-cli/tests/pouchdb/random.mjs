@@ -1,4 +1,4 @@
-// Random edits on three replicas, after which all have the same.
+// Random edits on three replicas, which are equal in the end.
 
 import { anything, dice, pull, push, same, settle } from './replicas.mjs';
 import { ADAPTERS, scenario } from './suite.mjs';

@@ -1,4 +1,4 @@
-// PouchDB as a client of the hub's database, without one of its own.
+// PouchDB as a client of the hub's database, without a local database.
 
 import assert from 'node:assert/strict';
 

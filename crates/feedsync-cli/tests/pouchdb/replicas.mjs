@@ -1,14 +1,14 @@
-// What is said about replicas: that they have the same, and how they come to it.
+// Helpers for replicas: replication, comparison and random edits.
 
 import assert from 'node:assert/strict';
 
-/** How long anything may take that happens by itself. */
+/** Default time limit of waits, in milliseconds. */
 export const SOON = 5_000;
 
-/** How replications live that are not to end with their hub. */
+/** Options of replications that survive a restart of their hub. */
 export const GOES_ON = { live: true, retry: true, back_off_function: () => 100 };
 
-/** Waits until something holds, and says what it was. */
+/** Waits until `holds` returns a true value; returns that value. */
 export async function until(what, holds, patience = SOON) {
   const late = Date.now() + patience;
   for (;;) {
@@ -19,7 +19,7 @@ export async function until(what, holds, patience = SOON) {
   }
 }
 
-/** Waits for an event. */
+/** Waits for an event; returns its value. */
 export function event(emitter, name, patience = SOON) {
   return new Promise((happened, fail) => {
     const late = setTimeout(() => fail(new Error(`no ${name} within ${patience} ms`)), patience);
@@ -30,7 +30,7 @@ export function event(emitter, name, patience = SOON) {
   });
 }
 
-/** The document, or nothing where there is none. */
+/** The document, or undefined if it does not exist. */
 export async function found(database, id, options = {}) {
   try {
     return await database.get(id, options);
@@ -40,7 +40,7 @@ export async function found(database, id, options = {}) {
   }
 }
 
-/** What is refused, with its status and its name. */
+/** Checks that a promise fails with this status and name; returns the error. */
 export async function refused(promise, status, name) {
   const error = await promise.then(
     (value) => assert.fail(`done, though it should be refused: ${JSON.stringify(value)}`),
@@ -51,17 +51,17 @@ export async function refused(promise, status, name) {
   return error;
 }
 
-/** Whether a hub gave no answer, or not all of it. */
+/** Whether a hub sent no response, or an incomplete one. */
 export function isAway(error) {
   return error?.cause !== undefined || error?.name === 'FetchError';
 }
 
-/** Sends everything there, and says what was sent. */
+/** Pushes all changes; returns the result of the replication. */
 export async function push(from, to, options = {}) {
   return whole(await from.replicate.to(to, options));
 }
 
-/** Takes everything from there. */
+/** Pulls all changes; returns the result of the replication. */
 export async function pull(into, from, options = {}) {
   return whole(await into.replicate.from(from, options));
 }
@@ -73,7 +73,7 @@ function whole(result) {
   return result;
 }
 
-/** Replicates to and fro until nothing is left to be sent. */
+/** Replicates in both directions until no documents are written. */
 export async function settle(hub, ...clients) {
   for (let round = 0; round < 10; round += 1) {
     let written = 0;
@@ -86,7 +86,7 @@ export async function settle(hub, ...clients) {
   assert.fail('replicas are still not quiet after ten rounds');
 }
 
-/** All leaves of all documents, with what they say: the same of every replica that has the same. */
+/** All leaves of all documents with their contents. Equal replicas give equal results. */
 export async function everything(database) {
   const { results } = await database.changes({ since: 0, style: 'all_docs' });
   const winners = new Map((await database.changes({ since: 0 })).results
@@ -106,13 +106,13 @@ export async function everything(database) {
   return documents;
 }
 
-/** The leaves that changes name, as a text that is the same for the same. */
+/** Leaves in changes rows as a text. Equal leaves give equal texts. */
 export function listed(results) {
   const lines = results.map(({ id, changes }) => `${id}: ${changes.map(({ rev }) => rev).sort()}`);
   return lines.sort().join('\n');
 }
 
-/** A document without what replicas may tell differently. */
+/** A document without the members that may differ between replicas. */
 function shown({ _attachments = {}, ...document }) {
   const kept = Object.entries(_attachments).map(([name, { digest, length, content_type }]) => [
     name,
@@ -121,7 +121,7 @@ function shown({ _attachments = {}, ...document }) {
   return { ...document, _attachments: Object.fromEntries(kept.sort()) };
 }
 
-/** That all replicas have the same leaves, the same winners and the same contents. */
+/** Checks that all replicas have the same leaves, the same winners and the same contents. */
 export async function same(first, ...others) {
   const expected = await everything(first);
   for (const other of others) {
@@ -134,18 +134,18 @@ function sorted(documents) {
   return Object.fromEntries(Object.entries(documents).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Edits the document as it is there. */
+/** Edits the current revision of a document. */
 export async function edit(database, id, change) {
   const document = await database.get(id);
   return database.put({ ...document, ...change });
 }
 
-/** Deletes the document as it is there. */
+/** Deletes the current revision of a document. */
 export async function remove(database, id) {
   return database.remove(await database.get(id));
 }
 
-/** Does something to one of these documents, and says which revisions that made. */
+/** Applies a random operation to one of these documents; returns the revisions that it created. */
 export async function anything(replica, ids, roll, text) {
   const id = ids[roll(ids.length)];
   const document = await found(replica, id, { conflicts: true });
@@ -176,7 +176,7 @@ export async function anything(replica, ids, roll, text) {
   }
 }
 
-/** So many documents, with ids that sort as they count. */
+/** Creates `count` documents, whose ids sort by number. */
 export function documents(count, make = () => ({})) {
   return Array.from({ length: count }, (_, number) => ({
     _id: `document-${String(number).padStart(5, '0')}`,
@@ -185,14 +185,14 @@ export function documents(count, make = () => ({})) {
   }));
 }
 
-/** Stores documents, all of which must be taken. */
+/** Stores documents, and checks that all are accepted. */
 export async function store(database, all) {
   const results = await database.bulkDocs(all);
   for (const result of results) assert.equal(result.ok, true, JSON.stringify(result));
   return results;
 }
 
-/** Random numbers that are the same for the same seed. */
+/** Generator of random numbers, determined by the seed. */
 export function dice(seed) {
   let state = seed >>> 0;
   return (sides) => {
@@ -203,13 +203,13 @@ export function dice(seed) {
   };
 }
 
-/** So many bytes that cannot be compressed, the same for the same seed. */
+/** Returns incompressible bytes, determined by the seed. */
 export function noise(length, seed = 1) {
   const roll = dice(seed);
   return Uint8Array.from({ length }, () => roll(256));
 }
 
-/** The same as PouchDB takes and gives them in Node. */
+/** Returns incompressible bytes as a Node buffer, which PouchDB uses there. */
 export function bytes(length, seed) {
   return Buffer.from(noise(length, seed));
 }

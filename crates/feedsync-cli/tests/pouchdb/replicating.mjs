@@ -1,4 +1,4 @@
-// Push, pull and both, once.
+// One-time replications: push, pull, and both.
 
 import assert from 'node:assert/strict';
 

@@ -1,4 +1,4 @@
-// CouchDB's replicator with a hub on either side, in the requests that it makes.
+// Requests of CouchDB's replicator, with a hub as source and target.
 
 import assert from 'node:assert/strict';
 
@@ -7,7 +7,7 @@ import { filled } from './filled.mjs';
 import { bytes, edit, same } from './replicas.mjs';
 import { PouchDB, scenario } from './suite.mjs';
 
-/** Another database of the same hub. */
+/** Creates a second database on the same hub. */
 async function another(place) {
   const url = `${place.url}-copy`;
   const copy = new PouchDB(url);

@@ -1,4 +1,4 @@
-// Hubs that end without warning and come back, on the same port with the same data.
+// Hubs that are killed and restarted on the same port with the same data.
 
 import assert from 'node:assert/strict';
 
@@ -9,7 +9,7 @@ import { onEachAdapter, scenario } from './suite.mjs';
 
 const PATIENCE = 10_000;
 
-/** Ends the hub, and starts it again. */
+/** Kills the hub and starts it again. */
 async function restart(hub) {
   await hub.kill();
   await hub.again();

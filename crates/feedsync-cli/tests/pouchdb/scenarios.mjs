@@ -1,10 +1,10 @@
-// PouchDB, unmodified, as a peer of a hub.
+// Unmodified PouchDB as a peer of a hub.
 //
 //   FEEDSYNC=target/debug/feedsync POUCHDB_MODULES=DIRECTORY node scenarios.mjs [NAME]
 //
 // FEEDSYNC is the program; DIRECTORY has the node_modules of package.json. Runs the scenarios whose names contain
-// NAME, each on a database of its own of a hub that is started here, and prints the Test Anything Protocol. SEED
-// chooses other random edits; with FEEDSYNC_LONG a hub is killed 100 times, not 20.
+// NAME, each on a separate database of a hub that is started here. Prints the Test Anything Protocol. SEED selects the
+// random edits. With FEEDSYNC_LONG a hub is killed 100 times instead of 20.
 
 import { inspect } from 'node:util';
 
@@ -37,7 +37,7 @@ import './upkeep.mjs';
 import './notes.mjs';
 import './random.mjs';
 
-// What a client leaves behind when its hub goes away is told by what the scenario waits for.
+// The scenario itself detects requests that failed with the hub, so rejections that nothing handles are only printed.
 process.on('unhandledRejection', (error) => {
   console.log(`# left behind: ${isAway(error) ? error.message : inspect(error)}`);
 });

@@ -1,4 +1,4 @@
-// What scenarios are written with in Node: their list, and the place where each runs.
+// Definitions for scenarios in Node: their list, and the place where each runs.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,15 +17,15 @@ PouchDB.plugin(require('pouchdb-find'));
 
 export const ADAPTERS = ['memory', 'leveldb'];
 
-/** All scenarios, in the order in which they are told. */
+/** All scenarios, in the order of their output. */
 export const scenarios = [];
 
-/** A scenario with a database of its own, which may take longer than others. */
+/** Adds a scenario with a separate database and an optional time limit. */
 export function scenario(name, run, limit) {
   scenarios.push({ name, run: (place) => run(place), limit });
 }
 
-/** A scenario for which it may matter what the client keeps its documents in. */
+/** Adds a scenario for each storage adapter, since its outcome may depend on the adapter. */
 export function onEachAdapter(name, run) {
   for (const adapter of ADAPTERS) {
     scenarios.push({
@@ -38,7 +38,7 @@ export function onEachAdapter(name, run) {
   }
 }
 
-/** A place whose clients keep their documents where they can be thrown away. */
+/** A place whose clients store documents in memory or in temporary directories. */
 export class Place extends Anywhere {
   adapter = 'memory';
 
@@ -53,7 +53,7 @@ export class Place extends Anywhere {
     return super.local({ prefix, ...options });
   }
 
-  /** A hub for this scenario alone. */
+  /** Starts a hub for this scenario alone. */
   async ownHub(settings, prepare) {
     this.hub = await Hub.start(settings, prepare);
     this.hubs.push(this.hub);

@@ -1,4 +1,4 @@
-// Who keeps notes in step checks a database, locks it, fills it anew, and cleans it up.
+// Maintenance of a database of notes: checks, locking, replacement and cleanup.
 
 import assert from 'node:assert/strict';
 
@@ -29,7 +29,7 @@ scenario('whom a locked database does not accept stays outside', async (place) =
   await one.lock(false);
   await third.connect();
   assert.equal(third.isLockedOut, false);
-  // Two that write at once are both answered; one of them is the last.
+  // All concurrent writes are acknowledged; the last one is stored.
   const told = await Promise.all([one, other, third].map((it) =>
     it.ask('PUT', `/${PARAMETERS}`, { by: it.id })));
   assert.deepEqual(told.map(({ status, value }) => [status, value.rev]), Array(3).fill([201, '0-1']));
@@ -82,7 +82,7 @@ scenario('compaction gives back what deleted chunks and old notes took', async (
     assert.equal(compact_running, false);
     return sizes.file;
   };
-  // What no note names is deleted here, and that is pushed.
+  // Chunks that no note names are deleted locally, and the deletions are pushed.
   await one.delete('picture.png');
   const kept = new Set((await one.note('note.md')).children);
   const { rows } = await one.local.allDocs({ startkey: 'h:', endkey: 'h;' });
@@ -169,7 +169,7 @@ scenario('whatever goes wrong, the application may read it', async (place) => {
   const eve = new Device(place, { user: 'eve' });
   const as = (authorization) => new Device(place, { headers: { authorization } });
   const stranger = as('Basic bm86Ym9keQ==');
-  // Tokens of other programs sign nobody in.
+  // A token of another program does not authenticate.
   const bearer = as('Bearer eyJhbGciOiJIUzI1NiIsImtpZCI6ImsifQ.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl');
   const large = `{"docs":[{"_id":"x","data":"${'x'.repeat(150_000)}"}],"new_edits":false}`;
   for (const [who, method, path, body, status, error] of [
@@ -189,12 +189,12 @@ scenario('whatever goes wrong, the application may read it', async (place) => {
     assert.deepEqual([told.status, typeof told.value?.reason], [status, 'string'], place);
     if (error) assert.equal(told.value.error, error);
   }
-  // A page of another site asks nothing.
+  // A page of another site is refused.
   const headers = { ...device.headers, origin: 'https://elsewhere.example' };
   const elsewhere = await fetch(place.url, { headers });
   assert.equal(elsewhere.status, 403);
   assert.equal(elsewhere.headers.get('access-control-allow-origin'), null);
-  // One that is not from a browser may say of nothing that it is JSON.
+  // A client that is not a browser may declare an absent body as JSON.
   const internal = new Device(place, { origin: undefined });
   assert.equal((await internal.ask('GET', '/')).status, 200);
   assert.equal((await internal.ask('GET', `/${VERSION}`)).status, 200);

@@ -1,11 +1,11 @@
-// What documents say comes out as it went in.
+// Values in documents stay exactly as they were written.
 
 import assert from 'node:assert/strict';
 
 import { edit, pull, settle } from './replicas.mjs';
 import { onEachAdapter, scenario } from './suite.mjs';
 
-/** Values that many a reader would write otherwise. */
+/** Values that many parsers would write differently. */
 const VALUES = ['1.0', '1.50', '1e5', '1E+2', '-0', '-0.0', '0.1', '12345678901234567890123',
   '9007199254740993', '1e400', '0.30000000000000004', '1.7976931348623157e308', '5e-324',
   '"\\ud83d"', '"\\ud83d\\ude00"', '"\\u0000"', '"\\u00e9"', '"e\u0301"', '"\\/"', '"\u2028"',
@@ -14,7 +14,7 @@ const VALUES = ['1.0', '1.50', '1e5', '1E+2', '-0', '-0.0', '0.1', '123456789012
 
 const text = `{${VALUES.map((value, index) => `"v${index}":${value}`).join(',')}}`;
 
-/** Without what a writer of JSON may put between values. */
+/** Removes optional white space between JSON tokens. */
 const dense = (text) => text.replaceAll(/,\s+"/g, ',"').replaceAll('": ', '":');
 
 function intact(answer, what) {

@@ -1,4 +1,4 @@
-// Devices that keep a vault of notes in step through a hub: they do and send what the note plugin does.
+// Devices that synchronise a vault of notes through a hub: they perform the actions and requests of the note plugin.
 
 import assert from 'node:assert/strict';
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scryptSync } from 'node:crypto';
@@ -11,12 +11,12 @@ export const MILESTONE = '_local/obsydian_livesync_milestone';
 export const PARAMETERS = '_local/obsidian_livesync_sync_parameters';
 export const VERSION = 'obsydian_livesync_version';
 
-/** What is replicated where chunks are fetched when they are needed. */
+/** Selector for replications that leave out chunks, which are fetched on demand. */
 export const NOTES = { type: { $ne: 'leaf' } };
 
 export const PASSWORD = 'correct horse battery';
 
-/** A hub of its own, at which `ann` and whoever else is named sign in, with what `user add` takes. */
+/** Starts a separate hub with the user `ann` and the users of `users`, which maps names to options of `user add`. */
 export function hubWithUsers(place, users = {}, settings = []) {
   return place.ownHub(settings, (hub) => {
     for (const [name, rights] of Object.entries({ ann: ['--administrator'], ...users })) {
@@ -25,7 +25,7 @@ export function hubWithUsers(place, users = {}, settings = []) {
   });
 }
 
-/** The most MiB that a hub had in memory since it started; nothing where the system does not say. */
+/** Peak memory of a hub process in MiB; 0 if the system does not report it. */
 export function most(hub) {
   const status = `/proc/${hub.process.pid}/status`;
   const peak = existsSync(status) && readFileSync(status, 'utf8').match(/VmHWM:\s+(\d+) kB/);
@@ -38,7 +38,7 @@ export class Device {
   requests = [];
   #asked = new Set();
 
-  /** Encrypts where there is a `passphrase`; without an `origin` it asks through its system. */
+  /** Encrypts if a `passphrase` is given. Without an `origin`, it sends requests as a native client. */
   constructor(place, options = {}) {
     const { origin = ORIGINS[0], user = 'ann', size = 500, url = place.url, headers } = options;
     Object.assign(this, { place, origin, size, url, passphrase: options.passphrase });
@@ -49,7 +49,7 @@ export class Device {
     this.remote = new PouchDB(url, { fetch: (url, init) => this.fetch(url, init) });
   }
 
-  /** A request as it leaves the browser of the application, after the one that asks whether it may be made. */
+  /** Sends a request as the browser of the application does, after its preflight request. */
   async fetch(url, { headers = {}, ...init } = {}) {
     const { origin } = this;
     const method = init.method ?? 'GET';
@@ -67,7 +67,7 @@ export class Device {
     return answer;
   }
 
-  /** A request that the plugin makes beside its replications. */
+  /** Sends a request of the plugin outside its replications. */
   async ask(method, path, value, headers = { 'content-type': 'application/json' }) {
     const body = value === undefined || typeof value === 'string' ? value : JSON.stringify(value);
     const answer = await this.fetch(`${this.url}${path}`, { method, body, headers });
@@ -76,12 +76,12 @@ export class Device {
     try {
       said = JSON.parse(text);
     } catch {
-      // It is something else.
+      // The body is not JSON.
     }
     return { status: answer.status, headers: answer.headers, text, value: said };
   }
 
-  /** What the plugin does before anything else: what these data are, who may use them, which salt. */
+  /** Initial requests of the plugin: type of the data, permitted devices, and salt. */
   async connect() {
     await this.remote.info();
     const found = async (path) => {
@@ -110,7 +110,7 @@ export class Device {
     if (this.passphrase) this.key = scryptSync(this.passphrase, pbkdf2salt, 32, { N: 1_024 });
   }
 
-  /** Locks the database for whoever is not accepted, or unlocks it. */
+  /** Locks the database for devices that are not accepted, or unlocks it. */
   async lock(locked, accepted_nodes = [this.id]) {
     const { value } = await this.ask('GET', `/${MILESTONE}`);
     const told = { ...value, locked, accepted_nodes };
@@ -140,7 +140,7 @@ export class Device {
     return this.key ? `f:${hash(this.key.toString('hex') + path)}` : path.toLowerCase();
   }
 
-  /** Writes a file: the chunks that are not here yet, and the note that names them. */
+  /** Writes a file: the chunks that the database lacks, and the note that names them. */
   async write(path, content) {
     const isText = typeof content === 'string';
     const text = isText ? content : content.toString('base64');
@@ -168,7 +168,7 @@ export class Device {
     });
   }
 
-  /** Deletes a file: its note says so, and stays. */
+  /** Deletes a file: its note is marked and stays. */
   delete(path) {
     return this.#edit(path, { deleted: true, mtime: Date.now() });
   }
@@ -179,12 +179,12 @@ export class Device {
     await this.local.put({ ...before, ...change });
   }
 
-  /** The note of a file, or nothing. */
+  /** The note of a file, or undefined. */
   note(path, options = {}) {
     return this.local.get(this.noteId(path), options).catch(() => undefined);
   }
 
-  /** What a file holds, by a revision of its note; chunks that are not here are fetched from the hub. */
+  /** Content of a file at a revision of its note. Missing chunks are fetched from the hub. */
   async read(path, options = {}) {
     const note = await this.note(path, options);
     if (!note || note.deleted) return undefined;
@@ -204,7 +204,7 @@ export class Device {
     return note.type === 'plain' ? text : Buffer.from(text, 'base64');
   }
 
-  /** What the plugin replicates with, once or live. */
+  /** Options of the plugin's replications, once or live. */
   options(more = {}) {
     return { batch_size: 25, batches_limit: 25, heartbeat: 30_000, ...more };
   }
@@ -232,7 +232,7 @@ export class Device {
   }
 }
 
-/** A hub with users, and a device that is connected to it. */
+/** Starts a hub with users, and connects a device to it. */
 export async function connected(place, options = {}, users = {}, settings = []) {
   await hubWithUsers(place, users, settings);
   const device = new Device(place, options);
@@ -240,7 +240,7 @@ export async function connected(place, options = {}, users = {}, settings = []) 
   return device;
 }
 
-/** The first download of a new device: all changes with their documents in one answer, read line by line. */
+/** First download of a new device: all changes with their documents in one response, read line by line. */
 export async function fastFetch(device, limit = 10_000) {
   const common = 'style=all_docs&conflicts=true&revs=true';
   const count = async (since) => {

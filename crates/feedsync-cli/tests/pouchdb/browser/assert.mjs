@@ -1,4 +1,4 @@
-// As much of Node's `assert` as scenarios need that also run in a browser.
+// The part of Node's `assert` that scenarios in a browser need.
 
 function assert(holds, message, actual, expected) {
   if (holds) return;

@@ -1,4 +1,4 @@
-// Attachments as browsers have them.
+// Attachments as blobs in browsers.
 
 import assert from 'node:assert/strict';
 
@@ -9,7 +9,7 @@ function blob(length, seed, type = 'image/png') {
   return new Blob([noise(length, seed)], { type });
 }
 
-/** That an attachment is this blob, wherever it is asked for. */
+/** Checks that an attachment equals this blob in all databases. */
 async function has(expected, id, name, ...databases) {
   const bytes = async (data) => new Uint8Array(await data.arrayBuffer()).join();
   for (const database of databases) {

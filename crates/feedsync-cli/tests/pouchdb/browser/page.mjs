@@ -1,4 +1,4 @@
-// The page: what a test may ask of it.
+// The page, and the functions that tests call in it.
 
 import { outcome } from './outcome.mjs';
 import { GOES_ON, found, until } from './replicas.mjs';
@@ -16,21 +16,24 @@ import './bulk.mjs';
 import './values.mjs';
 import './checkpoints.mjs';
 
-/** The names of all scenarios. */
+/** Names of all scenarios. */
 const names = scenarios.map(({ name }) => name);
 
-/** Runs the scenario of that place in the list, and says what went wrong, if anything did. */
+/** Runs the scenario at this index; returns its error as text, or null. */
 async function run(index) {
   const { error } = await outcome(scenarios[index], new Place());
   return error ? `${error.name}: ${error.message} ${error.reason ?? ''}\n${error.stack}` : null;
 }
 
-/** A database that stays, and that of the hub. */
+/** A persistent database, and the database of the hub. */
 const place = Object.assign(new Place(), { name: 'notes' });
 const here = new PouchDB('notes', { adapter: 'idb' });
 const there = () => place.remote();
 
-/** Replicates both ways, and says what was moved, and after which place changes of the hub were asked for first. */
+/**
+ * Replicates in both directions. Returns counts of moved documents and of requests that move them, and the first
+ * `since` that was sent to the hub.
+ */
 async function sync() {
   const { remote, requests } = place.watched();
   const { push, pull } = await here.sync(remote);
@@ -43,12 +46,12 @@ async function sync() {
   };
 }
 
-/** Begins to replicate both ways, and goes on until the page is left. */
+/** Starts to replicate continuously in both directions, until the page is left. */
 function live() {
   here.sync(there(), GOES_ON);
 }
 
-/** Waits for a document. */
+/** Waits until a document exists. */
 function comes(database, id) {
   return until(id, () => found(database, id), 10_000);
 }

@@ -1,16 +1,16 @@
-// What scenarios are written with in a browser: those for which it may matter what a client keeps its documents in.
+// Definitions for scenarios in a browser. It runs those that may depend on the storage adapter of the client.
 
 import { Place as Anywhere } from './place.mjs';
 
 export const { PouchDB } = globalThis;
 
-/** Both keep them in IndexedDB. */
+/** Both adapters store documents in IndexedDB. */
 export const ADAPTERS = ['idb', 'indexeddb'];
 
-/** All scenarios, in the order in which they are told. */
+/** All scenarios, in the order of their output. */
 export const scenarios = [];
 
-/** What a client keeps its documents in does not matter. */
+/** Ignores a scenario that does not depend on the storage adapter. */
 export function scenario() {}
 
 export function onEachAdapter(name, run) {
@@ -25,7 +25,7 @@ export function onEachAdapter(name, run) {
   }
 }
 
-/** The hub and who signs in there, as the page was told. */
+/** The hub and its credentials, from the query of the page. */
 const told = new URLSearchParams(location.search);
 const hub = { base: `${told.get('hub')}/couch` };
 const [username, password] = [told.get('user'), told.get('password')];
@@ -43,7 +43,7 @@ export class Place extends Anywhere {
     return Object.assign(url, { username, password }).href;
   }
 
-  /** Whatever a scenario says of it, a client keeps its documents in IndexedDB. */
+  /** Creates a client with documents in IndexedDB, whatever adapter the scenario names. */
   local(options = {}) {
     return super.local({ ...options, adapter: this.adapter });
   }
