@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_disks_are_known_by_what_systems_and_databases_say() {
+    fn full_disk_is_recognised_in_messages_of_systems_and_databases() {
         let full = io::Error::from_raw_os_error(28);
         assert!(cfg!(not(target_os = "linux")) || is_full(&full.to_string()), "{full}");
         assert!(is_full("the database failed: database or disk is full"));

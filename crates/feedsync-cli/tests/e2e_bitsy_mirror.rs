@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bitsy::{ATOM, PATIENCE, Page, Scene, feed};
 
 #[test]
-fn an_answer_of_a_gateway_that_was_started_again_counts_before_it_told_everything() {
+fn response_of_a_restarted_gateway_is_accepted_before_its_events() {
     let Some(scene) = Scene::start() else { return };
     let Scene { browser, server, origin, .. } = &scene;
     let gateway = scene.gateway();

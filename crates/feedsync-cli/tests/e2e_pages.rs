@@ -129,7 +129,7 @@ fn sign_in(browser: &Browser, name: &str, password: &str) {
 }
 
 #[test]
-fn people_sign_in_and_are_kept_by_the_keyboard_alone() {
+fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     let Some(browser) = Browser::start() else { return };
     let place = Place::new();
     let desk = place.desk("desk");

@@ -81,7 +81,7 @@ fn devices_keep_in_step_through_a_hub_that_is_killed() {
 /// Changes after a backup are not lost with the log that contained them: devices that have them record them
 /// again.
 #[test]
-fn a_hub_put_back_from_a_backup_is_told_what_it_lacks() {
+fn hub_restored_from_a_backup_gets_its_missing_records() {
     let place = Place::new();
     let keeper = place.bare("hub");
     let mut hub = Hub::start(&place, "hub");
@@ -139,7 +139,7 @@ fn a_log_is_compacted_while_a_device_is_away() {
 
 /// A removed log is created again only at the user's request.
 #[test]
-fn a_log_that_was_removed_begins_again_when_somebody_says_so() {
+fn removed_log_is_created_again_only_on_request() {
     if !has("curl") {
         return;
     }
@@ -165,7 +165,7 @@ fn a_log_that_was_removed_begins_again_when_somebody_says_so() {
 /// One device uses the log of a hub, another the items of its collection, and a third both: all reach the
 /// same state.
 #[test]
-fn a_log_and_a_collection_come_to_the_same() {
+fn log_and_collection_reach_the_same_state() {
     let place = Place::new();
     place.bare("hub");
     let hub = Hub::start(&place, "hub");
@@ -205,7 +205,7 @@ fn a_log_and_a_collection_come_to_the_same() {
 /// Some devices replicate documents, and one also uses a log: all reach the same state, and no conflict is
 /// left.
 #[test]
-fn the_documents_of_a_database_come_to_the_same() {
+fn documents_of_a_database_reach_the_same_state() {
     let place = Place::new();
     place.bare("hub");
     let hub = Hub::start(&place, "hub");

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_cannot_speak_to_the_terminal() {
+    fn title_cannot_control_the_terminal() {
         assert_eq!(line("a\x1b[31m\r\n b\u{202e}c"), "a\u{fffd}[31m b\u{fffd}c");
         assert_eq!(lines("a\x07\r\n\tb"), "a\u{fffd}\n\tb");
     }

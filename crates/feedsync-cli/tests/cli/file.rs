@@ -264,7 +264,7 @@ fn documents_that_are_no_feedsync_feeds_are_refused_with_advice_and_stay() {
 }
 
 #[test]
-fn items_are_named_by_what_their_ids_begin_with_and_faulty_ones_by_their_place() {
+fn items_are_found_by_id_prefix_and_faulty_ones_reported_by_position() {
     let place = Place::new();
     let item = |id: &str, updates: u32| {
         format!(

@@ -79,7 +79,7 @@ fn an_edit_without_flags_opens_an_editor_on_the_content() {
 }
 
 #[test]
-fn an_edit_of_what_somebody_changed_meanwhile_is_kept_beside_it() {
+fn change_during_an_editor_session_becomes_a_conflict() {
     let place = Place::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk", "two litres");
@@ -136,7 +136,7 @@ fn an_item_that_has_had_all_its_updates_goes_on_as_a_copy() {
 }
 
 #[test]
-fn an_item_is_named_by_what_its_id_begins_with_if_no_other_does() {
+fn item_is_found_by_a_unique_prefix_of_its_id() {
     let place = Place::new();
     let desk = place.desk("desk");
     let feed = |ids: &[&str]| {

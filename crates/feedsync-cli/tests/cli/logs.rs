@@ -50,7 +50,7 @@ fn faults_of_a_log_are_reported_with_their_lines() {
 }
 
 #[test]
-fn a_copy_of_a_log_is_kept_by_what_is_new() {
+fn copy_of_a_log_gets_new_lines_only() {
     let place = Place::new();
     let desk = place.desk("desk");
     desk.ok(&["log", "create", "notes"]);

@@ -25,7 +25,7 @@ fn the_command_line_is_checked_before_anything_is_done() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_fault() {
+fn closed_pipe_is_not_an_error() {
     let place = Place::new();
     let desk = place.desk("desk");
     let entry =

@@ -185,7 +185,7 @@ fn roles_are_granted_listed_and_revoked() {
 }
 
 #[test]
-fn the_record_has_what_was_done_newest_first() {
+fn record_lists_actions_newest_first() {
     let place = Place::new();
     let desk = people(&place);
     let token = desk.ok(&["token", "create", "--user", "otto", "--label", "phone"]);

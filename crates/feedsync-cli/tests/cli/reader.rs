@@ -50,7 +50,7 @@ fn changes_of_one_device_reach_the_others() {
 }
 
 #[test]
-fn a_list_comes_in_with_its_folders_and_goes_out_again() {
+fn subscription_list_is_imported_and_exported_with_its_folders() {
     let place = Place::new();
     let desk = place.bare("desk");
     place.write("list.opml", LIST);
@@ -71,7 +71,7 @@ fn a_list_comes_in_with_its_folders_and_goes_out_again() {
 }
 
 #[test]
-fn everything_goes_out_and_comes_in() {
+fn complete_state_is_exported_and_imported() {
     let place = Place::new();
     let desk = place.bare("desk");
     desk.ok(&["reader", "subscribe", FEED]);

@@ -16,7 +16,7 @@ fn sound_list() -> String {
 }
 
 #[test]
-fn subscriptions_stand_where_somebody_puts_them() {
+fn subscriptions_keep_the_position_that_the_user_chose() {
     let place = Place::new();
     let desk = place.bare("desk");
     let subscribe = |words: &[&str]| desk.ok(&[&["reader", "subscribe"], words].concat());
