@@ -8,16 +8,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use feedsync_aggregator::FeedSchedule;
+use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_client::fetch::{FetchError, Fetcher, Policy, Private, address};
 use feedsync_client::replicate::{Patience, RemoteDatabase, Replica as _, ReplicationError};
 use feedsync_client::{
     Direction, LogAccess as _, LogError, Pace, RemoteLog, Silent, SyncError, Terms, Watch,
 };
 use feedsync_endpoint::NewUser;
-use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_log::{Ask, Millis};
 use feedsync_reading_state::FeedAddress;
-use feedsync_aggregator::FeedSchedule;
 use feedsync_store::{Remote, RemoteState, Subscription, UserName};
 use tokio::time::timeout;
 
@@ -35,10 +35,10 @@ const CALLERS: [(&str, Caller); 11] = [
     ("feedsync-client/src/follow.rs", Caller::Events),
     ("feedsync-client/src/log/remote.rs", Caller::Logs),
     ("feedsync-client/src/replicate/remote.rs", Caller::Databases),
-    ("feedsync-reading/src/poll/fetch.rs", Caller::Feeds),
-    // Tested in feedsync-reading, in tests/reading/finding.rs.
-    ("feedsync-reading/src/poll/find.rs", Caller::Feeds),
-    ("feedsync-reading/src/poll/icon.rs", Caller::Feeds),
+    ("feedsync-aggregator/src/polling/fetch.rs", Caller::Feeds),
+    // Tested in feedsync-aggregator, in tests/reading/finding.rs.
+    ("feedsync-aggregator/src/polling/find.rs", Caller::Feeds),
+    ("feedsync-aggregator/src/polling/icon.rs", Caller::Feeds),
     ("feedsync-cli/src/source.rs", Caller::Sources),
     ("feedsync-cli/src/commands/login.rs", Caller::Sources),
 ];

@@ -98,7 +98,8 @@ fn the_history_of_a_submitted_entry_is_a_claim_and_not_part_of_its_payload() {
     );
     let id = feedsync_core::ItemId::new("a").unwrap();
     let payload = entry("<title>t</title>");
-    let item = feedsync_core::Item::create(id, Default::default(), &stamp, payload.clone()).unwrap();
+    let item =
+        feedsync_core::Item::create(id, Default::default(), &stamp, payload.clone()).unwrap();
     let Ok(Submission::Entry { payload: read, claim }) = read(&entry_document(&item)) else {
         panic!("an entry document is an entry");
     };
