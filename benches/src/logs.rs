@@ -68,7 +68,7 @@ impl Hub {
         let login = Login::token(self.token.clone()).expect("a token");
         logins.keep(LoginOrigin::of(&url).expect("an origin"), login);
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a client");
-        let fetcher = fetcher.signed_in(logins).expect("a client");
+        let fetcher = fetcher.with_logins(logins).expect("a client");
         Way { log: RemoteLog::new(fetcher.clone(), url), fetcher }
     }
 }

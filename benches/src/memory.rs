@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_client::{Direction, Session, Silent};
+use feedsync_client::{Direction, NoProgress, Session};
 use feedsync_server::{Config, Limits};
 use feedsync_store::NewRemote;
 use tempfile::TempDir;
@@ -146,6 +146,6 @@ pub(crate) async fn pull_once(session: &Session, url: &str) -> u64 {
     let new = NewRemote { collection: name(), name: None, url: url.to_owned(), subscription: None };
     let remote = store.add_remote(new).await.expect("a remote");
     let direction = Direction { pull: true, push: false };
-    let report = session.sync(&remote, direction, &Silent, false).await.expect("a pull");
+    let report = session.sync(&remote, direction, &NoProgress, false).await.expect("a pull");
     report.pulled.added
 }

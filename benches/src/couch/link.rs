@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::replicate::{
-    Patience, RemoteDatabase, Replica, Replication, ReplicationProgress, StoredDatabase,
+    RemoteDatabase, Replica, Replication, ReplicationProgress, RetryPolicy, StoredDatabase,
 };
-use feedsync_couch::replication::NotWritten;
+use feedsync_couch::replication::RejectedDocument;
 use feedsync_endpoint::Endpoint;
 use feedsync_store::{EndpointName, SqliteStore, SystemEnvironment};
 use tempfile::TempDir;
@@ -38,7 +38,7 @@ pub(super) async fn run(hub: Server) {
     let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a fetcher");
     let there = |name: String| -> Arc<dyn Replica> {
         let url = format!("http://{far}/{name}");
-        let patience = Patience::SOME;
+        let patience = RetryPolicy::BOUNDED;
         Arc::new(RemoteDatabase::new(fetcher.clone(), &url, patience).expect("an address"))
     };
     let here = |name: String| -> Arc<dyn Replica> {
@@ -89,8 +89,8 @@ async fn replicated(source: Arc<dyn Replica>, target: Arc<dyn Replica>) -> Durat
     let done =
         all.run(source, target, Arc::new(SystemEnvironment), &Silent, std::future::pending()).await;
     let took = began.elapsed();
-    let worked = done.expect("a replication").worked;
-    assert_eq!((worked.written, worked.refused), (DOCUMENTS as u64, 0));
+    let stats = done.expect("a replication").stats;
+    assert_eq!((stats.written, stats.refused), (DOCUMENTS as u64, 0));
     took
 }
 
@@ -98,7 +98,7 @@ struct Silent;
 
 impl ReplicationProgress for Silent {
     fn begins(&self, _is_resumed: bool) {}
-    fn looked(&self, _documents: u64, _pending: Option<u64>) {}
-    fn refused(&self, _refused: &NotWritten) {}
-    fn carried(&self, _documents: u64) {}
+    fn examined(&self, _documents: u64, _pending: Option<u64>) {}
+    fn refused(&self, _refused: &RejectedDocument) {}
+    fn replicated(&self, _documents: u64) {}
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use feedsync_client::{LineAppend, LogAccess, LogError, RemoteLog, synchronise};
-use feedsync_log::{Answer, Ask};
+use feedsync_client::{LogAccess, LogError, PendingLines, RemoteLog, synchronise};
+use feedsync_log::{LogRequest, LogResponse};
 use feedsync_reading_state::Action;
 use tokio::task::JoinSet;
 
@@ -107,19 +107,19 @@ impl LogAccess for Counted<'_> {
         self.log.name()
     }
 
-    async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {
+    async fn ask(&self, ask: &LogRequest) -> Result<LogResponse, LogError> {
         let answer = self.log.ask(ask).await?;
-        if matches!(ask, Ask::Append(_)) && answer.status == 412 {
+        if matches!(ask, LogRequest::Append(_)) && answer.status == 412 {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
         Ok(answer)
     }
 
-    async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<Answer, LogError> {
+    async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<LogResponse, LogError> {
         self.log.put_snapshot(covers, body).await
     }
 
-    async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<Answer, LogError> {
+    async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<LogResponse, LogError> {
         self.log.begin_generation(tag, body).await
     }
 }
@@ -150,9 +150,9 @@ async fn write_lines(hub: &Hub, log: &str, count: usize, each: usize) -> Done {
 async fn append_line(log: &RemoteLog, number: usize) -> u64 {
     let line =
         format!("{{\"v\":1,\"n\":{number},\"what\":\"{}\"}}\n", "a line of a log ".repeat(10));
-    let mut lines = LineAppend::new(&line, random()).expect("a line");
+    let mut lines = PendingLines::new(&line, random()).expect("a line");
     let counted = Counted::new(log);
-    let done = synchronise(&counted, &mut LineAppend::session(), &mut lines, &random).await;
+    let done = synchronise(&counted, &mut PendingLines::session(), &mut lines, &random).await;
     done.expect("an append");
     assert!(lines.is_empty());
     counted.refused.into_inner()

@@ -33,7 +33,7 @@ pub(super) fn run() {
             let append = Append {
                 expected: if number == 0 { Expected::Absent } else { Expected::Present },
                 bytes,
-                media_type: feedsync_client::RECORDS.to_owned(),
+                media_type: feedsync_client::RECORDS_MEDIA_TYPE.to_owned(),
                 key: None,
                 most: u64::MAX >> 1,
                 act: None,

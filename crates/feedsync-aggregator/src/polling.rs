@@ -188,8 +188,8 @@ impl FeedSchedule {
             return Ok(self.library.settle(number, poll, now).await?);
         }
         let has_strangers = !self.endpoint.store().users().await?.is_empty();
-        let for_stranger = has_strangers.then(|| self.fetcher.for_stranger());
-        let fetcher = for_stranger.as_ref().unwrap_or(&self.fetcher);
+        let for_untrusted = has_strangers.then(|| self.fetcher.for_untrusted());
+        let fetcher = for_untrusted.as_ref().unwrap_or(&self.fetcher);
         let poll = fetch::poll(fetcher, &*self.library, feed, now, chance).await?;
         let head = poll.document.as_ref().map(|document| document.head.clone());
         let settled = self.library.settle(number, poll, now).await?;

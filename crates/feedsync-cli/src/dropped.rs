@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use feedsync_client::{Readers, replace_file};
+use feedsync_client::{FileReaders, replace_file};
 use feedsync_store::{
-    CollectionName, Grant, GrantsOf, Role, SqliteStore, StoreError, SystemEnvironment, UserId,
+    CollectionName, Grant, GrantFilter, Role, SqliteStore, StoreError, SystemEnvironment, UserId,
     UserName, archive,
 };
 use serde_json::{Value, json};
@@ -260,7 +260,8 @@ pub(crate) async fn keep(
     period: Duration,
 ) -> Result<Dropped, Failure> {
     let at = now();
-    let (roles, charged) = (roles(home, name).await?, home.store.charged_collection(name).await?);
+    let (roles, charged) =
+        (roles(home, name).await?, home.store.collection_charged_to(name).await?);
     let directory = fresh(&context.data, &format!("{name}-{at}"))?;
     let copied = copy(home, name, &directory).await;
     let items = match copied {
@@ -276,14 +277,14 @@ pub(crate) async fn keep(
     let dropped = Dropped { directory, name, at, until, items, unshown, roles, charged };
     let text = format!("{:#}\n", dropped.value());
     let file = dropped.directory.join(DESCRIPTION);
-    replace_file(&file, text.as_bytes(), Readers::Owner)
+    replace_file(&file, text.as_bytes(), FileReaders::Owner)
         .map_err(|error| Failure::file(&file.display().to_string(), &error))?;
     Ok(dropped)
 }
 
 async fn roles(home: &Home, name: &CollectionName) -> Result<Vec<KeptRole>, Failure> {
     let mut roles = Vec::new();
-    for Grant { user, role, .. } in home.store.grants(GrantsOf::Collection(name)).await? {
+    for Grant { user, role, .. } in home.store.grants(GrantFilter::Collection(name)).await? {
         if let Some(found) = home.store.user(&user).await? {
             roles.push(KeptRole { user, id: found.id, role });
         }

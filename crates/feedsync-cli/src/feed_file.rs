@@ -6,7 +6,7 @@ use feedsync_core::sse::DowngradeLoss;
 use feedsync_core::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Timestamp};
 use feedsync_endpoint::{Endpoint, EndpointError, Publication, aggregated};
 use feedsync_formats::{FeedHead, FeedWriter, media, sse, with_media_links};
-use feedsync_store::{Digest, Number, PageLimit};
+use feedsync_store::{ChangeNumber, Digest, PageLimit};
 
 use crate::failure::Failure;
 use crate::source::Target;
@@ -164,7 +164,7 @@ struct Pages<'a> {
 /// Position at which the next page begins.
 enum Cursor {
     /// After the change with this number.
-    Change(Number),
+    Change(ChangeNumber),
     /// After the item with this id; `None` for the first item.
     Id(Option<ItemId>),
 }

@@ -96,7 +96,7 @@ impl Way {
             Some(directory) => LoginFile::within(directory).read()?,
             None => Logins::default(),
         };
-        Ok(Fetcher::new(Policy::new(Private::Allowed))?.signed_in(logins)?)
+        Ok(Fetcher::new(Policy::new(Private::Allowed))?.with_logins(logins)?)
     }
 }
 

@@ -13,20 +13,20 @@ use feedsync_core::{Related, RelatedKind};
 use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{CollectionName, NewRemote, Remote, Subscription};
 
-use crate::document::{Page, Reader};
+use crate::document::{DocumentReader, Page};
 use crate::error::SyncError;
 use crate::fetch::{
     FetchError, Fetched, Request, Url, Validators, address, is_private, shown_text,
     with_credentials, without_credentials,
 };
-use crate::progress::Silent;
+use crate::progress::NoProgress;
 use crate::pull::page_url;
 use crate::session::Session;
 use crate::wire::{ACCEPT_FEED, Origin};
 
 /// Settings of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub struct SubscriptionOptions {
     /// Interval at which the feed is read.
     pub every: Duration,
     /// Whether entries without sync information are imported.
@@ -38,9 +38,9 @@ pub struct Terms {
     pub title: Option<String>,
 }
 
-impl Terms {
+impl SubscriptionOptions {
     /// Minimum interval between two readings of a feed.
-    pub const SHORTEST: Duration = Duration::from_secs(60);
+    pub const MIN_INTERVAL: Duration = Duration::from_secs(60);
 }
 
 impl Session {
@@ -50,13 +50,13 @@ impl Session {
         &self,
         collection: &CollectionName,
         url: &str,
-        terms: Terms,
+        terms: SubscriptionOptions,
         named_by: Option<&Remote>,
     ) -> Result<Remote, SyncError> {
         let reaches_private = self.may_reach_private(&address(url)?, named_by).await?;
         let store = self.endpoint().store();
-        let Terms { every, plain, announced, title } = terms;
-        let every = every.max(Terms::SHORTEST);
+        let SubscriptionOptions { every, plain, announced, title } = terms;
+        let every = every.max(SubscriptionOptions::MIN_INTERVAL);
         let subscription = Some(Subscription { every, plain, reaches_private, due: None });
         let known = store.remotes(Some(collection)).await?;
         // Both are set in one step, so that nothing is ever pushed to a feed that is only to be read.
@@ -103,7 +103,7 @@ impl Session {
     async fn head_of(&self, remote: &Remote) -> Result<Page, SyncError> {
         let given = address(&remote.url)?;
         let fetcher = self.fetcher_for(remote).given(given.clone());
-        let reader = Reader { fetcher, progress: &Silent };
+        let reader = DocumentReader { fetcher, progress: &NoProgress };
         let hub = match &remote.state.changes {
             Some(changes) => with_credentials(address(changes)?, &remote.url),
             None => {

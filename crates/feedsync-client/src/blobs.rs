@@ -17,7 +17,7 @@ use crate::report::Warning;
 use crate::session::Run;
 
 /// Maximum number of missing blobs that one synchronisation retries.
-const AGAIN: usize = 16;
+const MAX_RETRIED: usize = 16;
 
 impl Run<'_> {
     /// Fetches the blobs that incoming items name and that are not stored here.
@@ -46,9 +46,9 @@ impl Run<'_> {
         let mut from = [0; 32];
         from[..8].copy_from_slice(&self.endpoint.environment().random().to_be_bytes());
         let (store, name) = (self.endpoint.store(), &self.remote.collection);
-        let mut lost = store.lost_blobs(name, Digest::from_bytes(from), AGAIN).await?;
-        if lost.len() < AGAIN {
-            let rest = AGAIN - lost.len();
+        let mut lost = store.lost_blobs(name, Digest::from_bytes(from), MAX_RETRIED).await?;
+        if lost.len() < MAX_RETRIED {
+            let rest = MAX_RETRIED - lost.len();
             lost.extend(store.lost_blobs(name, Digest::from_bytes([0; 32]), rest).await?);
         }
         self.fetch_each(hub, lost).await
@@ -57,7 +57,7 @@ impl Run<'_> {
     /// Fetches blobs, each at most once in a synchronisation.
     async fn fetch_each(&mut self, hub: &Url, missing: Vec<Digest>) -> Result<(), SyncError> {
         for digest in missing {
-            if !self.blobs_asked.insert(digest) {
+            if !self.requested_blobs.insert(digest) {
                 continue;
             }
             let Some(url) = address(hub, digest) else { continue };

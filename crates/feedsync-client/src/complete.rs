@@ -3,11 +3,11 @@
 
 use feedsync_core::window::Conclusion;
 use feedsync_core::{ItemId, Sharing};
-use feedsync_endpoint::Seen;
+use feedsync_endpoint::SeenVersions;
 use feedsync_endpoint::subscriber::leads_back;
 use feedsync_formats::Reading;
 
-use crate::document::{Page, Reader};
+use crate::document::{DocumentReader, Page};
 use crate::error::SyncError;
 use crate::fetch::{
     FetchError, Fetched, Request, Url, address, shown, with_credentials, with_pairs,
@@ -24,16 +24,16 @@ const PARTS: usize = 1_000_000;
 
 /// A complete feed that was read to its end; its items are stored.
 #[derive(Default)]
-pub(crate) struct Whole {
+pub(crate) struct CompleteFeed {
     /// Sharing information of the publisher. In a feed of several parts it is that of the first, whose window
     /// was read first.
     pub(crate) sharing: Option<Sharing>,
-    seen: Seen,
+    seen: SeenVersions,
     /// Whether the feed contains an item whose id cannot be read.
-    illegible: bool,
+    has_unreadable_ids: bool,
 }
 
-impl Whole {
+impl CompleteFeed {
     /// Creates a complete feed with this sharing, none of whose items is read yet.
     pub(crate) fn of(sharing: Option<Sharing>) -> Self {
         Self { sharing, ..Self::default() }
@@ -52,13 +52,13 @@ impl Whole {
         for refused in &reading.refused {
             match refused.id.as_deref().map(ItemId::new) {
                 Some(Ok(id)) => self.seen.insert_id(&id),
-                _ => self.illegible = true,
+                _ => self.has_unreadable_ids = true,
             }
         }
     }
 }
 
-impl Reader<'_> {
+impl DocumentReader<'_> {
     /// Reads a document that must exist.
     async fn document(&self, url: &Url, origin: Origin) -> Result<Page, SyncError> {
         let request = Request::read(url.clone()).accept(ACCEPT_FEED);
@@ -80,9 +80,9 @@ impl Run<'_> {
         page: &Url,
         link: &str,
         origin: Origin,
-    ) -> Result<Whole, SyncError> {
+    ) -> Result<CompleteFeed, SyncError> {
         let reader = self.reader();
-        let mut whole = Whole::default();
+        let mut whole = CompleteFeed::default();
         let start = page.join(link).or_else(|_| address(link))?;
         let start = with_credentials(start, &self.remote.url);
         // A hub may split it into parts, each of which links to the next.
@@ -122,7 +122,7 @@ impl Run<'_> {
     /// an earlier state of it. A hub that is offered everything gets them again anyway.
     pub(crate) async fn protect_all_but(
         &mut self,
-        whole: &Whole,
+        whole: &CompleteFeed,
         conclusion: &Conclusion,
     ) -> Result<(), SyncError> {
         let is_offered = self.hub.is_some() && self.direction.push && !self.state.read_only;
@@ -135,8 +135,8 @@ impl Run<'_> {
 
     /// Discards items that this remote provided and no longer has, by the safe rule. Nothing is discarded if
     /// the feed contains an item whose id cannot be read.
-    pub(crate) async fn discard_all_but(&mut self, whole: &Whole) -> Result<(), SyncError> {
-        if whole.illegible || self.dry_run {
+    pub(crate) async fn discard_all_but(&mut self, whole: &CompleteFeed) -> Result<(), SyncError> {
+        if whole.has_unreadable_ids || self.dry_run {
             return Ok(());
         }
         let (name, id) = (&self.remote.collection, self.remote.id);

@@ -31,12 +31,12 @@ impl Page {
 }
 
 /// Reads a remote's documents.
-pub(crate) struct Reader<'a> {
+pub(crate) struct DocumentReader<'a> {
     pub(crate) fetcher: Fetcher,
     pub(crate) progress: &'a dyn Progress,
 }
 
-impl Reader<'_> {
+impl DocumentReader<'_> {
     /// Sends a request and reports it as progress.
     pub(crate) async fn ask(&self, request: Request, url: &Url) -> Result<Fetched, SyncError> {
         self.progress.step(Step::Reading { url: &shown(url) });

@@ -1,7 +1,7 @@
 //! Server-Sent Events (WHATWG HTML, 9.2), as far as this client needs them: bounded lines, ids, data.
 
 /// Maximum length of a line, and of the data of one event, in bytes.
-const LONGEST: usize = 64 << 10;
+const MAX_EVENT_BYTES: usize = 64 << 10;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct Event {
 /// A line or an event exceeds the maximum length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of more than 64 KiB")]
-pub(crate) struct TooLong;
+pub(crate) struct EventTooLong;
 
 /// Splits a stream of bytes into events.
 #[derive(Debug, Default)]
@@ -38,21 +38,21 @@ impl Parser {
     }
 
     /// Returns the events that these bytes complete.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, TooLong> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, EventTooLong> {
         let mut events = Vec::new();
         for &byte in bytes {
             let after_return = std::mem::replace(&mut self.after_return, byte == b'\r');
             match byte {
                 b'\n' if after_return => {}
                 b'\n' | b'\r' => events.extend(self.end_of_line()?),
-                _ if self.line.len() == LONGEST => return Err(TooLong),
+                _ if self.line.len() == MAX_EVENT_BYTES => return Err(EventTooLong),
                 _ => self.line.push(byte),
             }
         }
         Ok(events)
     }
 
-    fn end_of_line(&mut self) -> Result<Option<Event>, TooLong> {
+    fn end_of_line(&mut self) -> Result<Option<Event>, EventTooLong> {
         let line = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&line);
         let first = !std::mem::replace(&mut self.begun, true);
@@ -67,7 +67,9 @@ impl Parser {
             "event" => self.kind = value.to_owned(),
             "data" => match &mut self.data {
                 None => self.data = Some(value.to_owned()),
-                Some(data) if data.len() + value.len() >= LONGEST => return Err(TooLong),
+                Some(data) if data.len() + value.len() >= MAX_EVENT_BYTES => {
+                    return Err(EventTooLong);
+                }
                 Some(data) => {
                     data.push('\n');
                     data.push_str(value);
@@ -129,10 +131,10 @@ mod tests {
 
     #[test]
     fn lines_and_events_without_end_are_refused() {
-        assert_eq!(Parser::default().push(&vec![b'x'; LONGEST + 1]), Err(TooLong));
+        assert_eq!(Parser::default().push(&vec![b'x'; MAX_EVENT_BYTES + 1]), Err(EventTooLong));
         let mut parser = Parser::default();
         let line = format!("data: {}\n", "x".repeat(1_000));
         let refused = (0..100).find_map(|_| parser.push(line.as_bytes()).err());
-        assert_eq!(refused, Some(TooLong));
+        assert_eq!(refused, Some(EventTooLong));
     }
 }

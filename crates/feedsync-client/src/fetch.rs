@@ -52,8 +52,8 @@ pub use traffic::Traffic;
 
 use body::Body;
 pub(crate) use error::{bare, shown};
-use redirect::Trail;
-use request::Wanted;
+use redirect::RedirectHistory;
+use request::ResponseMode;
 use route::Routes;
 
 /// Whether addresses that only this machine or this network can reach may be fetched.
@@ -66,7 +66,7 @@ pub enum Private {
 }
 
 /// Bytes a second at which a request body is sent over the slowest supported connection.
-const SLOWEST: u64 = 16 << 10;
+const MIN_BYTES_PER_SECOND: u64 = 16 << 10;
 
 /// Limits of one fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Fetcher {
 
     /// Returns the same fetcher with logins. A login is sent only if the address that a person gave is of its
     /// origin, and never again after a redirect to another origin.
-    pub fn signed_in(self, logins: Logins) -> Result<Self, FetchError> {
+    pub fn with_logins(self, logins: Logins) -> Result<Self, FetchError> {
         let routes = match logins.has_plain() {
             true => self.routes.with_local(self.policy)?,
             false => self.routes.without_local(),
@@ -145,11 +145,11 @@ impl Fetcher {
     }
 
     /// Returns the same fetcher, for which addresses of these networks count as public.
-    pub fn reaching(self, networks: &[IpNet]) -> Result<Self, FetchError> {
+    pub fn with_networks(self, networks: &[IpNet]) -> Result<Self, FetchError> {
         if networks.is_empty() {
             return Ok(self);
         }
-        let routes = self.routes.reaching(self.policy, networks)?;
+        let routes = self.routes.with_networks(self.policy, networks)?;
         Ok(Self { routes, ..self })
     }
 
@@ -174,15 +174,15 @@ impl Fetcher {
 
     /// Returns the same fetcher, which reaches only public addresses.
     #[must_use]
-    pub fn refusing_private(&self) -> Self {
+    pub fn public_only(&self) -> Self {
         Self { policy: Policy { private: Private::Refused, ..self.policy }, ..self.clone() }
     }
 
     /// Returns the same fetcher for requests on behalf of a stranger. It has no logins, and reaches only
-    /// public addresses and those of networks that [count as public](Self::reaching).
+    /// public addresses and those of networks that [count as public](Self::with_networks).
     #[must_use]
-    pub fn for_stranger(&self) -> Self {
-        let stranger = self.refusing_private();
+    pub fn for_untrusted(&self) -> Self {
+        let stranger = self.public_only();
         let routes = stranger.routes.without_local();
         Self { logins: Arc::default(), routes, ..stranger }
     }
@@ -220,7 +220,7 @@ impl Fetcher {
         };
         let Request { method, url, mut headers, body, wanted, .. } = request;
         let given = self.given.as_deref().cloned().unwrap_or_else(|| url.clone());
-        let mut trail = Trail::new(url, self.policy.redirects);
+        let mut trail = RedirectHistory::new(url, self.policy.redirects);
         let mut sent_on = false;
         loop {
             let url = trail.here().clone();
@@ -233,14 +233,14 @@ impl Fetcher {
                     self.routes.public(&url, self.policy.private).await
                 }
             };
-            let wait = body::Wait { idle: self.policy.idle, deadline };
+            let wait = body::WaitLimits { idle: self.policy.idle, deadline };
             let late = || FetchError::Timeout { url: shown(&url) };
             let client = wait.on(resolving).await.ok_or_else(late)??;
             // Within one machine, compression costs more than it saves.
             let is_packed = match wanted {
-                Wanted::Success => !address::is_loopback(&url),
-                Wanted::AsItIs => false,
-                Wanted::Packed => true,
+                ResponseMode::Success => !address::is_loopback(&url),
+                ResponseMode::Raw => false,
+                ResponseMode::Packed => true,
             };
             let coding = if is_packed { "gzip" } else { "identity" };
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding));
@@ -264,8 +264,10 @@ impl Fetcher {
             secrets.extend(url.password().map(unescaped));
             self.traffic.asked(body.as_ref().map_or(0, Bytes::len));
             // Sending the body takes time, too.
-            let sent = Duration::from_secs(body.as_ref().map_or(0, Bytes::len) as u64 / SLOWEST);
-            let sending = body::Wait {
+            let sent = Duration::from_secs(
+                body.as_ref().map_or(0, Bytes::len) as u64 / MIN_BYTES_PER_SECOND,
+            );
+            let sending = body::WaitLimits {
                 idle: wait.idle + sent,
                 deadline: wait.deadline.map(|deadline| deadline + sent),
             };
@@ -289,14 +291,14 @@ impl Fetcher {
                 continue;
             }
             let head = response::Head::new(url, status, answer.headers().clone());
-            if !status.is_success() && wanted == Wanted::Success {
+            if !status.is_success() && wanted == ResponseMode::Success {
                 return Err(problem::refused(head, answer, wait, &self.traffic, &secrets).await);
             }
             let traffic = Arc::clone(&self.traffic);
             let body = match wanted {
-                Wanted::Success => Body::bounded(&head, answer, bound, wait, traffic)?,
-                Wanted::AsItIs => Body::as_it_is(&head, answer, wait, traffic),
-                Wanted::Packed => Body::unpacked(&head, answer, wait, traffic),
+                ResponseMode::Success => Body::bounded(&head, answer, bound, wait, traffic)?,
+                ResponseMode::Raw => Body::raw(&head, answer, wait, traffic),
+                ResponseMode::Packed => Body::unpacked(&head, answer, wait, traffic),
             };
             let moved_to = trail.moved_to().cloned();
             return Ok(Fetched::Answer(Box::new(Response::new(head, body, moved_to))));
@@ -319,7 +321,7 @@ impl Fetcher {
                 response.complete_document().await?;
                 Ok(*response)
             }
-            Fetched::NotModified => Err(FetchError::unasked(&url)),
+            Fetched::NotModified => Err(FetchError::unexpected_not_modified(&url)),
         }
     }
 }

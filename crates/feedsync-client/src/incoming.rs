@@ -26,13 +26,13 @@ impl Run<'_> {
         if reading.feed.plain_items > 0 {
             self.warn(Warning::PlainItems(reading.feed.plain_items as u64));
         }
-        let illegible = reading.refused.into_iter().map(|refused| RefusedItem {
+        let has_unreadable_ids = reading.refused.into_iter().map(|refused| RefusedItem {
             by: Side::Here,
             id: refused.id,
             reason: format!("{}: {}", refused.reason.position, refused.reason.message),
         });
-        self.report.pulled.refused += illegible.len() as u64;
-        self.report.refused.extend(illegible);
+        self.report.pulled.refused += has_unreadable_ids.len() as u64;
+        self.report.refused.extend(has_unreadable_ids);
         let mut items = reading.feed.items;
         loop {
             let rest = items.split_off(items.len().min(BATCH));
@@ -51,7 +51,7 @@ impl Run<'_> {
     pub(crate) async fn take_up(&mut self, details: &FeedDetails) -> Result<(), SyncError> {
         let is_first = self.state.until.is_none() && self.state.succeeded.is_none();
         if is_first && !self.dry_run {
-            self.endpoint.take_up_details(&self.remote.collection, details).await?;
+            self.endpoint.adopt_details(&self.remote.collection, details).await?;
         }
         Ok(())
     }
@@ -65,8 +65,8 @@ impl Run<'_> {
         let (name, source) = (self.remote.collection.clone(), Source::Remote(self.remote.id));
         let report = if self.dry_run {
             Some(match is_sse {
-                true => self.endpoint.foresee_sse(&name, source, items).await?,
-                false => self.endpoint.foresee(&name, source, items).await?,
+                true => self.endpoint.preview_sse(&name, source, items).await?,
+                false => self.endpoint.preview(&name, source, items).await?,
             })
         } else if !items.is_empty() || state.as_ref().is_some_and(|state| *state != self.state) {
             self.fetch_blobs(&items).await?;
@@ -95,7 +95,7 @@ impl Run<'_> {
     pub(crate) fn took(&mut self, counts: Counts, items: Vec<ItemReport>) {
         self.report.pulled += counts;
         for ItemReport { id, outcome } in items {
-            self.postponed |= outcome.may_pass();
+            self.postponed |= outcome.may_succeed_later();
             if let ItemOutcome::Refused(refusal) = outcome {
                 let (id, reason) = (Some(id.to_string()), refusal.to_string());
                 self.report.refused.push(RefusedItem { by: Side::Here, id, reason });

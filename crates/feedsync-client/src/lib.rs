@@ -5,6 +5,7 @@
 //! synchronise, and [`Schedule`] reads the subscriptions of collections.
 
 mod aggregate;
+mod atomic_file;
 mod blobs;
 mod complete;
 mod document;
@@ -26,17 +27,17 @@ mod report;
 mod schedule;
 mod session;
 mod watch;
-mod whole_file;
 mod wire;
 
-pub use aggregate::Terms;
+pub use aggregate::SubscriptionOptions;
+pub use atomic_file::{FileReaders, replace_file};
 pub use error::SyncError;
 pub use log::{
-    CopyError, FileLog, Follower, LineAppend, LogAccess, LogCopy, LogError, RECORDS, RemoteLog,
-    StoredLog, synchronise,
+    CopyError, FileLog, Follower, LogAccess, LogCopy, LogError, PendingLines, RECORDS_MEDIA_TYPE,
+    RemoteLog, StoredLog, synchronise,
 };
 pub use logins::{LoginFile, LoginFileError};
-pub use progress::{Progress, Silent, Step};
+pub use progress::{NoProgress, Progress, Step};
 pub use reader::{
     ReaderFile, ReaderFileError, ReaderJoin, ReaderJoinError, ReaderSync, StoredReader, compact,
     read_reader_log, synchronise_reader,
@@ -44,5 +45,4 @@ pub use reader::{
 pub use report::{RefusedItem, Side, SyncReport, Warning};
 pub use schedule::Schedule;
 pub use session::{Direction, Session};
-pub use watch::{Due, Pace, Watch};
-pub use whole_file::{Readers, replace_file};
+pub use watch::{Pace, SyncTrigger, Watch};

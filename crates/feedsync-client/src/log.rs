@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use feedsync_log::{Answer, Ask, Event, RecordId, Session, Stop, Waiting};
+use feedsync_log::{Event, LogRequest, LogResponse, PendingRecord, RecordId, Session, Stop};
 use feedsync_store::StoreError;
 use tokio::time::sleep;
 
@@ -21,15 +21,15 @@ use crate::fetch::FetchError;
 
 pub use copy::{CopyError, LogCopy};
 pub use file::FileLog;
-pub use lines::LineAppend;
+pub use lines::PendingLines;
 pub use remote::RemoteLog;
 pub use stored::StoredLog;
 
 /// Media type of records.
-pub const RECORDS: &str = "application/x-ndjson";
+pub const RECORDS_MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// Maximum wait within one synchronisation.
-const MOST_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A log, as its readers and writers see it.
 #[async_trait]
@@ -46,14 +46,14 @@ pub trait LogAccess: Send + Sync {
     /// Reports that a request failed, and that it is sent again after a pause.
     fn retrying(&self, _reason: &Stop, _pause: Duration) {}
 
-    /// Makes one request. A missing response is an [`Answer`] of status 0.
-    async fn ask(&self, ask: &Ask) -> Result<Answer, LogError>;
+    /// Makes one request. A missing response is an [`LogResponse`] of status 0.
+    async fn ask(&self, ask: &LogRequest) -> Result<LogResponse, LogError>;
 
     /// Stores a snapshot of the log up to a position, given as the text of the log's entity tag.
-    async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<Answer, LogError>;
+    async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<LogResponse, LogError>;
 
     /// Starts the next generation of the log, if it still has this entity tag (LR46).
-    async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<Answer, LogError>;
+    async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<LogResponse, LogError>;
 }
 
 /// A participant that is synchronised with a log: it applies incoming events, and has records to append.
@@ -115,7 +115,7 @@ pub async fn synchronise<F: Follower>(
 ) -> Result<(), F::Error> {
     loop {
         let waiting = follower.waiting(session)?;
-        let lines: Vec<_> = waiting.iter().map(|(id, line)| Waiting { id, line }).collect();
+        let lines: Vec<_> = waiting.iter().map(|(id, line)| PendingRecord { id, line }).collect();
         let Some(ask) = session.next(&lines) else {
             return match session.refusal().filter(|_| !lines.is_empty()) {
                 Some(stop) => Err(LogError::Stopped { log: log.name(), stop }.into()),
@@ -124,7 +124,7 @@ pub async fn synchronise<F: Follower>(
         };
         let answer = log.ask(&ask).await?;
         let excuse = answer.excuse();
-        match session.answered(&ask, answer, random()) {
+        match session.handle_response(&ask, answer, random()) {
             Event::Nothing => {}
             Event::Wait(wait) => {
                 let wait = Duration::from_millis(wait.get());
@@ -142,7 +142,7 @@ pub async fn synchronise<F: Follower>(
 }
 
 async fn pause(log: &dyn LogAccess, pause: Duration) -> Result<(), LogError> {
-    if pause > MOST_WAIT {
+    if pause > MAX_WAIT {
         return Err(LogError::Later { log: log.name(), seconds: pause.as_secs() });
     }
     sleep(pause).await;

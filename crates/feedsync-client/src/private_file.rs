@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::whole_file::{Readers, beside, replace_by};
+use crate::atomic_file::{FileReaders, beside, replace_by};
 
 /// A file in a directory; neither needs to exist.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ impl PrivateFile {
     /// Replaces the content of the file, atomically and durably. The lock must be held.
     pub(crate) fn replace(&self, bytes: &[u8], _: &Lock) -> Result<(), PrivateFileError> {
         let path = self.path();
-        let replaced = replace_by(&path, &beside(&path, ".partial"), bytes, Readers::Owner);
+        let replaced = replace_by(&path, &beside(&path, ".partial"), bytes, FileReaders::Owner);
         replaced.map_err(|source| PrivateFileError { path, source })
     }
 }

@@ -35,8 +35,8 @@ pub trait Progress: Send + Sync {
 
 /// Ignores all reports.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub struct NoProgress;
 
-impl Progress for Silent {
+impl Progress for NoProgress {
     fn step(&self, _step: Step<'_>) {}
 }

@@ -2,10 +2,10 @@
 
 use feedsync_core::window::{self, Conclusion, Reason, Step, without_complete};
 use feedsync_core::{Related, RelatedKind, Sharing, Timestamp};
-use feedsync_endpoint::subscriber::{self, Judgement, after_both, is_whole};
-use feedsync_store::{Moment, Number, RemoteState};
+use feedsync_endpoint::subscriber::{self, Judgement, after_both, is_complete_feed};
+use feedsync_store::{ChangeNumber, Moment, RemoteState};
 
-use crate::complete::Whole;
+use crate::complete::CompleteFeed;
 use crate::document::Page;
 use crate::error::SyncError;
 use crate::fetch::{FetchError, Response, Url, Validators, shown, with_pairs};
@@ -18,7 +18,7 @@ const PAGE_ITEMS: usize = 1_000;
 
 /// Next request after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Onward {
+enum NextRead {
     /// None, for now.
     Stop,
     /// The next page, if there is one.
@@ -71,7 +71,7 @@ impl Run<'_> {
             };
             items = (items * 2).min(PAGE_ITEMS);
             let (until, more) = (page.until(), page.next.is_some());
-            let onward = if more && until != before && self.goes_on(&page) {
+            let onward = if more && until != before && self.continues(&page) {
                 let url = page_url(hub, until.as_deref(), items);
                 let known = Validators::default();
                 // An error in reading the next page counts only once this one is stored.
@@ -85,8 +85,8 @@ impl Run<'_> {
             place = until.filter(|_| self.lacks_complete);
             let now = place.as_ref().or(self.state.until.as_ref());
             match onward {
-                Onward::Changes if !caught_up => caught_up = true,
-                Onward::Stop => return Ok(()),
+                NextRead::Changes if !caught_up => caught_up = true,
+                NextRead::Stop => return Ok(()),
                 _ if !more => return Ok(()),
                 _ if now == before.as_ref() => {
                     let reason = "pages that lead nowhere: 'until' stays".to_owned();
@@ -98,49 +98,49 @@ impl Run<'_> {
     }
 
     /// Whether this page will be merged and the next one requested, whatever the page contains.
-    fn goes_on(&self, page: &Page) -> bool {
+    fn continues(&self, page: &Page) -> bool {
         let Judgement { step, reason } = self.judge(self.sharing(page).as_ref(), &page.url);
         matches!(step, Step::Merge(_)) && reason.is_none_or(|reason| reason == Reason::Initial)
     }
 
     /// Processes a page as 4.1 defines.
-    async fn take(&mut self, page: Page, hub: Option<&Url>) -> Result<Onward, SyncError> {
+    async fn take(&mut self, page: Page, hub: Option<&Url>) -> Result<NextRead, SyncError> {
         self.take_up(&page.reading.details).await?;
         let sharing = self.sharing(&page);
         let Judgement { step, reason } = self.judge(sharing.as_ref(), &page.url);
         if let Some(hub) = hub {
-            self.offer_first(hub, reason).await?;
+            self.offer_before_reading(hub, reason).await?;
         }
         let noted = self.noted(&page, sharing.as_ref(), hub.is_some());
         match step {
             Step::Merge(conclusion) => {
-                let whole = reason.is_some_and(|_| is_whole(sharing.as_ref()));
-                self.protect_all_but(&Whole::read(&page.reading), &conclusion).await?;
+                let whole = reason.is_some_and(|_| is_complete_feed(sharing.as_ref()));
+                self.protect_all_but(&CompleteFeed::read(&page.reading), &conclusion).await?;
                 let state = self.concluded(noted, conclusion, whole);
                 self.store(page.reading, page.is_sse, Some(state)).await?;
                 let anew = reason == Some(Reason::WentBack);
-                Ok(if anew { Onward::Changes } else { Onward::NextPage })
+                Ok(if anew { NextRead::Changes } else { NextRead::NextPage })
             }
             Step::IsComplete { reason } => {
-                let whole = Whole::of(sharing.clone());
+                let whole = CompleteFeed::of(sharing.clone());
                 self.conclude(page, sharing.as_ref(), whole, reason, noted).await?;
-                Ok(Onward::NextPage)
+                Ok(NextRead::NextPage)
             }
             Step::ReadComplete { reason, .. } if self.lacks_complete => {
-                self.take_alone(page, sharing.as_ref(), reason, noted).await
+                self.merge_without_complete(page, sharing.as_ref(), reason, noted).await
             }
             Step::ReadComplete { link, reason } => {
                 let origin = if hub.is_some() { Origin::Hub } else { Origin::Web };
                 match self.read_complete(&page.url, &link, origin).await {
                     Ok(whole) => {
                         self.conclude(page, sharing.as_ref(), whole, reason, noted).await?;
-                        Ok(Onward::Changes)
+                        Ok(NextRead::Changes)
                     }
                     Err(error @ SyncError::Endpoint(_)) => Err(error),
                     Err(error) => {
                         self.warn(Warning::Complete(error.to_string()));
                         self.lacks_complete = true;
-                        self.take_alone(page, sharing.as_ref(), reason, noted).await
+                        self.merge_without_complete(page, sharing.as_ref(), reason, noted).await
                     }
                 }
             }
@@ -149,32 +149,36 @@ impl Run<'_> {
 
     /// Merges a page whose complete feed cannot be read (R-F35). Further pages of a hub are read anyway. The
     /// complete feed is tried again at the next synchronisation.
-    async fn take_alone(
+    async fn merge_without_complete(
         &mut self,
         page: Page,
         sharing: Option<&Sharing>,
         reason: Reason,
         noted: RemoteState,
-    ) -> Result<Onward, SyncError> {
+    ) -> Result<NextRead, SyncError> {
         let mut conclusion = without_complete(reason, sharing);
         if self.hub.is_some() && reason == Reason::Initial {
             // A first reading discards nothing, whenever it is completed: it continues from here.
             conclusion.remember = page.until();
         }
-        self.protect_all_but(&Whole::read(&page.reading), &conclusion).await?;
+        self.protect_all_but(&CompleteFeed::read(&page.reading), &conclusion).await?;
         let state = self.concluded(noted, conclusion, false);
         self.store(page.reading, page.is_sse, Some(state)).await?;
-        Ok(if self.hub.is_some() { Onward::NextPage } else { Onward::Stop })
+        Ok(if self.hub.is_some() { NextRead::NextPage } else { NextRead::Stop })
     }
 
     /// Offers local items before a subscriber that is out of sync with a hub reads on. A hub that began anew
     /// is offered all of them.
-    async fn offer_first(&mut self, hub: &Url, reason: Option<Reason>) -> Result<(), SyncError> {
+    async fn offer_before_reading(
+        &mut self,
+        hub: &Url,
+        reason: Option<Reason>,
+    ) -> Result<(), SyncError> {
         let state = self.state.clone();
         match reason {
             Some(Reason::WentBack) => {
                 self.warn(Warning::BeganAnew);
-                let (may_lack, pushed) = (true, Number::ZERO);
+                let (may_lack, pushed) = (true, ChangeNumber::ZERO);
                 self.remember(RemoteState { may_lack, pushed, needs_complete: true, ..state })
                     .await?;
             }
@@ -195,7 +199,7 @@ impl Run<'_> {
         &mut self,
         page: Page,
         partial: Option<&Sharing>,
-        mut whole: Whole,
+        mut whole: CompleteFeed,
         reason: Reason,
         noted: RemoteState,
     ) -> Result<(), SyncError> {

@@ -6,7 +6,7 @@
 
 use feedsync_endpoint::{Counts, EndpointError};
 use feedsync_formats::media_type;
-use feedsync_store::{Collection, Number, Origin, PageLimit, RemoteState, StoredItem};
+use feedsync_store::{ChangeNumber, Collection, Origin, PageLimit, RemoteState, StoredItem};
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -24,30 +24,30 @@ const BATCH_BYTES: usize = 8 << 20;
 
 /// Maximum number of skipped items that were refused with whole requests. If there are more, the hub is at
 /// fault and not an item.
-const FAULTY: usize = 16;
+const MAX_FAULTY_ITEMS: usize = 16;
 
 /// State of a hub after a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Aftermath {
+pub(crate) enum PushOutcome {
     /// All that it has is known here.
-    InStep,
+    InSync,
     /// Other clients changed something there in the meantime.
     Behind,
 }
 
 /// Response of a hub to offered items.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct PushResponse {
     since: String,
     until: String,
-    counts: Tally,
+    counts: ItemCounts,
     #[serde(default)]
-    items: Vec<Judged>,
+    items: Vec<ItemVerdict>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Tally {
+struct ItemCounts {
     added: u64,
     unchanged: u64,
     updated: u64,
@@ -56,15 +56,15 @@ struct Tally {
 }
 
 #[derive(Debug, Deserialize)]
-struct Judged {
+struct ItemVerdict {
     id: Option<String>,
     outcome: String,
     reason: Option<String>,
 }
 
 /// Outcome of one request.
-enum Posted {
-    Taken(Answer),
+enum PostResult {
+    Taken(PushResponse),
     /// An item is faulty, or there are too many.
     Refused(FetchError),
     /// The hub accepts no pushes from this endpoint.
@@ -74,28 +74,28 @@ enum Posted {
 impl Run<'_> {
     /// Offers the changes made here. The position is stored after each request. A temporary refusal is an
     /// error and leaves the position unchanged.
-    pub(crate) async fn push(&mut self, hub: &Url) -> Result<Aftermath, SyncError> {
+    pub(crate) async fn push(&mut self, hub: &Url) -> Result<PushOutcome, SyncError> {
         let name = self.remote.collection.clone();
         let up_to = self.endpoint.collection(&name).await?.last;
-        let mut aftermath = Aftermath::InStep;
+        let mut aftermath = PushOutcome::InSync;
         // Items that were refused earlier are offered again, once in a synchronisation.
         let again = self.state.may_lack && self.first_refused.is_none();
-        let mut after = if again { Number::ZERO } else { self.state.pushed };
+        let mut after = if again { ChangeNumber::ZERO } else { self.state.pushed };
         // Changes are marked as sent only if all earlier ones are: an earlier push may have left some out.
         let marks = self.endpoint.collection(&name).await?.sent >= after;
         while after < up_to {
             let store = self.endpoint.store();
             let page = store.changes(&name, after, Some(up_to), BATCH).await?;
-            let offered = page.items.into_iter().filter(|stored| self.is_news(stored)).collect();
+            let offered = page.items.into_iter().filter(|stored| self.must_offer(stored)).collect();
             match self.offer(hub, &page.collection, offered).await? {
-                Some(Aftermath::InStep) => {}
-                Some(Aftermath::Behind) => aftermath = Aftermath::Behind,
-                None => return Ok(Aftermath::InStep),
+                Some(PushOutcome::InSync) => {}
+                Some(PushOutcome::Behind) => aftermath = PushOutcome::Behind,
+                None => return Ok(PushOutcome::InSync),
             }
             after = page.through;
-            let taken = self
-                .first_refused
-                .map_or(after, |refused| after.min(Number::new(refused.get().saturating_sub(1))));
+            let taken = self.first_refused.map_or(after, |refused| {
+                after.min(ChangeNumber::new(refused.get().saturating_sub(1)))
+            });
             if !self.dry_run && marks && taken > page.collection.sent {
                 let marked = self.endpoint.mark_sent(&name, taken).await;
                 self.tolerate_full_disk(marked.map_err(SyncError::from))?;
@@ -111,7 +111,7 @@ impl Run<'_> {
         Ok(aftermath)
     }
 
-    fn is_news(&self, stored: &StoredItem) -> bool {
+    fn must_offer(&self, stored: &StoredItem) -> bool {
         self.state.may_lack || stored.origin != Origin::Remote(self.remote.id)
     }
 
@@ -121,16 +121,16 @@ impl Run<'_> {
         hub: &Url,
         collection: &Collection,
         items: Vec<StoredItem>,
-    ) -> Result<Option<Aftermath>, SyncError> {
+    ) -> Result<Option<PushOutcome>, SyncError> {
         self.report.offered += items.len() as u64;
         if items.is_empty() || self.dry_run {
-            return Ok(Some(Aftermath::InStep));
+            return Ok(Some(PushOutcome::InSync));
         }
         self.send_blobs(hub, &items).await?;
         let identity = self.endpoint.identity().await?;
         let now = self.endpoint.environment().now();
         let updated = now.timestamp().ok_or(EndpointError::Clock)?;
-        let mut aftermath = Aftermath::InStep;
+        let mut aftermath = PushOutcome::InSync;
         let mut faulty = 0;
         let mut waiting = vec![items];
         while let Some(mut batch) = waiting.pop() {
@@ -139,18 +139,18 @@ impl Run<'_> {
             let fits = body.len() <= BATCH_BYTES || batch.len() == 1;
             let posted = if fits { Some(self.post(hub, collection, body).await?) } else { None };
             match posted {
-                Some(Posted::Taken(answer)) => {
-                    if self.account(answer, through, &batch).await? == Aftermath::Behind {
-                        aftermath = Aftermath::Behind;
+                Some(PostResult::Taken(answer)) => {
+                    if self.account(answer, through, &batch).await? == PushOutcome::Behind {
+                        aftermath = PushOutcome::Behind;
                     }
                 }
-                Some(Posted::Closed(error)) => {
+                Some(PostResult::Closed(error)) => {
                     self.close(error).await?;
                     return Ok(None);
                 }
-                Some(Posted::Refused(error)) if batch.len() == 1 => {
+                Some(PostResult::Refused(error)) if batch.len() == 1 => {
                     faulty += 1;
-                    if faulty > FAULTY {
+                    if faulty > MAX_FAULTY_ITEMS {
                         return Err(error.into());
                     }
                     self.note_refused(batch[0].number);
@@ -160,7 +160,7 @@ impl Run<'_> {
                     self.report.pushed.refused += 1;
                     self.remember(RemoteState { pushed: through, ..self.state.clone() }).await?;
                 }
-                Some(Posted::Refused(_)) | None => {
+                Some(PostResult::Refused(_)) | None => {
                     let second = batch.split_off(batch.len() / 2);
                     waiting.push(second);
                     waiting.push(batch);
@@ -175,7 +175,7 @@ impl Run<'_> {
         hub: &Url,
         collection: &Collection,
         body: String,
-    ) -> Result<Posted, SyncError> {
+    ) -> Result<PostResult, SyncError> {
         let request = Request::post(hub.clone(), media_type(collection.format), body)
             .accept("application/json")
             .within(PAGE_BYTES);
@@ -187,18 +187,18 @@ impl Run<'_> {
         response.refuse_page()?;
         let bytes = response.into_bytes().await?;
         let answer = serde_json::from_slice(&bytes);
-        Ok(Posted::Taken(answer.map_err(|error| nonsense(hub, &error.to_string()))?))
+        Ok(PostResult::Taken(answer.map_err(|error| nonsense(hub, &error.to_string()))?))
     }
 
     /// Processes a response. If the hub was at the known position, all of its later changes come from this
     /// push. Then its new position can be stored, and none of these changes is read again.
     async fn account(
         &mut self,
-        answer: Answer,
-        through: Number,
+        answer: PushResponse,
+        through: ChangeNumber,
         batch: &[StoredItem],
-    ) -> Result<Aftermath, SyncError> {
-        let Answer { since, until, counts, items } = answer;
+    ) -> Result<PushOutcome, SyncError> {
+        let PushResponse { since, until, counts, items } = answer;
         let named = |id: Option<&str>| batch.iter().find(|one| Some(one.item.id.as_str()) == id);
         // The hub has a conflict that is not here: it added a version of its own in this transaction.
         let surprise = items.iter().any(|item| {
@@ -231,10 +231,10 @@ impl Run<'_> {
             (state.until, state.etag, state.last_modified) = (Some(until), None, None);
         }
         self.remember(state).await?;
-        Ok(if known { Aftermath::InStep } else { Aftermath::Behind })
+        Ok(if known { PushOutcome::InSync } else { PushOutcome::Behind })
     }
 
-    fn note_refused(&mut self, number: Number) {
+    fn note_refused(&mut self, number: ChangeNumber) {
         let first = self.first_refused.map_or(number, |first| first.min(number));
         self.first_refused = Some(first);
     }
@@ -252,19 +252,19 @@ impl Run<'_> {
 /// Distinguishes refusals of an item from refusals of everything, and temporary from permanent ones. A hub
 /// gives a reason if it refuses an item or a user. The same status without a reason may come from a proxy,
 /// and is temporary.
-fn refusal(error: FetchError) -> Result<Posted, SyncError> {
+fn refusal(error: FetchError) -> Result<PostResult, SyncError> {
     let gives_reason = matches!(error, FetchError::Status { problem: Some(_), .. });
     match error.status() {
-        Some(StatusCode::PAYLOAD_TOO_LARGE) => Ok(Posted::Refused(error)),
+        Some(StatusCode::PAYLOAD_TOO_LARGE) => Ok(PostResult::Refused(error)),
         Some(StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY) if gives_reason => {
-            Ok(Posted::Refused(error))
+            Ok(PostResult::Refused(error))
         }
-        Some(StatusCode::FORBIDDEN) if gives_reason => Ok(Posted::Closed(error)),
+        Some(StatusCode::FORBIDDEN) if gives_reason => Ok(PostResult::Closed(error)),
         Some(
             StatusCode::METHOD_NOT_ALLOWED
             | StatusCode::UNSUPPORTED_MEDIA_TYPE
             | StatusCode::NOT_IMPLEMENTED,
-        ) => Ok(Posted::Closed(error)),
+        ) => Ok(PostResult::Closed(error)),
         _ => Err(error.into()),
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use feedsync_endpoint::EndpointError;
 use feedsync_endpoint::documents::DocumentsError;
-use feedsync_log::{Answer, Device, Event, Position, RecordId, Session, Stop};
+use feedsync_log::{Device, Event, LogResponse, Position, RecordId, Session, Stop};
 use feedsync_reading_state::{Replica, ReplicaError, SnapshotError};
 use feedsync_store::StoreError;
 
@@ -20,10 +20,10 @@ use crate::log::{Follower, LogAccess, LogError, synchronise};
 use crate::private_file::{Lock, PrivateFile, PrivateFileError};
 
 /// Size in bytes up to which a log is not compacted.
-const LONG: u64 = 1 << 20;
+const MIN_COMPACTION_BYTES: u64 = 1 << 20;
 
 /// Minimum ratio of the size of a log to that of a snapshot at which it is compacted.
-const TIMES: u64 = 4;
+const COMPACTION_FACTOR: u64 = 4;
 
 /// The reader file of a data directory.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ pub enum ReaderFileError {
     },
     /// The reader is synchronised with another log.
     #[error("this reader is kept in step by {known}, and not by {given}")]
-    OtherLog {
+    DifferentLog {
         /// The other log.
         known: String,
         /// The given log.
@@ -209,7 +209,7 @@ async fn bring_in_step(
 ) -> Result<ReaderSync, ReaderFileError> {
     if !replica.is_kept_by(&log.address()) {
         let known = shown_text(replica.log().unwrap_or_default());
-        return Err(ReaderFileError::OtherLog { known, given: log.name() });
+        return Err(ReaderFileError::DifferentLog { known, given: log.name() });
     }
     replica.keep_by(log.address());
     let followed = follow(replica, log, store, random, may_begin).await;
@@ -230,7 +230,9 @@ fn store(file: &PrivateFile, lock: &Lock, replica: &Replica) -> Result<(), Reade
 fn is_long(session: &Session, replica: &Replica) -> bool {
     let Position { offset, generation, .. } = session.position();
     // On servers without generations, other programs may depend on the log's bytes.
-    generation.is_some() && *offset > LONG && *offset > TIMES * replica.write().len() as u64
+    generation.is_some()
+        && *offset > MIN_COMPACTION_BYTES
+        && *offset > COMPACTION_FACTOR * replica.write().len() as u64
 }
 
 /// Reads all of a log.
@@ -255,7 +257,7 @@ pub async fn compact(
     let stored = log.put_snapshot(&compaction.covers, compaction.snapshot.into_bytes()).await?;
     // A server that knows generations returns errors of its own, not an HTML page.
     let has_generations = session.position().generation.is_some();
-    let check = |answer: &Answer| match answer.status {
+    let check = |answer: &LogResponse| match answer.status {
         404 | 409 | 410 | 412 if has_generations => answer.refused(true),
         _ => Ok(()),
     };
@@ -297,13 +299,13 @@ async fn follow(
         session.begin_removed();
     }
     let (name, done) = (log.name(), ReaderSync::default());
-    let mut following = Following { replica, store, random, log: name, done };
+    let mut following = ReplicaFollower { replica, store, random, log: name, done };
     synchronise(log, &mut session, &mut following, random).await?;
     let done = ReaderSync { is_absent: session.is_absent(), ..following.done };
     Ok((session, done))
 }
 
-struct Following<'a> {
+struct ReplicaFollower<'a> {
     replica: &'a mut Replica,
     store: &'a Store<'a>,
     random: &'a (dyn Fn() -> u64 + Send + Sync),
@@ -311,7 +313,7 @@ struct Following<'a> {
     done: ReaderSync,
 }
 
-impl Follower for Following<'_> {
+impl Follower for ReplicaFollower<'_> {
     type Error = ReaderFileError;
 
     fn waiting(&mut self, session: &Session) -> Result<Vec<(RecordId, String)>, ReaderFileError> {

@@ -9,7 +9,7 @@
 //! - A document that a target refuses is reported, and does not stop the others.
 
 mod batch;
-mod carrier;
+mod batch_replicator;
 mod checkpoints;
 mod error;
 mod feed;
@@ -25,27 +25,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_couch::ChangesFilter;
-use feedsync_couch::replication::Place;
+use feedsync_couch::replication::UpdateSequence;
 use feedsync_store::Environment;
 use tokio::task::JoinSet;
 use tokio::time::{sleep_until, timeout};
 
 use batch::Batch;
-use carrier::Carrier;
+use batch_replicator::BatchReplicator;
 use checkpoints::CheckpointLog;
 use feed::Feed;
 
 pub use error::ReplicationError;
 pub use progress::{Replicated, ReplicationProgress};
-pub use remote::{OnWait, Patience, RemoteDatabase};
-pub use replica::{Changes, Local, Replica};
+pub use remote::{OnWait, RemoteDatabase, RetryPolicy};
+pub use replica::{ChangesQuery, Replica, ReplicaLocalDocument};
 pub use stored::StoredDatabase;
 
 /// Maximum number of batches that are transferred ahead of the first unfinished one.
-const MOST_AHEAD: u64 = 64;
+const MAX_BATCHES_AHEAD: u64 = 64;
 
 /// Maximum wait for a checkpoint to be written after a stop was requested.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Settings of a replication.
 #[derive(Debug, Clone, Default)]
@@ -116,7 +116,7 @@ impl Replication {
             // Nothing was done that a checkpoint could record.
             () = &mut stop => return Ok(Replicated { has_checkpoints: true, ..Replicated::default() }),
         };
-        let after = log.began_at().cloned().unwrap_or_else(Place::beginning);
+        let after = log.began_at().cloned().unwrap_or_else(UpdateSequence::beginning);
         progress.begins(log.began_at().is_some());
         let filter = Arc::new(self.filter.clone());
         let run = Run {
@@ -128,7 +128,7 @@ impl Replication {
                 self.is_continuous,
             ),
             pace: self.pace,
-            carrier: Carrier::new(source, target),
+            carrier: BatchReplicator::new(source, target),
             log,
             waiting: VecDeque::new(),
             tasks: JoinSet::new(),
@@ -145,13 +145,13 @@ impl Replication {
 struct Run {
     feed: Feed,
     pace: ReplicationPace,
-    carrier: Carrier,
+    carrier: BatchReplicator,
     log: CheckpointLog,
     /// Batches whose transfer has not started, by number.
     waiting: VecDeque<(u64, Batch)>,
     tasks: JoinSet<Result<(u64, Batch, Replicated), ReplicationError>>,
     /// Batches that finished before earlier ones.
-    finished: BTreeMap<u64, (Option<Place>, Replicated)>,
+    finished: BTreeMap<u64, (Option<UpdateSequence>, Replicated)>,
     /// Number of the next batch.
     next: u64,
     /// Number of the first unfinished batch.
@@ -168,7 +168,7 @@ impl Run {
         let mut stop = pin!(stop);
         let mut is_at_end = false;
         while !(is_at_end && self.tasks.is_empty() && self.waiting.is_empty()) {
-            self.carry();
+            self.replicate_batch();
             tokio::select! {
                 () = &mut stop => break,
                 page = self.feed.next(), if !is_at_end && self.has_room() => {
@@ -177,7 +177,7 @@ impl Run {
                             let pending = page.pending;
                             let batches = Batch::of(page, self.pace.batch);
                             let count = batches.iter().map(|it| it.documents.len() as u64).sum();
-                            progress.looked(count, pending);
+                            progress.examined(count, pending);
                             for batch in batches {
                                 self.waiting.push_back((self.next, batch));
                                 self.next += 1;
@@ -188,7 +188,7 @@ impl Run {
                 }
                 Some(done) = self.tasks.join_next() => {
                     let (number, batch, done) = done.map_err(|_| ReplicationError::Ended)??;
-                    progress.carried(batch.documents.len() as u64);
+                    progress.replicated(batch.documents.len() as u64);
                     self.finished.insert(number, (batch.last, done));
                     self.advance(progress);
                 }
@@ -205,26 +205,26 @@ impl Run {
                 true => self.log.write().await?,
                 // A stop does not wait long for a server. Without the checkpoint, the next run compares more
                 // documents again.
-                false => drop(timeout(LAST_WORDS, self.log.write()).await),
+                false => drop(timeout(SHUTDOWN_TIMEOUT, self.log.write()).await),
             }
         }
-        self.report.has_checkpoints = self.log.is_kept();
+        self.report.has_checkpoints = self.log.is_writable();
         Ok(self.report)
     }
 
     /// Whether another page may be read. A slow batch stops this once too many later ones are read.
     fn has_room(&self) -> bool {
-        self.waiting.is_empty() && self.next - self.first < MOST_AHEAD
+        self.waiting.is_empty() && self.next - self.first < MAX_BATCHES_AHEAD
     }
 
     /// Starts the transfer of waiting batches.
-    fn carry(&mut self) {
+    fn replicate_batch(&mut self) {
         while self.tasks.len() < self.pace.batches
             && let Some((number, batch)) = self.waiting.pop_front()
         {
             let carrier = self.carrier.clone();
             self.tasks.spawn(async move {
-                let done = carrier.carry(&batch.documents).await?;
+                let done = carrier.replicate_batch(&batch.documents).await?;
                 Ok((number, batch, done))
             });
         }
@@ -238,7 +238,7 @@ impl Run {
             done.refused.iter().for_each(|refused| progress.refused(refused));
             self.report.add(done);
             if let Some(last) = last {
-                self.log.reaches(last, self.report.worked);
+                self.log.reaches(last, self.report.stats);
             }
         }
     }

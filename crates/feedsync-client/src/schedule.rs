@@ -15,10 +15,10 @@ use feedsync_store::{Moment, Remote, RemoteState, StoreError, Subscription};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::aggregate::Terms;
+use crate::aggregate::SubscriptionOptions;
 use crate::error::SyncError;
 use crate::fetch::{Fetcher, RetryAfter};
-use crate::progress::Silent;
+use crate::progress::NoProgress;
 use crate::report::SyncReport;
 use crate::session::{Direction, Session};
 use crate::watch::Pace;
@@ -27,15 +27,15 @@ use crate::watch::Pace;
 const LEASE: Duration = Duration::from_secs(15 * 60);
 
 /// Interval at which due subscriptions are looked up.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Maximum number of subscriptions that are read concurrently.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT: usize = 8;
 
 /// Pauses after failures: from a minute to six hours, or to the subscription's own period.
-const PACE: Pace = Pace {
-    poll: LOOK,
-    reassure: LOOK,
+const RETRY_PACE: Pace = Pace {
+    poll: POLL_INTERVAL,
+    reassure: POLL_INTERVAL,
     pause: Duration::from_secs(60),
     longest: Duration::from_secs(6 * 3_600),
 };
@@ -44,27 +44,27 @@ const PACE: Pace = Pace {
 #[derive(Clone)]
 pub struct Schedule {
     session: Session,
-    way: Option<Arc<Way>>,
+    fetcher_factory: Option<Arc<FetcherFactory>>,
 }
 
 /// Creates a new fetcher, or gives the reason why it cannot.
-type Way = dyn Fn() -> Result<Fetcher, String> + Send + Sync;
+type FetcherFactory = dyn Fn() -> Result<Fetcher, String> + Send + Sync;
 
 impl Schedule {
     /// Creates a schedule of an endpoint's subscriptions.
     pub fn new(session: Session) -> Self {
-        Self { session, way: None }
+        Self { session, fetcher_factory: None }
     }
 
-    /// Returns the same schedule, which calls `way` for a new fetcher each time that something is due. So a
+    /// Returns the same schedule, which calls `fetcher_factory` for a new fetcher each time that something is due. So a
     /// login that was added or replaced in the meantime is used. If that fails, the last fetcher is used.
     #[must_use]
     pub fn renewing<E: Display>(
         self,
-        way: impl Fn() -> Result<Fetcher, E> + Send + Sync + 'static,
+        fetcher_factory: impl Fn() -> Result<Fetcher, E> + Send + Sync + 'static,
     ) -> Self {
-        let way = move || way().map_err(|error| error.to_string());
-        Self { way: Some(Arc::new(way)), ..self }
+        let fetcher_factory = move || fetcher_factory().map_err(|error| error.to_string());
+        Self { fetcher_factory: Some(Arc::new(fetcher_factory)), ..self }
     }
 
     /// Reads due subscriptions until the future is dropped, which may happen at any moment. Everything stored
@@ -74,27 +74,27 @@ impl Schedule {
         loop {
             match self.due().await {
                 Ok(mut due) => {
-                    due.truncate(AT_ONCE.saturating_sub(pulls.len()));
+                    due.truncate(MAX_CONCURRENT.saturating_sub(pulls.len()));
                     if !due.is_empty() {
                         self.renew().await;
                     }
                     for remote in due {
                         let schedule = self.clone();
-                        pulls.spawn(async move { schedule.read_and_tell(&remote).await });
+                        pulls.spawn(async move { schedule.read_and_log(&remote).await });
                     }
                 }
                 Err(error) => tracing::warn!(%error, "subscriptions cannot be looked up"),
             }
             tokio::select! {
-                () = sleep(LOOK) => {}
+                () = sleep(POLL_INTERVAL) => {}
                 Some(_) = pulls.join_next() => {}
             }
         }
     }
 
     async fn renew(&mut self) {
-        let Some(way) = self.way.clone() else { return };
-        match tokio::task::spawn_blocking(move || way()).await {
+        let Some(fetcher_factory) = self.fetcher_factory.clone() else { return };
+        match tokio::task::spawn_blocking(move || fetcher_factory()).await {
             Ok(Ok(fetcher)) => {
                 self.session = Session::new(self.session.endpoint().clone(), fetcher);
             }
@@ -126,7 +126,7 @@ impl Schedule {
             return Ok(None);
         }
         let direction = Direction { pull: true, push: false };
-        let outcome = self.session.sync(remote, direction, &Silent, false).await;
+        let outcome = self.session.sync(remote, direction, &NoProgress, false).await;
         let known = store.remotes(Some(&remote.collection)).await?;
         if let Some(known) = known.into_iter().find(|known| known.id == remote.id) {
             let (now, chance) = (environment.now(), environment.random());
@@ -136,7 +136,7 @@ impl Schedule {
         outcome.map(Some)
     }
 
-    async fn read_and_tell(&self, remote: &Remote) {
+    async fn read_and_log(&self, remote: &Remote) {
         let (collection, url) = (&remote.collection, crate::fetch::shown_text(&remote.url));
         match self.read(remote).await {
             Ok(None) | Err(SyncError::NotYet { .. } | SyncError::Forgotten { .. }) => {}
@@ -155,7 +155,7 @@ impl Schedule {
 /// later than any pause, or it is later than a lease and the last success is in the future.
 fn is_due(subscription: &Subscription, state: &RemoteState, now: Moment) -> bool {
     let Some(due) = subscription.due else { return true };
-    let longest = PACE.longest.max(subscription.every).max(LEASE).max(RetryAfter::LONGEST);
+    let longest = RETRY_PACE.longest.max(subscription.every).max(LEASE).max(RetryAfter::MAX_DELAY);
     let was_ahead = state.succeeded.is_some_and(|succeeded| succeeded > now);
     due <= now || due > after(now, longest) || (was_ahead && due > after(now, LEASE))
 }
@@ -165,14 +165,14 @@ fn next(now: Moment, subscription: &Subscription, state: &RemoteState, chance: u
     let left = |until: Moment| Duration::from_micros(until.micros().saturating_sub(now.micros()));
     let wish = state.not_before.map_or(Duration::ZERO, left);
     let pause = if state.failures > 0 {
-        let pace = Pace { longest: PACE.longest.max(subscription.every), ..PACE };
+        let pace = Pace { longest: RETRY_PACE.longest.max(subscription.every), ..RETRY_PACE };
         let pause = pace.after(state.failures);
         // A random pause between half of it and all of it, so that failed subscriptions do not all retry at
         // once.
         pause / 2 + (pause / 2).mul_f64(chance as f64 / u64::MAX as f64)
     } else {
         let expiry = state.expires.map(left).filter(|left| !left.is_zero());
-        let expiry = expiry.map(|left| (left * 9 / 10).max(Terms::SHORTEST));
+        let expiry = expiry.map(|left| (left * 9 / 10).max(SubscriptionOptions::MIN_INTERVAL));
         expiry.unwrap_or(subscription.every).min(subscription.every)
     };
     after(now, pause.max(wish))

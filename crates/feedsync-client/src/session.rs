@@ -13,17 +13,17 @@ use std::time::{Duration, SystemTime};
 
 use feedsync_endpoint::{Conclusion, Endpoint, Source};
 use feedsync_formats::CHANGES_RELATION;
-use feedsync_store::{Digest, Moment, Number, Remote, RemoteState};
+use feedsync_store::{ChangeNumber, Digest, Moment, Remote, RemoteState};
 use http::StatusCode;
 
-use crate::document::Reader;
+use crate::document::DocumentReader;
 use crate::error::SyncError;
 use crate::fetch::{
     Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, bare, shown,
     shown_text, with_credentials,
 };
 use crate::progress::Progress;
-use crate::push::Aftermath;
+use crate::push::PushOutcome;
 use crate::report::{SyncReport, Warning};
 use crate::wire::ACCEPT_FEED;
 
@@ -70,7 +70,7 @@ impl Session {
     /// Returns the fetcher for a remote: a subscription reaches private addresses only if a person gave one.
     pub(crate) fn fetcher_for(&self, remote: &Remote) -> Fetcher {
         match &remote.subscription {
-            Some(subscription) if !subscription.reaches_private => self.fetcher.refusing_private(),
+            Some(subscription) if !subscription.reaches_private => self.fetcher.public_only(),
             _ => self.fetcher.clone(),
         }
     }
@@ -102,7 +102,7 @@ impl Session {
         }
         let now = self.endpoint.environment().now();
         // No server can ask for a longer pause than this: a later time was written while the clock was ahead.
-        let latest = later(now, RetryAfter::Delay(RetryAfter::LONGEST));
+        let latest = later(now, RetryAfter::Delay(RetryAfter::MAX_DELAY));
         let not_before = remote.state.not_before.filter(|&until| until > now && until <= latest);
         if let Some(until) = not_before {
             return Err(SyncError::NotYet { url: shown_text(&remote.url), until });
@@ -121,8 +121,8 @@ impl Session {
             first_refused: None,
             offers_again: false,
             postponed: false,
-            blobs_asked: BTreeSet::new(),
-            lacks_room: false,
+            requested_blobs: BTreeSet::new(),
+            is_disk_full: false,
         };
         match run.through().await {
             Ok(()) => Ok(run.finish().await?),
@@ -150,17 +150,17 @@ pub(crate) struct Run<'a> {
     /// Whether the complete feed could not be read; this run does not try it again.
     pub(crate) lacks_complete: bool,
     /// The first local change that the remote refused in this synchronisation.
-    pub(crate) first_refused: Option<Number>,
+    pub(crate) first_refused: Option<ChangeNumber>,
     /// Whether an item was refused that may be accepted at another time.
     pub(crate) offers_again: bool,
     /// Whether a temporary bound here refused an incoming item. It is read again, but not by this run: only
     /// the stored state asks for that, and not `state`.
     pub(crate) postponed: bool,
     /// Blobs that were requested from the remote.
-    pub(crate) blobs_asked: BTreeSet<Digest>,
+    pub(crate) requested_blobs: BTreeSet<Digest>,
     /// Whether something could not be stored, since the disk is full. The run offers what it can, and fails
     /// at its end.
-    pub(crate) lacks_room: bool,
+    pub(crate) is_disk_full: bool,
 }
 
 /// Kind of a remote.
@@ -173,8 +173,8 @@ enum Peer {
 
 impl<'a> Run<'a> {
     /// Returns the reader of the remote's documents.
-    pub(crate) fn reader(&self) -> Reader<'a> {
-        Reader { fetcher: self.fetcher.clone(), progress: self.progress }
+    pub(crate) fn reader(&self) -> DocumentReader<'a> {
+        DocumentReader { fetcher: self.fetcher.clone(), progress: self.progress }
     }
 
     async fn through(&mut self) -> Result<(), SyncError> {
@@ -190,18 +190,18 @@ impl<'a> Run<'a> {
         };
         self.hub = Some(hub.clone());
         for _ in 0..ROUNDS {
-            if self.direction.pull && !self.lacks_room {
+            if self.direction.pull && !self.is_disk_full {
                 let pulled = self.pull_with_blobs(&hub).await;
                 self.tolerate_full_disk(pulled)?;
             }
             // A caller that requests only a push may know that the remote accepts them again.
             let push = self.direction.push && !(self.state.read_only && self.direction.pull);
-            let settled = !push || self.push(&hub).await? == Aftermath::InStep;
-            if settled || self.dry_run || self.lacks_complete || self.lacks_room {
+            let settled = !push || self.push(&hub).await? == PushOutcome::InSync;
+            if settled || self.dry_run || self.lacks_complete || self.is_disk_full {
                 break;
             }
         }
-        self.check_room()
+        self.check_space()
     }
 
     async fn pull_with_blobs(&mut self, hub: &Url) -> Result<(), SyncError> {
@@ -217,15 +217,15 @@ impl<'a> Run<'a> {
     ) -> Result<(), SyncError> {
         match stored {
             Err(error) if error.is_full() => {
-                self.lacks_room = true;
+                self.is_disk_full = true;
                 Ok(())
             }
             stored => stored,
         }
     }
 
-    fn check_room(&self) -> Result<(), SyncError> {
-        if self.lacks_room {
+    fn check_space(&self) -> Result<(), SyncError> {
+        if self.is_disk_full {
             let url = shown_text(&self.remote.url);
             return Err(SyncError::DiskFull { url, offered: self.report.offered });
         }
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
             ..self.state.clone()
         };
         self.remember(state).await?;
-        self.check_room()?;
+        self.check_space()?;
         self.state = self.conclusion(self.state.clone()).state;
         let traffic = self.fetcher.traffic();
         Ok(SyncReport {

@@ -17,7 +17,7 @@ use crate::session::{Direction, Session};
 
 /// Reason for a synchronisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Due {
+pub enum SyncTrigger {
     /// The watch begins.
     Begin,
     /// The remote changed.
@@ -25,7 +25,7 @@ pub enum Due {
     /// The local collection changed.
     Here,
     /// A poll is due, or a retry after a failure.
-    Look,
+    Poll,
 }
 
 /// Intervals of a watch.
@@ -91,26 +91,26 @@ impl Watch {
 
     /// Waits until it is time to synchronise; `None` once the store is closed. It is to be called again after
     /// each synchronisation. The future may be dropped at any moment.
-    pub async fn next(&mut self) -> Result<Option<Due>, SyncError> {
+    pub async fn next(&mut self) -> Result<Option<SyncTrigger>, SyncError> {
         let entered = Instant::now();
         let state = self.look().await?;
         let wish = state.not_before.map_or(Duration::ZERO, |until| self.time_until(until));
         sleep_until(entered + self.pace.after(state.failures).max(wish)).await;
         if !std::mem::replace(&mut self.begun, true) {
-            return Ok(Some(Due::Begin));
+            return Ok(Some(SyncTrigger::Begin));
         }
         if state.failures > 0 {
-            return Ok(Some(Due::Look));
+            return Ok(Some(SyncTrigger::Poll));
         }
         self.wait(entered).await
     }
 
-    async fn wait(&mut self, entered: Instant) -> Result<Option<Due>, SyncError> {
+    async fn wait(&mut self, entered: Instant) -> Result<Option<SyncTrigger>, SyncError> {
         let expiry = entered + self.expiry(&self.look().await?);
         loop {
             let state = self.look().await?;
-            if self.has_news(&state).await? {
-                return Ok(Some(Due::Here));
+            if self.has_unsent_changes(&state).await? {
+                return Ok(Some(SyncTrigger::Here));
             }
             self.follow(&state);
             let due = self.due(entered).min(expiry);
@@ -119,13 +119,13 @@ impl Watch {
                 open = self.notices.next() => if !open { return Ok(None) },
                 event = event(&mut self.follower, until) => {
                     // The synchronisation may have read it in the meantime.
-                    if is_news(&event, self.look().await?.until.as_deref()) {
-                        return Ok(Some(Due::There));
+                    if reports_change(&event, self.look().await?.until.as_deref()) {
+                        return Ok(Some(SyncTrigger::There));
                     }
                 }
                 () = sleep_until(due) => {
                     if Instant::now() >= self.due(entered).min(expiry) {
-                        return Ok(Some(Due::Look));
+                        return Ok(Some(SyncTrigger::Poll));
                     }
                 }
             }
@@ -143,7 +143,7 @@ impl Watch {
     }
 
     /// Whether local changes have not been offered yet.
-    async fn has_news(&self, state: &RemoteState) -> Result<bool, SyncError> {
+    async fn has_unsent_changes(&self, state: &RemoteState) -> Result<bool, SyncError> {
         if !self.direction.push || state.read_only {
             return Ok(false);
         }
@@ -191,7 +191,7 @@ async fn event(follower: &mut Option<(String, Follower)>, since: Option<&str>) -
 }
 
 /// Whether an event announces a change after the stored position. A `reset` always does.
-fn is_news(event: &Event, until: Option<&str>) -> bool {
+fn reports_change(event: &Event, until: Option<&str>) -> bool {
     event.kind != "message"
         || event.id.as_deref().is_none_or(|id| until.is_none_or(|until| id > until))
 }
@@ -215,9 +215,9 @@ mod tests {
             kind: kind.to_owned(),
             data: String::new(),
         };
-        assert!(is_news(&event("message", "6"), Some("5")));
-        assert!(!is_news(&event("message", "5"), Some("5")));
-        assert!(is_news(&event("message", "5"), None));
-        assert!(is_news(&event("reset", "5"), Some("5")));
+        assert!(reports_change(&event("message", "6"), Some("5")));
+        assert!(!reports_change(&event("message", "5"), Some("5")));
+        assert!(reports_change(&event("message", "5"), None));
+        assert!(reports_change(&event("reset", "5"), Some("5")));
     }
 }

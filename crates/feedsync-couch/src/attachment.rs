@@ -17,10 +17,10 @@ use crate::refusal::{Refusal, RefusalKind};
 mod tests;
 
 /// Maximum number of attachments of a document.
-pub const MOST_ATTACHMENTS: usize = 1_000;
+pub const MAX_ATTACHMENTS: usize = 1_000;
 
 /// Maximum size of an attachment's name, and of its type, in bytes.
-pub const MOST_NAME: usize = 4_096;
+pub const MAX_ATTACHMENT_NAME_BYTES: usize = 4_096;
 
 /// Default media type.
 pub const ANY_TYPE: &str = "application/octet-stream";
@@ -119,7 +119,7 @@ impl AttachmentDigest {
 
     /// Rejects a `Content-MD5` header that does not match (RFC 1864).
     pub fn check_md5(&self, said: &str) -> Result<(), Refusal> {
-        let refuse = || RefusalKind::DigestMismatch.because("Possible message corruption.");
+        let refuse = || RefusalKind::DigestMismatch.with_reason("Possible message corruption.");
         let is_it = self.0.strip_prefix("md5-") == Some(said.trim());
         if is_it { Ok(()) } else { Err(refuse()) }
     }
@@ -131,7 +131,7 @@ impl FromStr for AttachmentDigest {
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let is_digest =
             (1..=100).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_graphic());
-        let refuse = || RefusalKind::BadRequest.because("Invalid attachment digest");
+        let refuse = || RefusalKind::BadRequest.with_reason("Invalid attachment digest");
         is_digest.then(|| Self(text.into())).ok_or_else(refuse)
     }
 }
@@ -152,7 +152,7 @@ impl Attachment {
 
     /// Parses such a text.
     pub fn of_text(stored: &str) -> Result<Vec<Self>, Refusal> {
-        let damaged = || RefusalKind::Internal.because("stored attachments are damaged");
+        let damaged = || RefusalKind::Internal.with_reason("stored attachments are damaged");
         let attachment = |member: Member<'_>| {
             let of = |part: &str| Some(member.value.member(part)?.value);
             Some(Self {
@@ -182,7 +182,7 @@ impl SentAttachment {
 
     /// Reads `_attachments`.
     pub(crate) fn read_all(node: Node<'_>) -> Result<Vec<Self>, Refusal> {
-        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
         if node.kind() != Kind::Object {
             return Err(refuse("Attachments property must be an object"));
         }
@@ -203,25 +203,27 @@ impl SentAttachment {
 
     /// Rejects a name that is not valid for an attachment.
     pub fn check_name(name: &str) -> Result<(), Refusal> {
-        let is_name = (1..=MOST_NAME).contains(&name.len()) && !name.starts_with('_');
-        let refuse =
-            || RefusalKind::BadRequest.because(format_args!("Attachment name '{name}' is none"));
+        let is_name =
+            (1..=MAX_ATTACHMENT_NAME_BYTES).contains(&name.len()) && !name.starts_with('_');
+        let refuse = || {
+            RefusalKind::BadRequest.with_reason(format_args!("Attachment name '{name}' is none"))
+        };
         is_name.then_some(()).ok_or_else(refuse)
     }
 
     /// Rejects more attachments than a document may have.
     pub fn check_count(count: usize) -> Result<(), Refusal> {
-        let refuse = || RefusalKind::BadRequest.because("There are too many attachments");
-        (count <= MOST_ATTACHMENTS).then_some(()).ok_or_else(refuse)
+        let refuse = || RefusalKind::BadRequest.with_reason("There are too many attachments");
+        (count <= MAX_ATTACHMENTS).then_some(()).ok_or_else(refuse)
     }
 
     /// Rejects a type that is too long.
     pub fn check_type(name: &str, content_type: &str) -> Result<(), Refusal> {
         let refuse = || {
             let reason = format_args!("The content_type of attachment {name} is too long");
-            RefusalKind::BadRequest.because(reason)
+            RefusalKind::BadRequest.with_reason(reason)
         };
-        (content_type.len() <= MOST_NAME).then_some(()).ok_or_else(refuse)
+        (content_type.len() <= MAX_ATTACHMENT_NAME_BYTES).then_some(()).ok_or_else(refuse)
     }
 
     fn read(name: String, node: Node<'_>) -> Result<Self, Refusal> {
@@ -239,7 +241,7 @@ impl SentAttachment {
                 Some("gzip") => true,
                 Some(other) => {
                     let reason = format!("Attachment {name}: the encoding {other:?} is not known");
-                    return Err(RefusalKind::BadRequest.because(reason));
+                    return Err(RefusalKind::BadRequest.with_reason(reason));
                 }
             };
             let length = if is_packed { of("encoded_length") } else { of("length") };
@@ -247,7 +249,7 @@ impl SentAttachment {
         } else {
             let refuse = || {
                 let reason = format_args!("Invalid attachment data for {name}").to_string();
-                RefusalKind::BadRequest.because(reason)
+                RefusalKind::BadRequest.with_reason(reason)
             };
             let data = of("data").and_then(text).ok_or_else(refuse)?;
             SentForm::Data(decoded(&data).ok_or_else(refuse)?)

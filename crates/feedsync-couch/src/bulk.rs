@@ -11,7 +11,7 @@ use crate::revision::Revision;
 
 /// The documents of `_bulk_docs`, and the value of `new_edits`.
 pub fn bulk_documents(body: Node<'_>) -> Result<(Vec<Node<'_>>, bool), Refusal> {
-    let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+    let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
     let documents = body
         .member("docs")
         .ok_or_else(|| refuse("POST body must include `docs` parameter."))?
@@ -26,9 +26,9 @@ pub fn bulk_documents(body: Node<'_>) -> Result<(Vec<Node<'_>>, bool), Refusal> 
 }
 
 /// The documents and revisions in a request to `_revs_diff` or `_missing_revs`.
-pub fn asked_revisions(body: Node<'_>) -> Result<Vec<(String, Vec<Revision>)>, Refusal> {
+pub fn requested_revisions(body: Node<'_>) -> Result<Vec<(String, Vec<Revision>)>, Refusal> {
     if body.kind() != Kind::Object {
-        return Err(RefusalKind::BadRequest.because("Request body must be a JSON object"));
+        return Err(RefusalKind::BadRequest.with_reason("Request body must be a JSON object"));
     }
     let mut asked: Vec<(String, Vec<Revision>)> = Vec::new();
     let mut count = 0;
@@ -43,7 +43,7 @@ pub fn asked_revisions(body: Node<'_>) -> Result<Vec<(String, Vec<Revision>)>, R
 
 /// One document in a request to `_bulk_get`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedDocument {
+pub struct RequestedDocument {
     /// Its id as it was sent; `None` if it is absent.
     pub id: Option<String>,
     /// Its revision as it was sent.
@@ -52,25 +52,25 @@ pub struct AskedDocument {
     pub had: Vec<Revision>,
 }
 
-impl AskedDocument {
+impl RequestedDocument {
     /// The requested document and revision; without a revision, all leaves are requested.
     pub fn asked(&self) -> Result<(DocumentId, Option<Revision>), Refusal> {
         let id = self.id.as_deref();
-        let id = id.ok_or_else(|| RefusalKind::BadRequest.because("document id missed"))?;
+        let id = id.ok_or_else(|| RefusalKind::BadRequest.with_reason("document id missed"))?;
         let revision = self.revision.as_deref().map(str::parse).transpose()?;
         Ok((id.parse()?, revision))
     }
 }
 
 /// The documents in a request to `_bulk_get`; the response has as many results.
-pub fn asked_documents(body: Node<'_>) -> Result<Vec<AskedDocument>, Refusal> {
+pub fn requested_documents(body: Node<'_>) -> Result<Vec<RequestedDocument>, Refusal> {
     let documents = body.member("docs").filter(|docs| docs.value.kind() == Kind::Array);
-    let documents =
-        documents.ok_or_else(|| RefusalKind::BadRequest.because("Missing JSON list of 'docs'."))?;
+    let documents = documents
+        .ok_or_else(|| RefusalKind::BadRequest.with_reason("Missing JSON list of 'docs'."))?;
     let asked = |node: Node<'_>| {
         let of = |name: &str| Some(text(node.member(name)?.value)?.into_owned());
         let had = node.member("atts_since").and_then(|it| revisions(it.value).ok());
-        AskedDocument { id: of("id"), revision: of("rev"), had: had.unwrap_or_default() }
+        RequestedDocument { id: of("id"), revision: of("rev"), had: had.unwrap_or_default() }
     };
     Ok(named(documents.value)?.into_iter().map(asked).collect())
 }
@@ -78,7 +78,7 @@ pub fn asked_documents(body: Node<'_>) -> Result<Vec<AskedDocument>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MOST_NAMED;
+    use crate::MAX_NAMED;
 
     #[test]
     fn number_of_names_in_a_request_is_limited() {
@@ -86,21 +86,21 @@ mod tests {
             |one: &str, count: usize| format!("[{}{one}]", format!("{one},").repeat(count - 1));
         let revisions = |count| format!("{{\"a\":{},\"b\":[\"1-a\"]}}", list("\"1-a\"", count));
         let documents = |count| format!("{{\"docs\":{}}}", list("{}", count));
-        for (count, is_too_much) in [(MOST_NAMED - 3, false), (MOST_NAMED + 1, true)] {
+        for (count, is_too_much) in [(MAX_NAMED - 3, false), (MAX_NAMED + 1, true)] {
             let (documents, revisions) = (documents(count), revisions(count));
             let (documents, revisions) = (Node::root(&documents), Node::root(&revisions));
             for refusal in [
                 bulk_documents(documents).err(),
-                asked_documents(documents).err(),
-                asked_revisions(revisions).err(),
+                requested_documents(documents).err(),
+                requested_revisions(revisions).err(),
             ] {
                 assert_eq!(refusal.map(|it| it.kind), is_too_much.then_some(RefusalKind::TooLarge));
             }
         }
         let all = |count| revisions(count);
-        assert!(asked_revisions(Node::root(&all(MOST_NAMED - 3))).is_ok());
+        assert!(requested_revisions(Node::root(&all(MAX_NAMED - 3))).is_ok());
         assert!(
-            asked_revisions(Node::root(&all(MOST_NAMED - 2))).is_err(),
+            requested_revisions(Node::root(&all(MAX_NAMED - 2))).is_err(),
             "with what they are of"
         );
     }

@@ -15,7 +15,7 @@ use crate::selector::Selector;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Minimum interval between heartbeats.
-const SHORTEST: Duration = Duration::from_millis(20);
+const MIN_HEARTBEAT: Duration = Duration::from_millis(20);
 
 /// A request to `_changes`.
 #[derive(Debug, Clone)]
@@ -115,7 +115,7 @@ impl FunctionKind {
     /// functions are not executed here. `design` is the body of the design document.
     pub fn refuse(self, design: Node<'_>, name: &str) -> Refusal {
         let missing = |key: &str| {
-            RefusalKind::NotFound.because(match self {
+            RefusalKind::NotFound.with_reason(match self {
                 Self::View => "missing_named_view".to_owned(),
                 _ => format!("missing json key: {key}"),
             })
@@ -124,7 +124,7 @@ impl FunctionKind {
         match functions.value.member(name) {
             None => missing(name),
             Some(_) => RefusalKind::NotImplemented
-                .because("functions of design documents are not executed here"),
+                .with_reason("functions of design documents are not executed here"),
         }
     }
 }
@@ -151,7 +151,7 @@ impl ChangesRequest {
             Some(other) => {
                 let reason = format_args!("Supported `feed` types: normal, continuous, live, longpoll, eventsource; not {other:?}")
                     .to_string();
-                return Err(RefusalKind::BadRequest.because(reason));
+                return Err(RefusalKind::BadRequest.with_reason(reason));
             }
         };
         let resumed = last_event.or_else(|| parameters.text("last-event-id"));
@@ -159,7 +159,7 @@ impl ChangesRequest {
         let all_leaves = match parameters.text("style") {
             None | Some("main_only") => false,
             Some("all_docs") => true,
-            Some(_) => return Err(RefusalKind::BadRequest.because("invalid style")),
+            Some(_) => return Err(RefusalKind::BadRequest.with_reason("invalid style")),
         };
         let timeout = parameters.count("timeout")?.map(Duration::from_millis);
         let is_descending = parameters.flag("descending")?;
@@ -188,9 +188,9 @@ fn heartbeat(parameters: &Parameters) -> Result<Option<Duration>, Refusal> {
     }
     match text.parse() {
         // Each heartbeat costs a check of the client's access rights.
-        Ok(millis) if millis > 0 => Ok(Some(Duration::from_millis(millis).max(SHORTEST))),
+        Ok(millis) if millis > 0 => Ok(Some(Duration::from_millis(millis).max(MIN_HEARTBEAT))),
         _ => Err(RefusalKind::BadRequest
-            .because("The heartbeat value should be a positive integer (in milliseconds).")),
+            .with_reason("The heartbeat value should be a positive integer (in milliseconds).")),
     }
 }
 
@@ -207,7 +207,7 @@ impl Since {
 
 impl ChangesFilter {
     fn read(parameters: &Parameters, body: Option<Node<'_>>) -> Result<Self, Refusal> {
-        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
         let Some(name) = parameters.text("filter") else { return Ok(Self::None) };
         match name {
             "_doc_ids" => {

@@ -18,7 +18,7 @@ pub struct Destination {
 impl Destination {
     /// Reads `id` or `id?rev=REVISION`; the id is percent-encoded.
     pub fn read(header: Option<&str>) -> Result<Self, Refusal> {
-        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
         let text =
             header.ok_or_else(|| refuse("Destination header is mandatory for COPY."))?.trim();
         let lower = text.to_ascii_lowercase();

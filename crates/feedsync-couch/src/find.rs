@@ -11,10 +11,10 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::selector::{Fields, IdRange, Selector};
 
 /// Default number of documents in a page.
-const USUAL: u64 = 25;
+const DEFAULT_LIMIT: u64 = 25;
 
 /// Bookmark before the first document.
-const NOWHERE: &str = "nil";
+const START_BOOKMARK: &str = "nil";
 
 /// A request for documents that match a selector.
 #[derive(Debug, Clone)]
@@ -46,12 +46,12 @@ impl FindRequest {
     /// Parses a request. Members that control the choice of an index are ignored, because there is only one
     /// way to search.
     pub fn read(sent: Node<'_>) -> Result<Self, Refusal> {
-        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
         let member = |name: &str| sent.member(name).map(|member| member.value);
         let selector =
             member("selector").ok_or_else(|| refuse("Missing required key: selector"))?;
-        let selector =
-            Selector::parse(selector).map_err(|error| RefusalKind::BadRequest.because(error))?;
+        let selector = Selector::parse(selector)
+            .map_err(|error| RefusalKind::BadRequest.with_reason(error))?;
         let number = |name: &str, usual| {
             let Some(value) = member(name) else { return Ok(usual) };
             integer(value).ok_or_else(|| refuse(&format!("{name} is a number")))
@@ -61,19 +61,19 @@ impl FindRequest {
             Some(said) => said.ok_or_else(|| refuse("conflicts is true or false"))?,
         };
         let said = match member("bookmark").filter(|it| it.kind() != Kind::Null) {
-            None => NOWHERE.into(),
+            None => START_BOOKMARK.into(),
             Some(said) => text(said).ok_or_else(|| refuse("bookmark is a string"))?,
         };
-        let bookmark = if said.is_empty() { NOWHERE.to_owned() } else { said.into_owned() };
+        let bookmark = if said.is_empty() { START_BOOKMARK.to_owned() } else { said.into_owned() };
         let is_descending = member("sort").map_or(Ok(false), is_descending)?;
         let mut ids = selector.ids();
-        if let Some(id) = place(&bookmark)? {
-            ids = behind(ids, id, is_descending);
+        if let Some(id) = bookmark_id(&bookmark)? {
+            ids = range_after(ids, id, is_descending);
         }
         Ok(Self {
             ids,
             is_descending,
-            limit: number("limit", USUAL)?,
+            limit: number("limit", DEFAULT_LIMIT)?,
             skip: number("skip", 0)?,
             fields: member("fields").map_or(Ok(Fields::default()), Fields::read)?,
             conflicts,
@@ -84,16 +84,16 @@ impl FindRequest {
 }
 
 /// Id of the document that a bookmark refers to.
-fn place(bookmark: &str) -> Result<Option<String>, Refusal> {
-    if bookmark == NOWHERE {
+fn bookmark_id(bookmark: &str) -> Result<Option<String>, Refusal> {
+    if bookmark == START_BOOKMARK {
         return Ok(None);
     }
     let id = URL_SAFE_NO_PAD.decode(bookmark).ok().and_then(|id| String::from_utf8(id).ok());
-    id.map(Some).ok_or_else(|| RefusalKind::BadRequest.because("Invalid bookmark value"))
+    id.map(Some).ok_or_else(|| RefusalKind::BadRequest.with_reason("Invalid bookmark value"))
 }
 
 /// The range after a document that was returned. An id outside the range leaves nothing.
-fn behind(ids: IdRange, id: String, is_descending: bool) -> IdRange {
+fn range_after(ids: IdRange, id: String, is_descending: bool) -> IdRange {
     if !ids.contains(&id) {
         return IdRange::none();
     }
@@ -108,10 +108,10 @@ fn behind(ids: IdRange, id: String, is_descending: bool) -> IdRange {
 fn is_descending(sort: Node<'_>) -> Result<bool, Refusal> {
     let no_index = || {
         let reason = "No index exists for this sort, try indexing by the sort fields.";
-        RefusalKind::NoUsableIndex.because(reason)
+        RefusalKind::NoUsableIndex.with_reason(reason)
     };
     if sort.kind() != Kind::Array {
-        return Err(RefusalKind::BadRequest.because("sort is an array"));
+        return Err(RefusalKind::BadRequest.with_reason("sort is an array"));
     }
     let mut fields = sort.elements();
     let (Some(first), None) = (fields.next(), fields.next()) else {
@@ -127,7 +127,7 @@ fn is_descending(sort: Node<'_>) -> Result<bool, Refusal> {
     match text(id.value).as_deref() {
         Some("asc") => Ok(false),
         Some("desc") => Ok(true),
-        _ => Err(RefusalKind::BadRequest.because("a sort is asc or desc")),
+        _ => Err(RefusalKind::BadRequest.with_reason("a sort is asc or desc")),
     }
 }
 

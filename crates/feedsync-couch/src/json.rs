@@ -7,10 +7,10 @@ use feedsync_formats::json::{Flaw, Kind, Node, check, check_grammar, push_string
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Maximum nesting depth of objects and arrays.
-pub const MOST_DEPTH: usize = 512;
+pub const MAX_DEPTH: usize = 512;
 
 /// Maximum number of levels that a request or response has around a document.
-const AROUND: usize = 8;
+const ENVELOPE_LEVELS: usize = 8;
 
 /// A text that was checked to be JSON.
 ///
@@ -21,22 +21,22 @@ pub struct Json(String);
 impl Json {
     /// Checks bytes.
     pub fn read(bytes: Vec<u8>) -> Result<Self, Refusal> {
-        Self::read_to(bytes, MOST_DEPTH)
+        Self::read_to(bytes, MAX_DEPTH)
     }
 
     /// Checks a text that contains documents: a response, or a request with several documents.
-    pub fn read_around(bytes: Vec<u8>) -> Result<Self, Refusal> {
-        Self::read_to(bytes, MOST_DEPTH + AROUND)
+    pub fn read_envelope(bytes: Vec<u8>) -> Result<Self, Refusal> {
+        Self::read_to(bytes, MAX_DEPTH + ENVELOPE_LEVELS)
     }
 
     fn read_to(bytes: Vec<u8>, depth: usize) -> Result<Self, Refusal> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            RefusalKind::BadRequest.because(format_args!("invalid UTF-8 JSON: at byte {at}"))
+            RefusalKind::BadRequest.with_reason(format_args!("invalid UTF-8 JSON: at byte {at}"))
         })?;
         match check_grammar(&text, depth) {
             Ok(()) => Ok(Self(text)),
-            Err(fault) => Err(RefusalKind::BadRequest.because(format_args!(
+            Err(fault) => Err(RefusalKind::BadRequest.with_reason(format_args!(
                 "invalid UTF-8 JSON: at byte {}: {}",
                 fault.offset, fault.message
             ))),
@@ -46,10 +46,10 @@ impl Json {
     /// Rejects a document within a larger text if it has more levels than a document may have.
     pub fn check_document(document: Node<'_>) -> Result<(), Refusal> {
         let refuse = || {
-            let reason = format_args!("invalid UTF-8 JSON: more than {MOST_DEPTH} levels");
-            RefusalKind::BadRequest.because(reason)
+            let reason = format_args!("invalid UTF-8 JSON: more than {MAX_DEPTH} levels");
+            RefusalKind::BadRequest.with_reason(reason)
         };
-        if document.is_deeper_than(MOST_DEPTH) { Err(refuse()) } else { Ok(()) }
+        if document.is_deeper_than(MAX_DEPTH) { Err(refuse()) } else { Ok(()) }
     }
 
     /// Its value.
@@ -64,7 +64,7 @@ pub fn text<'a>(node: Node<'a>) -> Option<Cow<'a, str>> {
     let text = node.string()?;
     // Only an escaped character can be half a pair.
     let is_whole = matches!(text, Cow::Borrowed(_))
-        || check(node.raw(), MOST_DEPTH)
+        || check(node.raw(), MAX_DEPTH)
             .is_ok_and(|flaws| flaws.iter().all(|(_, flaw)| *flaw != Flaw::LoneSurrogate));
     is_whole.then_some(text)
 }

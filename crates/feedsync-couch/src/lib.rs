@@ -23,10 +23,10 @@ pub mod replication;
 pub mod selector;
 
 pub use attachment::{
-    ANY_TYPE, Attachment, AttachmentDigest, AttachmentForm, MOST_ATTACHMENTS, MOST_NAME,
-    SentAttachment, SentForm,
+    ANY_TYPE, Attachment, AttachmentDigest, AttachmentForm, MAX_ATTACHMENT_NAME_BYTES,
+    MAX_ATTACHMENTS, SentAttachment, SentForm,
 };
-pub use bulk::{AskedDocument, asked_documents, asked_revisions, bulk_documents};
+pub use bulk::{RequestedDocument, bulk_documents, requested_documents, requested_revisions};
 pub use changes::{ChangesFeed, ChangesFilter, ChangesRequest, FunctionKind, Since};
 pub use destination::Destination;
 pub use document::{
@@ -34,12 +34,12 @@ pub use document::{
     signature,
 };
 pub use find::{FindRequest, bookmark};
-pub use json::{Json, MOST_DEPTH, boolean, integer, quoted, text};
-pub use many::{MOST_NAMED, named};
-pub use name::{DatabaseName, DocumentId, LocalId, MOST_DATABASE_NAME, MOST_DOCUMENT_ID};
+pub use json::{Json, MAX_DEPTH, boolean, integer, quoted, text};
+pub use many::{MAX_NAMED, named};
+pub use name::{DatabaseName, DocumentId, LocalId, MAX_DATABASE_NAME_BYTES, MAX_DOCUMENT_ID_BYTES};
 pub use query::{Parameters, revisions, texts};
 pub use refusal::{Refusal, RefusalKind};
 pub use resource::Resource;
-pub use revision::{MOST_GENERATION, MOST_SIGNATURE, Revision, RevisionError, Signature};
+pub use revision::{MAX_GENERATION, MAX_SIGNATURE_BYTES, Revision, RevisionError, Signature};
 pub use security::without_user;
-pub use tree::{BodyPlace, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};
+pub use tree::{BodyRef, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};

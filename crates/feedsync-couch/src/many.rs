@@ -5,7 +5,7 @@ use feedsync_formats::json::Node;
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Maximum number of documents, revisions or keys in a request.
-pub const MOST_NAMED: usize = 100_000;
+pub const MAX_NAMED: usize = 100_000;
 
 /// The elements of an array; an error if there are more than the limit.
 pub fn named(array: Node<'_>) -> Result<Vec<Node<'_>>, Refusal> {
@@ -20,8 +20,8 @@ pub fn named(array: Node<'_>) -> Result<Vec<Node<'_>>, Refusal> {
 /// Rejects a number above the limit.
 pub(crate) fn check_named(count: usize) -> Result<(), Refusal> {
     let refuse = || {
-        let reason = format_args!("a request names at most {MOST_NAMED} things; ask in parts");
-        RefusalKind::TooLarge.because(reason)
+        let reason = format_args!("a request names at most {MAX_NAMED} things; ask in parts");
+        RefusalKind::TooLarge.with_reason(reason)
     };
-    if count > MOST_NAMED { Err(refuse()) } else { Ok(()) }
+    if count > MAX_NAMED { Err(refuse()) } else { Ok(()) }
 }

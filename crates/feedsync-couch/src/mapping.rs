@@ -8,13 +8,13 @@
 
 mod body;
 mod id;
-mod line;
 mod settled;
+mod signature;
 #[cfg(test)]
 mod tests;
 mod version;
 
 pub use id::{document_id, item_id};
-pub use line::update_of;
-pub use settled::{SETTLING, is_settling, settling, to_be_settled};
+pub use settled::{SETTLED_BODY, is_settling_deletion, leaves_to_settle, settling_deletion};
+pub use signature::update_of;
 pub use version::{MappedRevision, MappingError, revision_of, version_of};

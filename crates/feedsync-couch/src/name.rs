@@ -7,11 +7,11 @@ use std::str::FromStr;
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Maximum size of a database's name in bytes, the same as in CouchDB.
-pub const MOST_DATABASE_NAME: usize = 238;
+pub const MAX_DATABASE_NAME_BYTES: usize = 238;
 
 /// Maximum size of a document's id in bytes. A path segment is not longer, and CouchDB's limit for it is
 /// 7,168.
-pub const MOST_DOCUMENT_ID: usize = 7_168;
+pub const MAX_DOCUMENT_ID_BYTES: usize = 7_168;
 
 /// The name of a database: a lower-case letter, then those, digits and `_$()+/-`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,13 +31,13 @@ impl FromStr for DatabaseName {
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let is_known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'$' | b'(' | b')' | b'+' | b'/' | b'-');
         let begins = text.as_bytes().first().is_some_and(u8::is_ascii_lowercase);
-        if begins && text.len() <= MOST_DATABASE_NAME && text.bytes().all(is_known) {
+        if begins && text.len() <= MAX_DATABASE_NAME_BYTES && text.bytes().all(is_known) {
             return Ok(Self(text.into()));
         }
-        Err(RefusalKind::IllegalDatabaseName.because(format_args!(
+        Err(RefusalKind::IllegalDatabaseName.with_reason(format_args!(
             "Name: '{}'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / \
              are allowed. Must begin with a letter.",
-            text.chars().take(MOST_DATABASE_NAME).collect::<String>()
+            text.chars().take(MAX_DATABASE_NAME_BYTES).collect::<String>()
         )))
     }
 }
@@ -46,10 +46,10 @@ impl FromStr for DocumentId {
     type Err = Refusal;
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
-        let refuse = |reason: &str| Err(RefusalKind::IllegalDocumentId.because(reason));
+        let refuse = |reason: &str| Err(RefusalKind::IllegalDocumentId.with_reason(reason));
         match text.strip_prefix('_') {
             _ if text.is_empty() => refuse("Document id must not be empty"),
-            _ if text.len() > MOST_DOCUMENT_ID => refuse("Document id is too long"),
+            _ if text.len() > MAX_DOCUMENT_ID_BYTES => refuse("Document id is too long"),
             Some(rest) if !is_design(rest) => {
                 refuse("Only reserved document ids may start with underscore.")
             }
@@ -73,9 +73,9 @@ impl FromStr for LocalId {
     type Err = Refusal;
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
-        match (1..=MOST_DOCUMENT_ID).contains(&text.len()) {
+        match (1..=MAX_DOCUMENT_ID_BYTES).contains(&text.len()) {
             true => Ok(Self(text.into())),
-            false => Err(RefusalKind::IllegalDocumentId.because("Illegal local document id")),
+            false => Err(RefusalKind::IllegalDocumentId.with_reason("Illegal local document id")),
         }
     }
 }

@@ -49,7 +49,7 @@ impl Parameters {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
             Some(other) => Err(RefusalKind::QueryParse
-                .because(format_args!("Invalid boolean value for {name}: {other:?}"))),
+                .with_reason(format_args!("Invalid boolean value for {name}: {other:?}"))),
         }
     }
 
@@ -61,7 +61,7 @@ impl Parameters {
         }
         let refuse = |_| {
             RefusalKind::QueryParse
-                .because(format_args!("Invalid value for integer {name}: {text:?}"))
+                .with_reason(format_args!("Invalid value for integer {name}: {text:?}"))
         };
         text.parse().map(Some).map_err(refuse)
     }
@@ -71,7 +71,8 @@ impl Parameters {
         let Some(value) = self.text(name) else { return Ok(None) };
         let json = Json::read(value.as_bytes().to_vec());
         let refuse = |_| {
-            RefusalKind::QueryParse.because(format_args!("Invalid value for JSON parameter {name}"))
+            RefusalKind::QueryParse
+                .with_reason(format_args!("Invalid value for JSON parameter {name}"))
         };
         json.map(Some).map_err(refuse)
     }
@@ -88,7 +89,7 @@ impl Parameters {
     }
 }
 
-/// The texts of an array, up to the number that a [request may name](crate::MOST_NAMED).
+/// The texts of an array, up to the number that a [request may name](crate::MAX_NAMED).
 pub fn texts(node: Node<'_>) -> Result<Vec<String>, Refusal> {
     each_text(node)?.map(|text| Ok(text?.into_owned())).collect()
 }
@@ -101,7 +102,7 @@ pub fn revisions(node: Node<'_>) -> Result<Vec<Revision>, Refusal> {
 fn each_text(
     node: Node<'_>,
 ) -> Result<impl Iterator<Item = Result<Cow<'_, str>, Refusal>>, Refusal> {
-    let refuse = || RefusalKind::BadRequest.because("An array of strings is expected");
+    let refuse = || RefusalKind::BadRequest.with_reason("An array of strings is expected");
     match node.kind() {
         Kind::Array => Ok(named(node)?.into_iter().map(move |it| text(it).ok_or_else(refuse))),
         _ => Err(refuse()),

@@ -119,7 +119,7 @@ impl RefusalKind {
     }
 
     /// An error of this kind with a reason.
-    pub fn because(self, reason: impl fmt::Display) -> Refusal {
+    pub fn with_reason(self, reason: impl fmt::Display) -> Refusal {
         Refusal { kind: self, reason: reason.to_string() }
     }
 }
@@ -127,22 +127,22 @@ impl RefusalKind {
 impl Refusal {
     /// A document or revision does not exist.
     pub fn missing() -> Self {
-        RefusalKind::NotFound.because("missing")
+        RefusalKind::NotFound.with_reason("missing")
     }
 
     /// A document was deleted.
     pub fn deleted() -> Self {
-        RefusalKind::NotFound.because("deleted")
+        RefusalKind::NotFound.with_reason("deleted")
     }
 
     /// A document was changed since the given revision.
     pub fn conflict() -> Self {
-        RefusalKind::Conflict.because("Document update conflict.")
+        RefusalKind::Conflict.with_reason("Document update conflict.")
     }
 }
 
 impl From<RevisionError> for Refusal {
     fn from(error: RevisionError) -> Self {
-        RefusalKind::BadRequest.because(error)
+        RefusalKind::BadRequest.with_reason(error)
     }
 }

@@ -5,18 +5,20 @@
 
 mod checkpoint;
 mod exchange;
-mod place;
 mod rows;
+mod update_sequence;
 
-pub use checkpoint::{Checkpoint, MOST_CHECKPOINTS, Passed, Worked, replication_id};
-pub use exchange::{
-    FetchedDocument, MissingDocument, NotWritten, Unread, differences_request, documents_request,
-    read_differences, read_documents, read_not_written, write_request,
+pub use checkpoint::{
+    Checkpoint, CheckpointEntry, MAX_CHECKPOINTS, ReplicationStats, replication_id,
 };
-pub use place::Place;
+pub use exchange::{
+    FetchedDocument, MissingDocument, RejectedDocument, UnavailableRevision, differences_request,
+    documents_request, read_differences, read_documents, read_rejected_documents, write_request,
+};
 pub use rows::{ChangedDocument, ChangesPage};
+pub use update_sequence::UpdateSequence;
 
 /// A response that does not conform to the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the answer is none that CouchDB's replication protocol knows: {0}")]
-pub struct BadAnswer(pub &'static str);
+pub struct InvalidResponse(pub &'static str);

@@ -111,7 +111,7 @@ fn encoded(segment: &str) -> String {
 
 fn decoded(segment: &str) -> Result<String, Refusal> {
     let decoded = percent_decode_str(segment).decode_utf8();
-    let refuse = |_| RefusalKind::BadRequest.because("The path is not UTF-8");
+    let refuse = |_| RefusalKind::BadRequest.with_reason("The path is not UTF-8");
     Ok(decoded.map_err(refuse)?.into_owned())
 }
 

@@ -7,10 +7,10 @@ use std::str::FromStr;
 use feedsync_formats::json::push_string;
 
 /// Maximum size of a signature, in bytes.
-pub const MOST_SIGNATURE: usize = 512;
+pub const MAX_SIGNATURE_BYTES: usize = 512;
 
 /// Maximum generation. CouchDB has none; this is what a stored tree can hold, with room for one generation more.
-pub const MOST_GENERATION: u64 = u64::MAX - 1;
+pub const MAX_GENERATION: u64 = u64::MAX - 1;
 
 /// One state of a document: the number of edits that led to it, and an identifier among the states with that
 /// number.
@@ -37,10 +37,10 @@ pub struct Revision {
 /// 32 hexadecimal digits are written in lower case. Any other text, including an empty one, is stored
 /// unchanged, unless it has that length.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Signature(Kept);
+pub struct Signature(SignatureForm);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Kept {
+enum SignatureForm {
     Digest([u8; 16]),
     /// Never 32 bytes long.
     Text(Box<str>),
@@ -54,12 +54,12 @@ pub struct RevisionError;
 impl Revision {
     /// A revision; `None` if the generation is out of range.
     pub fn new(generation: u64, signature: Signature) -> Option<Self> {
-        (1..=MOST_GENERATION).contains(&generation).then_some(Self { generation, signature })
+        (1..=MAX_GENERATION).contains(&generation).then_some(Self { generation, signature })
     }
 
     /// A revision whose generation is known to be valid.
     pub(crate) fn known(generation: u64, signature: Signature) -> Self {
-        debug_assert!((1..=MOST_GENERATION).contains(&generation));
+        debug_assert!((1..=MAX_GENERATION).contains(&generation));
         Self { generation, signature }
     }
 
@@ -77,14 +77,14 @@ impl Revision {
     pub fn push_quoted(&self, out: &mut String) {
         match &self.signature.0 {
             // Digits need no escaping.
-            Kept::Digest(digest) => {
+            SignatureForm::Digest(digest) => {
                 let digits = digits(digest);
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\"{}-", self.generation);
                 out.push_str(std::str::from_utf8(&digits).unwrap_or_default());
                 out.push('"');
             }
-            Kept::Text(_) => push_string(out, &self.to_string()),
+            SignatureForm::Text(_) => push_string(out, &self.to_string()),
         }
     }
 }
@@ -92,21 +92,21 @@ impl Revision {
 impl Signature {
     /// The signature for a digest.
     pub const fn of(digest: [u8; 16]) -> Self {
-        Self(Kept::Digest(digest))
+        Self(SignatureForm::Digest(digest))
     }
 
     /// Its digest, if it is one.
     pub(crate) fn digest(&self) -> Option<&[u8; 16]> {
         match &self.0 {
-            Kept::Digest(digest) => Some(digest),
-            Kept::Text(_) => None,
+            SignatureForm::Digest(digest) => Some(digest),
+            SignatureForm::Text(_) => None,
         }
     }
 
     fn with_text<T>(&self, use_text: impl FnOnce(&str) -> T) -> T {
         match &self.0 {
-            Kept::Text(text) => use_text(text),
-            Kept::Digest(digest) => {
+            SignatureForm::Text(text) => use_text(text),
+            SignatureForm::Digest(digest) => {
                 let digits = digits(digest);
                 use_text(std::str::from_utf8(&digits).unwrap_or_default())
             }
@@ -143,8 +143,8 @@ impl FromStr for Signature {
 
     fn from_str(text: &str) -> Result<Self, RevisionError> {
         if text.len() != 32 {
-            let is_kept = text.len() <= MOST_SIGNATURE;
-            return is_kept.then(|| Self(Kept::Text(text.into()))).ok_or(RevisionError);
+            let is_kept = text.len() <= MAX_SIGNATURE_BYTES;
+            return is_kept.then(|| Self(SignatureForm::Text(text.into()))).ok_or(RevisionError);
         }
         let (mut digest, mut all) = ([0; 16], 0);
         for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
@@ -174,7 +174,7 @@ impl Ord for Signature {
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
             // The order of lower-case digits is that of the bytes that they encode.
-            (Kept::Digest(one), Kept::Digest(two)) => one.cmp(two),
+            (SignatureForm::Digest(one), SignatureForm::Digest(two)) => one.cmp(two),
             _ => self.with_text(|one| other.with_text(|two| one.cmp(two))),
         }
     }
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn malformed_revision_is_rejected() {
-        let long = format!("1-{}", "x".repeat(MOST_SIGNATURE + 1));
+        let long = format!("1-{}", "x".repeat(MAX_SIGNATURE_BYTES + 1));
         for text in [
             "",
             "-",

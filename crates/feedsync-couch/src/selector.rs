@@ -43,17 +43,17 @@
 
 use feedsync_formats::json::Node;
 
+use location::Location;
 use parse::Parser;
-use place::Place;
 use rule::Rule;
 
 mod bounds;
 mod compare;
 mod fields;
 mod ids;
+mod location;
 mod number;
 mod parse;
-mod place;
 mod rule;
 mod text;
 
@@ -93,7 +93,7 @@ impl Selector {
 
     /// Whether the document matches.
     pub fn matches(&self, document: &Subject<'_>) -> bool {
-        self.rule.decide(Place::Document(document)) == Some(true)
+        self.rule.decide(Location::Document(document)) == Some(true)
     }
 
     /// Whether documents of this type match, if the type alone decides: certainly all of them, certainly
@@ -102,7 +102,7 @@ impl Selector {
     /// The type is the value of the document's field `type` if that is a string, and `None` if there is no
     /// such field. For documents with any other value in that field, call [`matches`](Self::matches).
     pub fn decides_by_type(&self, kind: Option<&str>) -> Option<bool> {
-        self.rule.decide(Place::OfType(kind))
+        self.rule.decide(Location::OfType(kind))
     }
 
     /// A range that contains the ids of all matching documents. It is derived from the conditions on `_id`,

@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 
 use crate::revision::{Revision, Signature};
 
-pub use bytes::{BodyPlace, DamagedTree};
+pub use bytes::{BodyRef, DamagedTree};
 pub use path::{Path, PathError};
 pub use purge::Purged;
 

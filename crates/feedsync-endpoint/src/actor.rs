@@ -3,7 +3,7 @@
 //! They go into the record alone. User names are never written to `by`, which is replicated.
 
 use feedsync_core::ItemId;
-use feedsync_store::{Act, CollectionName, UserName, Write};
+use feedsync_store::{AuditAction, CollectionName, UserName, Write};
 
 use crate::endpoint::Endpoint;
 
@@ -18,8 +18,8 @@ pub struct Actor {
 
 impl Actor {
     /// Returns the record entry of an action by this actor.
-    pub fn act(&self, action: &str) -> Act {
-        Act {
+    pub fn act(&self, action: &str) -> AuditAction {
+        AuditAction {
             user: self.user.clone(),
             address: self.address.clone(),
             action: action.to_owned(),
@@ -39,7 +39,7 @@ impl Endpoint {
     }
 
     /// Returns the write that records a change in the same transaction.
-    pub(crate) fn recorded(
+    pub(crate) fn audit_entry(
         &self,
         action: &str,
         collection: &CollectionName,
@@ -48,6 +48,11 @@ impl Endpoint {
     ) -> Option<Write> {
         let actor = self.actor.as_ref()?;
         let collection = Some(collection.clone());
-        Some(Write::Record(Act { collection, item: item.cloned(), detail, ..actor.act(action) }))
+        Some(Write::Record(AuditAction {
+            collection,
+            item: item.cloned(),
+            detail,
+            ..actor.act(action)
+        }))
     }
 }

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use feedsync_core::{Related, RelatedKind};
-use feedsync_store::{Alteration, Altered, Collection, CollectionChange, CollectionName};
+use feedsync_store::{
+    Alteration, AlterationDecision, Collection, CollectionChange, CollectionName,
+};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -17,8 +19,8 @@ pub const AGGREGATED: &str = "aggregated";
 /// Returns the feeds that a collection states it incorporates, by address.
 pub fn aggregated(collection: &Collection) -> Vec<Related> {
     let kind = RelatedKind::Aggregated;
-    let said = said(collection).into_iter();
-    said.map(|(link, title)| Related { link, title, kind }).collect()
+    let stored_titles = stored_titles(collection).into_iter();
+    stored_titles.map(|(link, title)| Related { link, title, kind }).collect()
 }
 
 /// Returns the stored text of these feeds, which changes whenever they do.
@@ -38,20 +40,21 @@ impl Endpoint {
         let link = link.to_owned();
         // Other feeds may be added, and settings changed, at the same time.
         let announce = move |collection: &Collection| {
-            let mut said = said(collection);
+            let mut stored_titles = stored_titles(collection);
             match announced {
-                Some(title) => said.insert(link, title),
-                None => said.remove(&link),
+                Some(title) => stored_titles.insert(link, title),
+                None => stored_titles.remove(&link),
             };
             let mut settings = collection.settings.clone();
-            if said.is_empty() {
+            if stored_titles.is_empty() {
                 settings.remove(AGGREGATED);
             } else {
-                settings.insert(AGGREGATED.to_owned(), serde_json::json!(said).to_string());
+                settings
+                    .insert(AGGREGATED.to_owned(), serde_json::json!(stored_titles).to_string());
             }
             let settings = Some(settings);
             let change = CollectionChange { settings, ..CollectionChange::default() };
-            Altered { alteration: Alteration::Change(change), act: None }
+            AlterationDecision { alteration: Alteration::Change(change), act: None }
         };
         self.store.alter_collection(name, Box::new(announce)).await?;
         Ok(())
@@ -59,6 +62,6 @@ impl Endpoint {
 }
 
 /// Returns titles by link. A text that cannot be parsed counts as empty.
-fn said(collection: &Collection) -> BTreeMap<String, Option<String>> {
+fn stored_titles(collection: &Collection) -> BTreeMap<String, Option<String>> {
     serde_json::from_str(aggregated_text(collection)).unwrap_or_default()
 }

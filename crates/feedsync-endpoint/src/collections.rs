@@ -5,14 +5,14 @@ use std::convert::Infallible;
 
 use feedsync_formats::FeedDetails;
 use feedsync_store::{
-    Act, Alteration, Altered, Collection, CollectionChange, CollectionName, Founding,
-    NewCollection, StoreError, StoreExt as _,
+    Alteration, AlterationDecision, AuditAction, Collection, CollectionChange, CollectionName,
+    CreationContext, NewCollection, StoreError, StoreExt as _,
 };
 
 use crate::actor::Actor;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
-use crate::readings::{Reader, is_reserved, may_be_named, private};
+use crate::readings::{ReadingOwner, is_name_allowed, is_reserved, private};
 use crate::settings::{Settings, is_database};
 
 impl Endpoint {
@@ -25,7 +25,7 @@ impl Endpoint {
     ) -> Result<Collection, EndpointError> {
         let actor = self.actor.as_deref();
         let user = actor.and_then(|actor| actor.user.as_ref());
-        if !may_be_named(&new.name, user) {
+        if !is_name_allowed(&new.name, user) {
             return Err(EndpointError::Reserved(new.name));
         }
         if is_database(&new.settings) && self.is_database_taken(&new.name, None).await? {
@@ -35,13 +35,13 @@ impl Endpoint {
         if let Some(user) = user.filter(|_| is_reserved(new.name.as_str())) {
             let found = self.store.user(user).await?;
             let id = found.ok_or_else(|| StoreError::NoUser(user.clone()))?.id;
-            new.settings.extend(private(&Reader { name: user.clone(), id }));
+            new.settings.extend(private(&ReadingOwner { name: user.clone(), id }));
         }
-        let founding = Founding {
+        let founding = CreationContext {
             owner: actor.and_then(|actor| actor.user.clone()),
             act: actor.map(|actor| act(actor, "create", &new.name, String::new())),
         };
-        Ok(self.store.found_collection(new, founding).await?)
+        Ok(self.store.create_collection_with(new, founding).await?)
     }
 
     /// Changes the name and settings of a collection, or removes it, as `decide` says on its current state.
@@ -67,7 +67,7 @@ impl Endpoint {
     ) -> Result<Collection, EndpointError> {
         let after = change.name.clone().unwrap_or_else(|| name.clone());
         let decide = move |_: &Collection| Ok::<_, Infallible>(Alteration::Change(change));
-        surely(self.alter(name, &after, decide).await?)
+        unwrap_infallible(self.alter(name, &after, decide).await?)
     }
 
     /// Alters a collection; `after` is its name afterwards. A collection is not bridged to a database if
@@ -86,13 +86,13 @@ impl Endpoint {
         let is_taken = self.is_database_taken(after, feed_id.as_deref()).await?;
         let (actor, named, renamed) = (self.actor.clone(), name.clone(), after != name);
         let decide = move |before: &Collection| {
-            let alteration = decide(before).map_err(Refused::Decision)?;
+            let alteration = decide(before).map_err(AlterRefusal::Decision)?;
             if let Alteration::Change(change) = &alteration
                 && is_taken
                 && change.settings.as_ref().map_or(is_database(&before.settings), is_database)
                 && (renamed || !is_database(&before.settings))
             {
-                return Err(Refused::DatabaseTaken);
+                return Err(AlterRefusal::DatabaseTaken);
             }
             let done = match &alteration {
                 Alteration::Keep => None,
@@ -101,18 +101,18 @@ impl Endpoint {
             };
             let recorded = actor.as_deref().zip(done);
             let act = recorded.map(|(actor, (action, what))| act(actor, action, &named, what));
-            Ok(Altered { alteration, act })
+            Ok(AlterationDecision { alteration, act })
         };
         match self.store.decide_collection(name, decide).await? {
             Ok(collection) => Ok(Ok(collection)),
-            Err(Refused::Decision(error)) => Ok(Err(error)),
-            Err(Refused::DatabaseTaken) => Err(EndpointError::DatabaseTaken(after.clone())),
+            Err(AlterRefusal::Decision(error)) => Ok(Err(error)),
+            Err(AlterRefusal::DatabaseTaken) => Err(EndpointError::DatabaseTaken(after.clone())),
         }
     }
 
     /// Stores the details of a feed whose items are incorporated into a collection, if the collection has no
     /// details yet. Details that a user set are never overwritten. Returns whether they were stored.
-    pub async fn take_up_details(
+    pub async fn adopt_details(
         &self,
         name: &CollectionName,
         details: &FeedDetails,
@@ -140,35 +140,35 @@ impl Endpoint {
 
     /// Removes a collection with all its items.
     pub async fn drop_collection(&self, name: &CollectionName) -> Result<(), EndpointError> {
-        self.alter_surely(name, |_| Alteration::Drop).await.map(drop)
+        self.alter_infallibly(name, |_| Alteration::Drop).await.map(drop)
     }
 
     /// Alters a collection by a decision that never refuses.
-    pub(crate) async fn alter_surely(
+    pub(crate) async fn alter_infallibly(
         &self,
         name: &CollectionName,
         decide: impl FnOnce(&Collection) -> Alteration + Send + 'static,
     ) -> Result<Collection, EndpointError> {
         let decide = |before: &Collection| Ok::<_, Infallible>(decide(before));
-        surely(self.alter_collection(name, decide).await?)
+        unwrap_infallible(self.alter_collection(name, decide).await?)
     }
 }
 
 /// Reason for not altering a collection.
-enum Refused<E> {
+enum AlterRefusal<E> {
     Decision(E),
     DatabaseTaken,
 }
 
-fn surely(altered: Result<Collection, Infallible>) -> Result<Collection, EndpointError> {
+fn unwrap_infallible(altered: Result<Collection, Infallible>) -> Result<Collection, EndpointError> {
     match altered {
         Ok(collection) => Ok(collection),
         Err(never) => match never {},
     }
 }
 
-fn act(actor: &Actor, action: &str, name: &CollectionName, detail: String) -> Act {
-    Act { collection: Some(name.clone()), detail, ..actor.act(action) }
+fn act(actor: &Actor, action: &str, name: &CollectionName, detail: String) -> AuditAction {
+    AuditAction { collection: Some(name.clone()), detail, ..actor.act(action) }
 }
 
 /// Lists the names of what a change alters in a collection; `None` if nothing is altered.

@@ -9,8 +9,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use feedsync_core::{Incorporation, Item, ItemId, Timestamp, Version, incorporate};
 use feedsync_store::{
-    CollectionName, DiscardedId, Number, Origin, PageLimit, Put, RemoteId, Snapshot, StoreExt,
-    StoredItem, Write,
+    ChangeNumber, CollectionName, DiscardedId, Origin, PageLimit, Put, RemoteId, Snapshot,
+    StoreExt, StoredItem, Write,
 };
 
 use crate::edit::Edited;
@@ -21,12 +21,12 @@ use crate::incorporate::within_bounds;
 /// Items that were seen in a feed and their versions, as hashes of eight bytes each. Two ids may collide;
 /// then an item is kept that could have been discarded.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct SeenVersions {
     ids: HashSet<u64>,
     versions: HashSet<u64>,
 }
 
-impl Seen {
+impl SeenVersions {
     /// Adds an item with its versions.
     pub fn insert<P>(&mut self, item: &Item<P>) {
         self.insert_id(&item.id);
@@ -69,7 +69,7 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         remote: RemoteId,
-        seen: &Seen,
+        seen: &SeenVersions,
     ) -> Result<u64, EndpointError> {
         // A change that has not been offered to another remote yet waits for a push.
         let remotes = self.store.remotes(Some(collection)).await?;
@@ -78,7 +78,7 @@ impl Endpoint {
             .filter(|other| other.id != remote && !other.state.read_only)
             .map(|other| other.state.pushed)
             .min()
-            .unwrap_or(Number::MAX);
+            .unwrap_or(ChangeNumber::MAX);
         let (mut discarded, mut before) = (0, None);
         let mut after: Option<ItemId> = None;
         loop {
@@ -88,7 +88,7 @@ impl Endpoint {
                 .items
                 .iter()
                 .filter(|stored| !seen.contains(&stored.item.id))
-                .filter(|stored| is_theirs_alone(stored, remote, offered))
+                .filter(|stored| is_only_from_remote(stored, remote, offered))
                 .map(|stored| &stored.item)
                 .collect();
             if !absent.is_empty() {
@@ -111,8 +111,11 @@ impl Endpoint {
     }
 
     /// Returns the versions on the list of recoverable items.
-    async fn discarded_before(&self, collection: &CollectionName) -> Result<Seen, EndpointError> {
-        let mut before = Seen::default();
+    async fn discarded_before(
+        &self,
+        collection: &CollectionName,
+    ) -> Result<SeenVersions, EndpointError> {
+        let mut before = SeenVersions::default();
         let list = self.store.discarded(collection).await?;
         list.iter().for_each(|discarded| before.insert(&discarded.item));
         Ok(before)
@@ -126,7 +129,7 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         remote: RemoteId,
-        seen: &Seen,
+        seen: &SeenVersions,
     ) -> Result<u64, EndpointError> {
         let (mut protected, mut after) = (0, None::<ItemId>);
         loop {
@@ -167,7 +170,7 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         remote: RemoteId,
-        offered: Number,
+        offered: ChangeNumber,
         candidates: Vec<ItemId>,
     ) -> Result<u64, EndpointError> {
         let keys = candidates.clone();
@@ -178,7 +181,8 @@ impl Endpoint {
                     .iter()
                     .filter(|id| {
                         snapshot.item(id).is_some_and(|stored| {
-                            is_theirs_alone(stored, remote, offered) && !is_ours(snapshot, stored)
+                            is_only_from_remote(stored, remote, offered)
+                                && !is_ours(snapshot, stored)
                         })
                     })
                     .cloned()
@@ -233,7 +237,7 @@ impl Endpoint {
 
 /// Whether an item may be discarded: all versions came from this remote, none was created here, and nothing
 /// waits for a push. A tombstone stays, so that an old copy of the item does not come back.
-fn is_theirs_alone(stored: &StoredItem, remote: RemoteId, offered: Number) -> bool {
+fn is_only_from_remote(stored: &StoredItem, remote: RemoteId, offered: ChangeNumber) -> bool {
     let is_tombstone = stored.item.winner.deleted && stored.item.conflicts.is_empty();
     stored.origin == Origin::Remote(remote)
         && !stored.created_here

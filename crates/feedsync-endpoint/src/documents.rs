@@ -18,7 +18,8 @@ use feedsync_couch::{
     Revision, SentAttachment, SentForm, Submission,
 };
 use feedsync_store::{
-    Database, Databases, DatabasesExt as _, DocumentWrite, Kind, Moment, StoreError, Wanted,
+    Database, Databases, DatabasesExt as _, DocumentRequest, DocumentWrite, Kind, Moment,
+    StoreError,
 };
 
 pub use purge::purge_documents;
@@ -72,16 +73,16 @@ pub enum DocumentsError {
 const PAGE: usize = 1_000;
 
 /// Number of documents that are compacted at once.
-const COMPACTED: usize = 500;
+const COMPACTION_BATCH: usize = 500;
 
 /// Maximum number of documents in one transaction: other writers get a turn between those of one request.
-const WRITTEN: usize = 2_000;
+const WRITE_BATCH: usize = 2_000;
 
 /// Age in microseconds of an unreferenced attachment at which no document can still be about to name it.
-const ON_ITS_WAY: u64 = 24 * 60 * 60 * 1_000_000;
+const UPLOAD_GRACE_MICROS: u64 = 24 * 60 * 60 * 1_000_000;
 
 /// Bytes of superseded revisions below which a database is not compacted.
-const WORTH_IT: u64 = 1 << 20;
+const MIN_SUPERSEDED_BYTES: u64 = 1 << 20;
 
 impl Endpoint {
     /// Returns the databases of documents.
@@ -100,7 +101,7 @@ impl Endpoint {
         let databases = self.databases();
         let mut after = None;
         loop {
-            after = databases.compact_documents(name, after.as_ref(), COMPACTED).await?;
+            after = databases.compact_documents(name, after.as_ref(), COMPACTION_BATCH).await?;
             if after.is_none() {
                 return Ok(());
             }
@@ -110,7 +111,7 @@ impl Endpoint {
     /// Deletes unreferenced attachments of one database, or of all.
     async fn sweep_attachments(&self, of: Option<&DatabaseName>) -> Result<(), StoreError> {
         let now = self.environment().now().micros();
-        let before = Moment::from_micros(now.saturating_sub(ON_ITS_WAY));
+        let before = Moment::from_micros(now.saturating_sub(UPLOAD_GRACE_MICROS));
         self.databases().sweep_attachments(of, before).await.map(drop)
     }
 
@@ -126,7 +127,9 @@ impl Endpoint {
                 self.sweep_attachments(None).await?;
                 return failure.map(|()| count);
             };
-            let is_due = |it: &&Database| it.superseded >= WORTH_IT && it.superseded > it.bytes / 2;
+            let is_due = |it: &&Database| {
+                it.superseded >= MIN_SUPERSEDED_BYTES && it.superseded > it.bytes / 2
+            };
             for Database { name, .. } in page.iter().filter(is_due) {
                 match self.compact_documents(name).await {
                     Ok(()) => count += 1,
@@ -165,7 +168,7 @@ pub async fn write_documents(
     let mut rest = prepared.into_iter();
     let mut written = Vec::with_capacity(rest.len());
     loop {
-        let some: Arc<[Prepared]> = rest.by_ref().take(WRITTEN).collect();
+        let some: Arc<[PreparedDocument]> = rest.by_ref().take(WRITE_BATCH).collect();
         let mut done = write_prepared(databases, database, Arc::clone(&some), None).await;
         if let Err(DocumentsError::Refused(refusal)) = &done
             && refusal.kind == RefusalKind::MissingStub
@@ -191,11 +194,11 @@ async fn prepare(
     name: &DatabaseName,
     document: NewDocument,
     edits: Edits,
-) -> Result<Prepared, DocumentsError> {
-    let (document, held) = Prepared::of(document, edits)?;
+) -> Result<PreparedDocument, DocumentsError> {
+    let (document, held) = PreparedDocument::of(document, edits)?;
     for (digest, bytes) in held {
         if !databases.put_attachment(name, &digest, bytes).await? {
-            return Err(known_otherwise(&digest).into());
+            return Err(digest_collision(&digest).into());
         }
     }
     Ok(document)
@@ -205,23 +208,25 @@ async fn prepare(
 async fn write_prepared(
     databases: &dyn Databases,
     Database { name, epoch, .. }: &Database,
-    prepared: Arc<[Prepared]>,
+    prepared: Arc<[PreparedDocument]>,
     elsewhere: Option<Elsewhere>,
 ) -> Result<Written, DocumentsError> {
     // Attachments of replicated documents are compared with those of the stored revisions.
-    let with_attachments = |document: &Prepared| Wanted {
+    let with_attachments = |document: &PreparedDocument| DocumentRequest {
         id: document.id.clone(),
         with_attachments: match document.made {
-            Made::Here { .. } => document.attachments.iter().any(|it| it.stored.is_none()),
-            Made::Elsewhere(_) => !document.attachments.is_empty(),
+            RevisionOrigin::Here { .. } => {
+                document.attachments.iter().any(|it| it.stored.is_none())
+            }
+            RevisionOrigin::Elsewhere(_) => !document.attachments.is_empty(),
         },
     };
-    let wanted: Vec<Wanted> = prepared.iter().map(with_attachments).collect();
+    let wanted: Vec<DocumentRequest> = prepared.iter().map(with_attachments).collect();
     let epoch = *epoch;
     let (_, outcome) = databases
         .decide_documents(name, united(wanted), move |snapshot| {
             if snapshot.database().epoch != epoch {
-                let gone = RefusalKind::NotFound.because("Database does not exist.");
+                let gone = RefusalKind::NotFound.with_reason("Database does not exist.");
                 return (Vec::new(), Err(gone));
             }
             match decide::decide(snapshot, &prepared, elsewhere.as_ref()) {
@@ -243,7 +248,7 @@ type Elsewhere = BTreeMap<AttachmentDigest, u64>;
 async fn stored_elsewhere(
     databases: &dyn Databases,
     name: &DatabaseName,
-    documents: &[Prepared],
+    documents: &[PreparedDocument],
 ) -> Result<Elsewhere, StoreError> {
     let attachments = || documents.iter().flat_map(|it| &it.attachments);
     let stubs = attachments().filter(|it| it.stored.is_none());
@@ -252,7 +257,7 @@ async fn stored_elsewhere(
         attachments().filter_map(|it| Some(&it.stored.as_ref()?.digest)).collect();
     let mut elsewhere = Elsewhere::new();
     for digest in digests {
-        if !brought.contains(digest) && !databases.names_attachment(name, digest).await? {
+        if !brought.contains(digest) && !databases.is_attachment_referenced(name, digest).await? {
             continue;
         }
         let Some(bytes) = databases.attachment(name, digest).await? else { continue };
@@ -266,15 +271,15 @@ async fn stored_elsewhere(
 
 /// Returns the refusal of content whose digest is that of different stored content. The two could not be told
 /// apart, so the later one is refused.
-pub fn known_otherwise(digest: &AttachmentDigest) -> Refusal {
+pub fn digest_collision(digest: &AttachmentDigest) -> Refusal {
     let reason = format_args!(
         "An attachment is here that holds something else and is known as {digest}, too"
     );
-    RefusalKind::Forbidden.because(reason)
+    RefusalKind::Forbidden.with_reason(reason)
 }
 
 /// Merges requests for the same document.
-fn united(mut wanted: Vec<Wanted>) -> Vec<Wanted> {
+fn united(mut wanted: Vec<DocumentRequest>) -> Vec<DocumentRequest> {
     let with: BTreeSet<DocumentId> =
         wanted.iter().filter(|it| it.with_attachments).map(|it| it.id.clone()).collect();
     wanted.sort_by(|one, other| one.id.cmp(&other.id));
@@ -286,9 +291,9 @@ fn united(mut wanted: Vec<Wanted>) -> Vec<Wanted> {
 }
 
 /// A document, with everything that does not depend on the stored state.
-struct Prepared {
+struct PreparedDocument {
     id: DocumentId,
-    made: Made,
+    made: RevisionOrigin,
     is_deleted: bool,
     text: Arc<str>,
     kind: Kind,
@@ -296,7 +301,7 @@ struct Prepared {
 }
 
 /// Origin of a revision.
-enum Made {
+enum RevisionOrigin {
     /// An edit made here, on a base revision if the document names one.
     Here { base: Option<Revision>, fingerprint: Fingerprint },
     /// A revision made elsewhere.
@@ -313,14 +318,16 @@ struct PreparedAttachment {
 }
 
 /// Content of attachments that came with a document, by digest.
-type Held = Vec<(AttachmentDigest, Vec<u8>)>;
+type AttachmentContents = Vec<(AttachmentDigest, Vec<u8>)>;
 
-impl Prepared {
-    fn of(document: NewDocument, edits: Edits) -> Result<(Self, Held), Refusal> {
+impl PreparedDocument {
+    fn of(document: NewDocument, edits: Edits) -> Result<(Self, AttachmentContents), Refusal> {
         let NewDocument { id, sent, mut followed } = document;
         let made = match edits {
-            Edits::New => Made::Here { base: sent.base(), fingerprint: sent.body.fingerprint() },
-            Edits::Replicated => Made::Elsewhere(sent.replicated()?),
+            Edits::New => {
+                RevisionOrigin::Here { base: sent.base(), fingerprint: sent.body.fingerprint() }
+            }
+            Edits::Replicated => RevisionOrigin::Elsewhere(sent.replicated()?),
         };
         let (mut attachments, mut held) = (Vec::new(), Vec::new());
         for SentAttachment { name, content_type, generation, digest, form } in sent.attachments {
@@ -334,7 +341,7 @@ impl Prepared {
                 }
                 SentForm::Follows { .. } => Some(followed.remove(&name).ok_or_else(|| {
                     RefusalKind::BadRequest
-                        .because(format_args!("The attachment {name} of {id} does not follow"))
+                        .with_reason(format_args!("The attachment {name} of {id} does not follow"))
                 })?),
             };
             attachments.push(PreparedAttachment { name, content_type, generation, digest, stored });

@@ -7,7 +7,8 @@ use feedsync_core::{
 };
 use feedsync_formats::{Entry, entry, truncate};
 use feedsync_store::{
-    Collection, CollectionName, Moment, Number, Origin, Put, Snapshot, StoreExt, StoredItem, Write,
+    ChangeNumber, Collection, CollectionName, Moment, Origin, Put, Snapshot, StoreExt, StoredItem,
+    Write,
 };
 
 use crate::endpoint::{Endpoint, blobs_of, bounded, cleaned};
@@ -191,10 +192,10 @@ impl Endpoint {
         writes.extend(signature.issue(&item));
         let put = Put { item: item.clone(), created_here, origin, blobs: blobs.clone() };
         writes.push(Write::Put(put));
-        self.has_room(snapshot, &writes)?;
+        self.check_limits(snapshot, &writes)?;
         let name = &snapshot.collection().name;
-        writes.extend(self.recorded(action, name, Some(&item.id), String::new()));
-        let (number, edited) = (Number::ZERO, Moment::default());
+        writes.extend(self.audit_entry(action, name, Some(&item.id), String::new()));
+        let (number, edited) = (ChangeNumber::ZERO, Moment::default());
         Ok((writes, StoredItem { item, number, edited, created_here, origin, blobs }))
     }
 }

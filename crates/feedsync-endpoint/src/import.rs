@@ -46,36 +46,37 @@ impl PlainItem {
     /// Without a suitable one, the id is `h` and a hash of link and title. If it has neither, the hash is
     /// over the whole entry.
     pub fn new(payload: Payload) -> Self {
-        Named::new(payload).item
+        ImportEntry::new(payload).item
     }
 
     /// Creates the entries of one feed. Entries without an id of their own may share link and title but
     /// differ in content. Then they are different entries, and the id of each is a hash of its whole content.
     pub fn of_feed(payloads: impl IntoIterator<Item = Payload>) -> Vec<Self> {
-        let named: Vec<Named> = payloads.into_iter().map(Named::new).collect();
+        let named: Vec<ImportEntry> = payloads.into_iter().map(ImportEntry::new).collect();
         let mut first = BTreeMap::new();
         let mut ambiguous = BTreeSet::new();
-        for Named { item, .. } in named.iter().filter(|named| named.is_hashed) {
+        for ImportEntry { item, .. } in named.iter().filter(|named| named.is_hashed) {
             let text = content(&item.payload);
             if *first.entry(item.id.clone()).or_insert(text) != text {
                 ambiguous.insert(item.id.clone());
             }
         }
-        let settle = |Named { item, is_hashed }| match is_hashed && ambiguous.contains(&item.id) {
-            true => Self { id: hashed(&content(&item.payload).to_string()), ..item },
-            false => item,
-        };
+        let settle =
+            |ImportEntry { item, is_hashed }| match is_hashed && ambiguous.contains(&item.id) {
+                true => Self { id: hashed(&content(&item.payload).to_string()), ..item },
+                false => item,
+            };
         named.into_iter().map(settle).collect()
     }
 }
 
 /// An entry, and whether its id is a hash.
-struct Named {
+struct ImportEntry {
     item: PlainItem,
     is_hashed: bool,
 }
 
-impl Named {
+impl ImportEntry {
     fn new(payload: Payload) -> Self {
         let payload = cleaned(payload);
         let entry = feedsync_formats::entry(&payload);

@@ -136,7 +136,7 @@ impl Endpoint {
                         return (Vec::new(), Decided::Another);
                     }
                     let (mut writes, decided) = decide(snapshot, &incoming);
-                    if let Err(full) = endpoint.has_room(snapshot, &writes) {
+                    if let Err(full) = endpoint.check_limits(snapshot, &writes) {
                         return (Vec::new(), Decided::Full(full));
                     }
                     if let Decided::Done(reports) = &decided {
@@ -155,27 +155,27 @@ impl Endpoint {
     }
 
     /// Returns the report that [`Endpoint::incorporate`] would give for these items now; nothing is written.
-    pub async fn foresee(
+    pub async fn preview(
         &self,
         collection: &CollectionName,
         source: Source,
         items: Vec<Item<Payload>>,
     ) -> Result<Report, EndpointError> {
-        self.foresee_as(collection, Incoming::new(Protocol::FeedSync, source, items, None)).await
+        self.preview_as(collection, Incoming::new(Protocol::FeedSync, source, items, None)).await
     }
 
     /// Returns the report that [`Endpoint::incorporate_sse`] would give for these items now; nothing is
     /// written.
-    pub async fn foresee_sse(
+    pub async fn preview_sse(
         &self,
         collection: &CollectionName,
         source: Source,
         items: Vec<Item<Payload>>,
     ) -> Result<Report, EndpointError> {
-        self.foresee_as(collection, Incoming::new(Protocol::Sse, source, items, None)).await
+        self.preview_as(collection, Incoming::new(Protocol::Sse, source, items, None)).await
     }
 
-    async fn foresee_as(
+    async fn preview_as(
         &self,
         collection: &CollectionName,
         incoming: Incoming,
@@ -206,7 +206,7 @@ impl Endpoint {
         (counts.changed() > 0).then_some(())?;
         let Counts { added, updated, conflict, .. } = counts;
         let detail = format!("{added} added, {updated} updated, {conflict} in conflict");
-        self.recorded("merge", collection, item, detail)
+        self.audit_entry("merge", collection, item, detail)
     }
 }
 
@@ -245,7 +245,7 @@ fn decide(snapshot: &Snapshot, incoming: &Incoming) -> (Vec<Write>, Decided) {
     let Incoming { source, conclusion, .. } = incoming;
     let (mut writes, reports) = judge(snapshot, incoming, &BTreeMap::new());
     if let Some(Conclusion { remote, state }) = conclusion {
-        let postponed = reports.iter().any(|report| report.outcome.may_pass());
+        let postponed = reports.iter().any(|report| report.outcome.may_succeed_later());
         let state = state.clone();
         let state = if postponed { state.to_be_read_again() } else { state };
         writes.push(Write::Remote { id: *remote, state });
@@ -318,7 +318,7 @@ fn judge(
             }
         }
         if outcome == ItemOutcome::Unchanged
-            && stored.is_some_and(|stored| came_again(stored, source))
+            && stored.is_some_and(|stored| has_second_source(stored, source))
         {
             writes.push(Write::Shared { id: item.id.clone() });
         }
@@ -356,7 +356,7 @@ fn is_read(item: &Item<Payload>) -> bool {
 }
 
 /// Whether an item that came from one remote has now come from another source too.
-fn came_again(stored: &StoredItem, source: Source) -> bool {
+fn has_second_source(stored: &StoredItem, source: Source) -> bool {
     match (stored.origin, source) {
         (Origin::Remote(known), Source::Remote(remote)) => known != remote,
         (Origin::Remote(_), Source::Offered | Source::Posted) => true,

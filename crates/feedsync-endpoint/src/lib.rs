@@ -5,17 +5,18 @@
 
 mod actor;
 mod aggregated;
+pub mod bridge;
 mod collections;
 mod compose;
 mod discard;
 pub mod documents;
-pub mod doors;
 mod edit;
 mod endpoint;
 mod error;
 mod feed_document;
 mod import;
 mod incorporate;
+mod limits;
 mod logs;
 mod member;
 mod nearest;
@@ -27,7 +28,6 @@ mod purge;
 mod readings;
 mod reincarnate;
 mod retain;
-mod room;
 mod settings;
 mod signature;
 mod sse;
@@ -36,7 +36,7 @@ pub mod subscriber;
 pub use actor::Actor;
 pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
 pub use compose::{compose_dated, revise_dated};
-pub use discard::Seen;
+pub use discard::SeenVersions;
 pub use edit::Edited;
 pub use endpoint::{Endpoint, MAX_ITEM_BYTES};
 pub use error::{EditFailure, EndpointError};
@@ -44,17 +44,17 @@ pub use feed_document::{FeedDocument, FileAuthor, FileEditError};
 pub use import::{Imported, PlainItem};
 pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Source};
 pub use member::{
-    Compose, Guard, Member, MemberChange, MemberEdit, NewMember, Replace, Standing, standing,
+    BaseStatus, Compose, Guard, Member, MemberChange, MemberEdit, NewMember, Replace, base_status,
 };
 pub use nearest::{did_you_mean, nearest};
 pub use people::{
-    LabelError, NewToken, NewUser, Password, PasswordError, PeopleError, Person, Secret, label,
+    LabelError, NewToken, NewUser, Password, PasswordError, PeopleError, Person, TokenSecret, label,
 };
 pub use policy::ConflictPolicy;
 pub use publish::Publication;
 pub use purge::Retention;
-pub use readings::{Reader, is_reserved, may_be_named, reading_collection};
-pub use retain::Retained;
+pub use readings::{ReadingOwner, is_name_allowed, is_reserved, reading_collection};
+pub use retain::RetentionProgress;
 pub use settings::{
     Categories, CategoriesError, Category, HeadText, HeadTextError, Keep, Markup, MarkupError,
     MediaRange, MediaRangeError, Partial, Period, PeriodError, SettingError, Settings, is_database,

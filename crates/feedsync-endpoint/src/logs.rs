@@ -1,7 +1,7 @@
 //! Changes of logs on a user's behalf (REST-logging). The creation, compaction and removal of a log are
 //! recorded with the user who did it. Appended records state their author themselves.
 
-use feedsync_store::{Act, Append, CollectionName, Expected, LogOutcome, NewGeneration};
+use feedsync_store::{Append, AuditAction, CollectionName, Expected, LogOutcome, NewGeneration};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -37,8 +37,8 @@ impl Endpoint {
         Ok(self.store.remove_log(collection, expected, act).await?)
     }
 
-    fn act_on_log(&self, action: &str, collection: &CollectionName) -> Option<Act> {
+    fn act_on_log(&self, action: &str, collection: &CollectionName) -> Option<AuditAction> {
         let actor = self.actor.as_ref()?;
-        Some(Act { collection: Some(collection.clone()), ..actor.act(action) })
+        Some(AuditAction { collection: Some(collection.clone()), ..actor.act(action) })
     }
 }

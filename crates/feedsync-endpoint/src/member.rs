@@ -10,7 +10,7 @@ use feedsync_core::{
     Base, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Updates,
 };
 use feedsync_store::{
-    Collection, CollectionName, Moment, Number, Snapshot, StoreExt, StoredItem, Write,
+    ChangeNumber, Collection, CollectionName, Moment, Snapshot, StoreExt, StoredItem, Write,
 };
 
 use crate::edit::Change;
@@ -51,14 +51,14 @@ pub struct NewMember {
 /// Precondition of an edit; an edit that fails it is stale.
 pub struct Guard {
     /// Relation of the version that the editor had seen to the item.
-    pub judge: Box<dyn Fn(&StoredItem) -> Standing + Send>,
+    pub judge: Box<dyn Fn(&StoredItem) -> BaseStatus + Send>,
     /// Whether a stale replacement is kept beside the winner.
     pub keep_stale: bool,
 }
 
 /// Relation of a version that an editor had seen to an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum BaseStatus {
     /// It is the winner, or the edit applies to any winner.
     Current,
     /// The item knows the version, but it is not the winner.
@@ -101,17 +101,17 @@ pub enum MemberEdit<R, M = Member> {
 /// topmost update is certain. A merged history does not show which of its entries that version knew. So the
 /// base is that update alone, which covers its own authoring line up to there. A base that covers too little
 /// costs a conflict, which there is anyway. A base that covers too much would lose an edit.
-pub fn standing(item: &Item<Payload>, is_it: impl Fn(&Update) -> bool) -> Standing {
+pub fn base_status(item: &Item<Payload>, is_it: impl Fn(&Update) -> bool) -> BaseStatus {
     if is_it(item.winner.dot()) {
-        return Standing::Current;
+        return BaseStatus::Current;
     }
     if let Some(conflict) = item.conflicts.iter().find(|conflict| is_it(conflict.dot())) {
-        return Standing::Known(conflict.into());
+        return BaseStatus::Known(conflict.into());
     }
     let superseded =
         item.versions().flat_map(|version| version.history.updates()).find(|update| is_it(update));
-    superseded.map_or(Standing::Unknown, |update| {
-        Standing::Known(Base {
+    superseded.map_or(BaseStatus::Unknown, |update| {
+        BaseStatus::Known(Base {
             updates: updates_at(update.sequence()),
             noconflicts: item.winner.noconflicts,
             history: History::new(update.clone()),
@@ -180,13 +180,13 @@ impl Endpoint {
             }
             let stale = || MemberEdit::Stale(stored.clone());
             let base = match (guard.judge)(stored) {
-                Standing::Current => None,
-                Standing::Known(base)
+                BaseStatus::Current => None,
+                BaseStatus::Known(base)
                     if guard.keep_stale && matches!(change, MemberChange::Replace(_)) =>
                 {
                     Some(base)
                 }
-                Standing::Known(_) | Standing::Unknown => return nothing(stale()),
+                BaseStatus::Known(_) | BaseStatus::Unknown => return nothing(stale()),
             };
             let payload = match &change {
                 MemberChange::Delete => None,
@@ -237,7 +237,7 @@ impl Endpoint {
 impl Member {
     /// Sets the number and moment of a member that was just written to the collection's last ones.
     fn after(collection: Collection, mut stored: StoredItem) -> Self {
-        if stored.number == Number::ZERO {
+        if stored.number == ChangeNumber::ZERO {
             (stored.number, stored.edited) = (collection.last, collection.edited);
         }
         Self { collection, stored }

@@ -10,18 +10,18 @@ mod person;
 mod token;
 
 use feedsync_store::{
-    CollectionName, Digest, Grant, GrantsOf, Moment, Role, Scope, StoreError, Token, TokenKind,
+    CollectionName, Digest, Grant, GrantFilter, Moment, Role, Scope, StoreError, Token, TokenKind,
     User, UserId, UserName,
 };
 
 pub use password::{Password, PasswordError};
+use person::Credential;
 pub use person::Person;
-use person::Proof;
-pub use token::{LabelError, Secret, label};
+pub use token::{LabelError, TokenSecret, label};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
-use crate::readings::{Reader, may_be_named};
+use crate::readings::{ReadingOwner, is_name_allowed};
 use crate::settings::Period;
 
 /// Reason why a change of users was not made; nothing was changed.
@@ -94,8 +94,8 @@ impl Endpoint {
         let kind = if user.administrator { "an administrator" } else { "no administrator" };
         self.record_people("add user", &user.name, None, kind).await?;
         if is_first {
-            let reader = Reader { name: user.name.clone(), id: user.id.clone() };
-            self.hand_reading_over(reader).await?;
+            let reader = ReadingOwner { name: user.name.clone(), id: user.id.clone() };
+            self.transfer_reading_collection(reader).await?;
         }
         Ok(user)
     }
@@ -160,7 +160,7 @@ impl Endpoint {
         if let Some(user) = self.store.user(name).await? {
             // A reading collection of an earlier version becomes private, so that it is removed with its
             // user.
-            self.secure_reading(Reader { name: user.name, id: user.id }).await?;
+            self.secure_reading(ReadingOwner { name: user.name, id: user.id }).await?;
         }
         self.store.remove_user(name).await?;
         self.record_people("remove user", name, None, "").await
@@ -168,7 +168,7 @@ impl Endpoint {
 
     /// Gives a user a role in a collection, which replaces any other role.
     pub async fn grant(&self, grant: Grant) -> Result<(), PeopleError> {
-        if !may_be_named(&grant.collection, Some(&grant.user)) {
+        if !is_name_allowed(&grant.collection, Some(&grant.user)) {
             return Err(PeopleError::Private(grant.collection));
         }
         self.store.grant(grant.clone()).await?;
@@ -203,15 +203,15 @@ impl Endpoint {
         let Some(actor) = actor.filter(|actor| *actor != from) else { return Ok(()) };
         let users = (self.store.user(actor).await?, self.store.user(from).await?);
         let (Some(actor), Some(from)) = users else { return Ok(()) };
-        if self.store.charged_collection(collection).await? == Some(from.id) {
+        if self.store.collection_charged_to(collection).await? == Some(from.id) {
             self.store.charge_collection(collection, &actor.id).await?;
         }
         Ok(())
     }
 
     /// Issues a token. Its text is known only to the recipient of this result.
-    pub async fn issue_token(&self, new: NewToken) -> Result<(Secret, Token), PeopleError> {
-        let secret = Secret::random(&*self.environment);
+    pub async fn issue_token(&self, new: NewToken) -> Result<(TokenSecret, Token), PeopleError> {
+        let secret = TokenSecret::random(&*self.environment);
         let token = Token {
             digest: secret.digest(),
             user: new.user,
@@ -237,7 +237,7 @@ impl Endpoint {
         user: UserName,
         label: String,
         lasts: Period,
-    ) -> Result<(Secret, Token), PeopleError> {
+    ) -> Result<(TokenSecret, Token), PeopleError> {
         let mut sessions = self.store.tokens(&user).await?;
         sessions.retain(|token| token.kind == TokenKind::Session);
         let surplus = (sessions.len() + 1).saturating_sub(Self::SESSIONS);
@@ -285,12 +285,12 @@ impl Endpoint {
     ///
     /// The token is looked up by the SHA-256 of 256 random bits, so that the time it takes does not help to
     /// find another one.
-    pub async fn person_of_token(
+    pub async fn sign_in_with_token(
         &self,
         text: &str,
         kind: TokenKind,
     ) -> Result<Option<Person>, StoreError> {
-        let Some(secret) = Secret::parse(text) else { return Ok(None) };
+        let Some(secret) = TokenSecret::parse(text) else { return Ok(None) };
         let token = self.store.token(secret.digest()).await?;
         match token.filter(|token| token.kind == kind) {
             Some(token) => self.person_with(token).await,
@@ -300,14 +300,14 @@ impl Endpoint {
 
     /// Returns the current rights of a person who signed in. The result is `None` if their token has ended,
     /// their password was changed, or they were disabled or removed.
-    pub async fn person_again(&self, person: &Person) -> Result<Option<Person>, StoreError> {
+    pub async fn refresh_person(&self, person: &Person) -> Result<Option<Person>, StoreError> {
         match person.proof() {
-            Proof::Token(digest) => match self.store.token(digest).await? {
+            Credential::Token(digest) => match self.store.token(digest).await? {
                 Some(token) => self.person_with(token).await,
                 None => Ok(None),
             },
-            proof @ Proof::Password(_) => match self.store.user(person.user()).await? {
-                Some(user) if user.id == *person.id() && Proof::password(&user) == proof => {
+            proof @ Credential::Password(_) => match self.store.user(person.user()).await? {
+                Some(user) if user.id == *person.id() && Credential::password(&user) == proof => {
                     self.person_of(user, None).await
                 }
                 _ => Ok(None),
@@ -342,7 +342,7 @@ impl Endpoint {
         if user.disabled {
             return Ok(None);
         }
-        match self.store.grants(GrantsOf::User(&user.name)).await {
+        match self.store.grants(GrantFilter::User(&user.name)).await {
             Ok(grants) => Ok(Some(Person::new(user, grants, token))),
             // The user was removed in the meantime.
             Err(StoreError::NoUser(_)) => Ok(None),

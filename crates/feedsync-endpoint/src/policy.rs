@@ -187,7 +187,7 @@ impl Endpoint {
             let item = put.item.clone();
             let name = &snapshot.collection().name;
             let detail = format!("by policy: {}", policy.name());
-            let record = endpoint.recorded("resolve", name, Some(&item.id), detail);
+            let record = endpoint.audit_entry("resolve", name, Some(&item.id), detail);
             (issue.into_iter().chain([Write::Put(put)]).chain(record).collect(), Some(item))
         };
         Ok(self.store.decide(collection, vec![id.clone()], decide).await?.1)

@@ -6,7 +6,7 @@ use feedsync_core::window::answer;
 use feedsync_core::{Timestamp, Window};
 use feedsync_formats::FeedDetails;
 use feedsync_store::{
-    ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Recent, Until,
+    ChangeNumber, ChangePage, Collection, CollectionName, Moment, PageLimit, Recent, Until,
 };
 
 use crate::endpoint::Endpoint;
@@ -24,9 +24,9 @@ pub struct Publication {
     /// advances in steps, so that a feed in which nothing else changed stays the same for a while.
     pub expires: Option<Timestamp>,
     /// Changes after this one are included.
-    pub after: Number,
+    pub after: ChangeNumber,
     /// Changes up to and including this one are included.
-    pub up_to: Number,
+    pub up_to: ChangeNumber,
     /// Details of the feed besides its title.
     pub details: FeedDetails,
 }
@@ -67,7 +67,7 @@ impl Endpoint {
         collection: Collection,
         settings: &Settings,
         since: Option<&str>,
-        horizon: Number,
+        horizon: ChangeNumber,
     ) -> Publication {
         let text = |number| collection.until(number).to_string();
         let window = answer(since, &text(horizon), &text(collection.last));
@@ -87,7 +87,7 @@ impl Endpoint {
         &self,
         collection: &Collection,
         partial: Partial,
-    ) -> Result<Number, EndpointError> {
+    ) -> Result<ChangeNumber, EndpointError> {
         let now = self.environment.now();
         let from = partial.age.map(|age| age.before(now));
         let recent = Recent { count: partial.count, from };
@@ -107,7 +107,7 @@ impl Endpoint {
     pub async fn page(
         &self,
         publication: &Publication,
-        after: Number,
+        after: ChangeNumber,
         limit: PageLimit,
     ) -> Result<ChangePage, EndpointError> {
         let Publication { collection, up_to, .. } = publication;
@@ -119,7 +119,7 @@ impl Endpoint {
     pub(crate) async fn published(
         &self,
         collection: &Collection,
-        Range { start: after, end: up_to }: Range<Number>,
+        Range { start: after, end: up_to }: Range<ChangeNumber>,
         limit: PageLimit,
     ) -> Result<ChangePage, EndpointError> {
         let page = self.store.changes(&collection.name, after, Some(up_to), limit).await?;
@@ -135,7 +135,7 @@ impl Endpoint {
     pub async fn mark_sent(
         &self,
         collection: &CollectionName,
-        up_to: Number,
+        up_to: ChangeNumber,
     ) -> Result<(), EndpointError> {
         Ok(self.store.mark_sent(collection, up_to).await?)
     }

@@ -28,7 +28,7 @@ impl Endpoint {
         retention: Retention,
     ) -> Result<u64, EndpointError> {
         let mut purged = 0;
-        let mut after = feedsync_store::Number::ZERO;
+        let mut after = feedsync_store::ChangeNumber::ZERO;
         loop {
             let page = self.store.changes(collection, after, None, PageLimit::items(500)).await?;
             let ids: Vec<ItemId> = page
@@ -82,7 +82,12 @@ impl Endpoint {
                     return (Vec::new(), 0);
                 }
                 let mut writes = vec![Write::Purge { ids }];
-                writes.extend(endpoint.recorded("purge", &name, None, format!("{count} purged")));
+                writes.extend(endpoint.audit_entry(
+                    "purge",
+                    &name,
+                    None,
+                    format!("{count} purged"),
+                ));
                 (writes, count)
             })
             .await?;

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use feedsync_core::Format;
 use feedsync_store::{
-    Alteration, Collection, CollectionChange, CollectionName, Digest, Founding, Grant, GrantsOf,
-    NewCollection, PRIVATE_TO, Role, StoreError, UserId, UserName,
+    Alteration, Collection, CollectionChange, CollectionName, CreationContext, Digest, Grant,
+    GrantFilter, NewCollection, PRIVATE_TO, Role, StoreError, UserId, UserName,
 };
 
 use crate::endpoint::Endpoint;
@@ -28,7 +28,7 @@ const MAX_NAMES: usize = 1_000;
 
 /// A user as the owner of a reading collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reader {
+pub struct ReadingOwner {
     /// Name of the user, from which the name of the collection is derived.
     pub name: UserName,
     /// Id of the user, which decides whose collection it is.
@@ -57,27 +57,27 @@ pub fn is_reserved(name: &str) -> bool {
 
 /// Whether a user may create a collection of this name. A reserved name is only for the user from whose name
 /// it is derived.
-pub fn may_be_named(name: &CollectionName, user: Option<&UserName>) -> bool {
+pub fn is_name_allowed(name: &CollectionName, user: Option<&UserName>) -> bool {
     user.is_none() || !is_reserved(name.as_str()) || reading_collection(user) == *name
 }
 
 /// Relation of a collection to the user whose reading collection has its name.
-enum Standing {
+enum ReadingOwnership {
     /// It is private to the user.
     Theirs,
     /// The user takes it over. The roles of these other users end, and the user becomes its owner.
     ToTakeOver(Vec<Grant>),
     /// It belongs to another user.
-    Alien,
+    OtherOwner,
 }
 
 impl Endpoint {
     /// Returns the reading collection of a user, or of a hub without users, and whether rights were changed
     /// for that. Creates the collection if there is none. The first administrator gets the collection of the
     /// time without users, if there is one.
-    pub async fn reading_of(
+    pub async fn open_reading_collection(
         &self,
-        reader: Option<&Reader>,
+        reader: Option<&ReadingOwner>,
     ) -> Result<(Collection, bool), EndpointError> {
         let name = reading_collection(reader.map(|reader| &reader.name));
         let mut is_changed = false;
@@ -97,17 +97,19 @@ impl Endpoint {
                         self.found_reading(name.clone(), Some(reader)).await?;
                     }
                 }
-                (Some(reader), Some(found)) => match self.standing(reader, &found).await? {
-                    Standing::Theirs => return Ok((found, is_changed)),
-                    Standing::ToTakeOver(others) => {
-                        self.require_reader(reader).await?;
-                        self.take_over(reader, &name, others).await?;
+                (Some(reader), Some(found)) => {
+                    match self.reading_ownership(reader, &found).await? {
+                        ReadingOwnership::Theirs => return Ok((found, is_changed)),
+                        ReadingOwnership::ToTakeOver(others) => {
+                            self.require_reader(reader).await?;
+                            self.take_over(reader, &name, others).await?;
+                        }
+                        ReadingOwnership::OtherOwner => {
+                            self.require_reader(reader).await?;
+                            self.rename_alien(&found).await?;
+                        }
                     }
-                    Standing::Alien => {
-                        self.require_reader(reader).await?;
-                        self.rename_alien(&found).await?;
-                    }
-                },
+                }
             }
             is_changed = true;
         }
@@ -117,30 +119,33 @@ impl Endpoint {
     /// Makes all existing reading collections private to their users.
     pub async fn secure_readings(&self) -> Result<(), EndpointError> {
         for user in self.store().users().await? {
-            self.secure_reading(Reader { name: user.name, id: user.id }).await?;
+            self.secure_reading(ReadingOwner { name: user.name, id: user.id }).await?;
         }
         Ok(())
     }
 
     /// Makes the reading collection of a user private, if there is one.
-    pub(crate) async fn secure_reading(&self, reader: Reader) -> Result<(), EndpointError> {
+    pub(crate) async fn secure_reading(&self, reader: ReadingOwner) -> Result<(), EndpointError> {
         let name = reading_collection(Some(&reader.name));
         if self.store().collection(&name).await?.is_some() {
-            self.reading_of(Some(&reader)).await?;
+            self.open_reading_collection(Some(&reader)).await?;
         }
         Ok(())
     }
 
     /// Gives the first administrator the reading collection of the time without users, if there is one.
-    pub(crate) async fn hand_reading_over(&self, reader: Reader) -> Result<(), EndpointError> {
+    pub(crate) async fn transfer_reading_collection(
+        &self,
+        reader: ReadingOwner,
+    ) -> Result<(), EndpointError> {
         if self.store().collection(&reading_collection(None)).await?.is_some() {
-            self.reading_of(Some(&reader)).await?;
+            self.open_reading_collection(Some(&reader)).await?;
         }
         Ok(())
     }
 
     /// Fails if the user was removed in the meantime, even if another user has the name now.
-    async fn require_reader(&self, reader: &Reader) -> Result<(), EndpointError> {
+    async fn require_reader(&self, reader: &ReadingOwner) -> Result<(), EndpointError> {
         let found = self.store().user(&reader.name).await?;
         match found.is_some_and(|user| user.id == reader.id) {
             true => Ok(()),
@@ -148,12 +153,12 @@ impl Endpoint {
         }
     }
 
-    async fn standing(
+    async fn reading_ownership(
         &self,
-        reader: &Reader,
+        reader: &ReadingOwner,
         found: &Collection,
-    ) -> Result<Standing, EndpointError> {
-        let grants = match self.store().grants(GrantsOf::Collection(&found.name)).await {
+    ) -> Result<ReadingOwnership, EndpointError> {
+        let grants = match self.store().grants(GrantFilter::Collection(&found.name)).await {
             Err(StoreError::NoCollection(_)) => Vec::new(),
             grants => grants?,
         };
@@ -162,27 +167,29 @@ impl Endpoint {
         let owns = own.iter().any(|grant| grant.role == Role::Owner);
         let is_owned_by_another = others.iter().any(|grant| grant.role == Role::Owner);
         Ok(match found.settings.get(PRIVATE_TO) {
-            Some(id) if id == reader.id.as_str() && owns && others.is_empty() => Standing::Theirs,
-            Some(id) if id == reader.id.as_str() => Standing::ToTakeOver(others),
-            None if owns && !is_owned_by_another => Standing::ToTakeOver(others),
-            _ => Standing::Alien,
+            Some(id) if id == reader.id.as_str() && owns && others.is_empty() => {
+                ReadingOwnership::Theirs
+            }
+            Some(id) if id == reader.id.as_str() => ReadingOwnership::ToTakeOver(others),
+            None if owns && !is_owned_by_another => ReadingOwnership::ToTakeOver(others),
+            _ => ReadingOwnership::OtherOwner,
         })
     }
 
     async fn found_reading(
         &self,
         name: CollectionName,
-        reader: Option<&Reader>,
+        reader: Option<&ReadingOwner>,
     ) -> Result<(), EndpointError> {
         let title = reader.map_or_else(|| "Reading".to_owned(), title);
         let settings = reader.map(private).unwrap_or_default();
-        let act = self.actor.as_deref().map(|actor| feedsync_store::Act {
+        let act = self.actor.as_deref().map(|actor| feedsync_store::AuditAction {
             collection: Some(name.clone()),
             ..actor.act("create")
         });
-        let founding = Founding { owner: reader.map(|reader| reader.name.clone()), act };
+        let founding = CreationContext { owner: reader.map(|reader| reader.name.clone()), act };
         let new = NewCollection { name, title, format: Format::Opml, settings };
-        match self.store().found_collection(new, founding).await {
+        match self.store().create_collection_with(new, founding).await {
             Ok(_) | Err(StoreError::CollectionExists(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -191,12 +198,12 @@ impl Endpoint {
     /// Renames the collection of the time without users for the first administrator; returns whether it did.
     async fn adopt_reading(
         &self,
-        reader: &Reader,
+        reader: &ReadingOwner,
         to: &CollectionName,
     ) -> Result<bool, EndpointError> {
         let from = reading_collection(None);
         if self.store().collection(&from).await?.is_none()
-            || !self.store().grants(GrantsOf::Collection(&from)).await?.is_empty()
+            || !self.store().grants(GrantFilter::Collection(&from)).await?.is_empty()
         {
             return Ok(false);
         }
@@ -207,7 +214,7 @@ impl Endpoint {
             return Ok(false);
         }
         let (name, title, id) = (to.clone(), title(reader), private(reader));
-        let renamed = self.alter_surely(&from, move |found| {
+        let renamed = self.alter_infallibly(&from, move |found| {
             // One change sets the name and the private id: after a crash, the id shows whose collection it
             // is.
             let settings = found.settings.clone().into_iter().chain(id).collect();
@@ -228,7 +235,7 @@ impl Endpoint {
 
     async fn take_over(
         &self,
-        reader: &Reader,
+        reader: &ReadingOwner,
         name: &CollectionName,
         others: Vec<Grant>,
     ) -> Result<(), EndpointError> {
@@ -239,7 +246,7 @@ impl Endpoint {
             self.record_reading("revoke", name, detail).await?;
         }
         let id = private(reader);
-        self.alter_surely(name, move |found| {
+        self.alter_infallibly(name, move |found| {
             let mut settings = found.settings.clone();
             if was_shared {
                 settings.remove("public");
@@ -264,7 +271,7 @@ impl Endpoint {
             let detail = format!("{} is renamed to {new}: somebody else owns it", found.name);
             let epoch = found.epoch;
             let change = CollectionChange { name: Some(new), ..CollectionChange::default() };
-            let renamed = self.alter_surely(&found.name, move |now| match now.epoch == epoch {
+            let renamed = self.alter_infallibly(&found.name, move |now| match now.epoch == epoch {
                 true => Alteration::Change(change),
                 false => Alteration::Keep,
             });
@@ -291,11 +298,11 @@ impl Endpoint {
     }
 }
 
-fn title(reader: &Reader) -> String {
+fn title(reader: &ReadingOwner) -> String {
     format!("Reading of {}", reader.name)
 }
 
 /// Returns the setting that makes a collection private to a user.
-pub(crate) fn private(reader: &Reader) -> BTreeMap<String, String> {
+pub(crate) fn private(reader: &ReadingOwner) -> BTreeMap<String, String> {
     BTreeMap::from([(PRIVATE_TO.to_owned(), reader.id.to_string())])
 }

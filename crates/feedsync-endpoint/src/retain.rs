@@ -8,7 +8,7 @@
 
 use feedsync_core::ItemId;
 use feedsync_store::{
-    Collection, CollectionName, Epoch, Moment, Number, PageLimit, Snapshot, StoredItem,
+    ChangeNumber, Collection, CollectionName, Epoch, Moment, PageLimit, Snapshot, StoredItem,
 };
 
 use crate::endpoint::Endpoint;
@@ -18,12 +18,12 @@ use crate::settings::{Keep, Settings};
 /// Progress of the walks through one collection. It only saves work; the default value starts at the
 /// beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Retained {
+pub struct RetentionProgress {
     epoch: Option<Epoch>,
     /// No live item up to this number can be purged before it changes.
-    live: Number,
+    live: ChangeNumber,
     /// No tombstone up to this number can be purged.
-    tombstones: Number,
+    tombstones: ChangeNumber,
 }
 
 impl Endpoint {
@@ -32,18 +32,19 @@ impl Endpoint {
     pub async fn retain(
         &self,
         collection: &CollectionName,
-        retained: &mut Retained,
+        retained: &mut RetentionProgress,
     ) -> Result<u64, EndpointError> {
         let found = self.collection(collection).await?;
         let keep = Settings::read(&found.settings)?.keep;
         if retained.epoch != Some(found.epoch) {
-            *retained = Retained { epoch: Some(found.epoch), ..Retained::default() };
+            *retained =
+                RetentionProgress { epoch: Some(found.epoch), ..RetentionProgress::default() };
         }
         let now = self.environment.now();
         let mut gone = 0;
         for (rule, from) in [
-            (Rule::tombstones(keep, now), &mut retained.tombstones),
-            (Rule::live(keep, now), &mut retained.live),
+            (RetentionRule::tombstones(keep, now), &mut retained.tombstones),
+            (RetentionRule::live(keep, now), &mut retained.live),
         ] {
             if let Some(rule) = rule {
                 gone += self.apply(collection, rule, from).await?;
@@ -55,8 +56,8 @@ impl Endpoint {
     async fn apply(
         &self,
         collection: &CollectionName,
-        rule: Rule,
-        from: &mut Number,
+        rule: RetentionRule,
+        from: &mut ChangeNumber,
     ) -> Result<u64, EndpointError> {
         let mut gone = 0;
         loop {
@@ -79,8 +80,8 @@ impl Endpoint {
     async fn purge_due(
         &self,
         collection: &CollectionName,
-        rule: Rule,
-        due: Vec<(ItemId, Number)>,
+        rule: RetentionRule,
+        due: Vec<(ItemId, ChangeNumber)>,
     ) -> Result<u64, EndpointError> {
         let keys = due.iter().map(|(id, _)| id.clone()).collect();
         self.purge_chosen(collection, keys, move |snapshot: &Snapshot| {
@@ -96,7 +97,7 @@ impl Endpoint {
 
 /// Selects the items of one kind that are purged.
 #[derive(Debug, Clone, Copy)]
-struct Rule {
+struct RetentionRule {
     /// Whether the rule is for tombstones, or for live items.
     deleted: bool,
     /// Items whose last change is before this are purged.
@@ -107,15 +108,15 @@ struct Rule {
 
 /// Result of applying a rule to items in change order.
 #[derive(Debug, Default)]
-struct Walk {
-    due: Vec<(ItemId, Number)>,
+struct RuleMatches {
+    due: Vec<(ItemId, ChangeNumber)>,
     /// The last item that is purged, or that the rule cannot affect until it changes.
-    through: Option<Number>,
+    through: Option<ChangeNumber>,
     /// Whether the walk reached an item that stays for now, as do all that changed later.
     ended: bool,
 }
 
-impl Rule {
+impl RetentionRule {
     fn tombstones(keep: Keep, now: Moment) -> Option<Self> {
         let changed_before = keep.tombstones?.before(now);
         Some(Self { deleted: true, changed_before, count: None })
@@ -131,10 +132,10 @@ impl Rule {
         self,
         collection: &Collection,
         items: impl Iterator<Item = &'a StoredItem>,
-    ) -> Walk {
+    ) -> RuleMatches {
         let countable = collection.live.saturating_sub(collection.conflicted);
         let mut surplus = self.count.map_or(0, |count| countable.saturating_sub(count));
-        let mut walk = Walk::default();
+        let mut walk = RuleMatches::default();
         for stored in items {
             if stored.number > collection.sent {
                 walk.ended = true;

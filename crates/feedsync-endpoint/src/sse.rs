@@ -10,7 +10,9 @@ use std::time::Duration;
 use feedsync_core::sse::Date;
 use feedsync_formats::FeedDetails;
 use feedsync_formats::sse::Dates;
-use feedsync_store::{ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Recent};
+use feedsync_store::{
+    ChangeNumber, ChangePage, Collection, CollectionName, Moment, PageLimit, Recent,
+};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -24,11 +26,11 @@ pub struct SsePublication {
     /// Dates of the window. Without `since` the document has all items.
     pub dates: Dates,
     /// Changes after this one are included.
-    pub after: Number,
+    pub after: ChangeNumber,
     /// Changes up to and including this one are included.
-    pub up_to: Number,
+    pub up_to: ChangeNumber,
     /// Time until the document can state its end, if it cannot do so yet.
-    pub settles_in: Option<Duration>,
+    pub stable_in: Option<Duration>,
     /// Details of the feed besides its title.
     pub details: FeedDetails,
 }
@@ -45,32 +47,32 @@ impl Endpoint {
         let settings = Settings::read(&collection.settings)?;
         let up_to = collection.last;
         let left_out = match is_complete {
-            true => Number::ZERO,
+            true => ChangeNumber::ZERO,
             false => self.partial_horizon(&collection, settings.partial).await?,
         };
         let (after, since) = match left_out {
-            Number::ZERO => (left_out, None),
+            ChangeNumber::ZERO => (left_out, None),
             left_out => self.begin(&collection, left_out).await?,
         };
         let now = self.environment.now();
         let edited = second(collection.edited);
-        let settles_in = (second(now) <= edited).then(|| {
+        let stable_in = (second(now) <= edited).then(|| {
             let over = (edited + 1).saturating_mul(1_000_000).saturating_sub(now.micros());
             Duration::from_micros(over)
         });
-        let until = settles_in.is_none().then_some(edited).filter(|_| up_to > Number::ZERO);
+        let until = stable_in.is_none().then_some(edited).filter(|_| up_to > ChangeNumber::ZERO);
         let days = settings.partial.age.map(|age| age.duration().as_secs() / 86_400);
         let dates =
             Dates { since, until: until.and_then(date), window: days.filter(|days| *days > 0) };
         let details = settings.details();
-        Ok(SsePublication { collection, dates, after, up_to, settles_in, details })
+        Ok(SsePublication { collection, dates, after, up_to, stable_in, details })
     }
 
     /// Reads the next items of a publication, as [`Endpoint::page`] does.
     pub async fn sse_page(
         &self,
         publication: &SsePublication,
-        after: Number,
+        after: ChangeNumber,
         limit: PageLimit,
     ) -> Result<ChangePage, EndpointError> {
         self.published(&publication.collection, after..publication.up_to, limit).await
@@ -81,10 +83,10 @@ impl Endpoint {
     async fn begin(
         &self,
         collection: &Collection,
-        left_out: Number,
-    ) -> Result<(Number, Option<Date>), EndpointError> {
+        left_out: ChangeNumber,
+    ) -> Result<(ChangeNumber, Option<Date>), EndpointError> {
         let name = &collection.name;
-        let before = Number::new(left_out.get().saturating_sub(1));
+        let before = ChangeNumber::new(left_out.get().saturating_sub(1));
         let page = self.store.changes(name, before, None, PageLimit::items(1)).await?;
         let Some(first) = page.items.first() else {
             // Everything has been purged.

@@ -5,7 +5,7 @@
 
 use feedsync_core::window::{Conclusion, Reason, Step, Warning, after_complete, after_reading};
 use feedsync_core::{Sharing, Window};
-use feedsync_store::{Number, RemoteState, Until};
+use feedsync_store::{ChangeNumber, RemoteState, Until};
 
 /// Next step of a subscriber with a feed that it read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,12 +31,12 @@ impl Judgement {
         let step = match (after_reading(remembered, sharing, address), complete) {
             // Items that another incarnation of the publisher has purged are not discarded here.
             (Step::ReadComplete { link, reason: Reason::OutOfSync }, _)
-                if began_anew(remembered, window) =>
+                if has_restarted(remembered, window) =>
             {
                 Step::ReadComplete { link, reason: Reason::WentBack }
             }
             (Step::IsComplete { reason: Reason::OutOfSync }, _)
-                if began_anew(remembered, window) =>
+                if has_restarted(remembered, window) =>
             {
                 Step::IsComplete { reason: Reason::WentBack }
             }
@@ -51,7 +51,7 @@ impl Judgement {
         match step {
             Step::ReadComplete {
                 reason: reason @ (Reason::Initial | Reason::WentBack), ..
-            } if is_whole(sharing) => {
+            } if is_complete_feed(sharing) => {
                 let step = Step::Merge(after_complete(reason, sharing, sharing));
                 Self { step, reason: Some(reason) }
             }
@@ -73,7 +73,8 @@ pub fn after_both(
 ) -> Conclusion {
     let until = |sharing: Option<&Sharing>| sharing?.window.as_ref().map(|it| it.until.clone());
     let mut conclusion = after_complete(reason, partial, complete);
-    conclusion.discard &= !are_of_two_lives(until(partial).as_deref(), until(complete).as_deref());
+    conclusion.discard &=
+        !are_different_epochs(until(partial).as_deref(), until(complete).as_deref());
     conclusion
 }
 
@@ -82,7 +83,7 @@ pub fn after_both(
 pub fn leads_back(state: &RemoteState, conclusion: &Conclusion) -> bool {
     let (before, now) = (state.until.as_deref(), conclusion.remember.as_deref());
     let falls = before.zip(now).is_some_and(|(before, now)| now < before);
-    falls || are_of_two_lives(before, now)
+    falls || are_different_epochs(before, now)
 }
 
 /// Returns the state of a publisher after a reading. `is_complete` means that everything it has was read.
@@ -97,21 +98,21 @@ pub fn concluded(state: RemoteState, conclusion: &Conclusion, is_complete: bool)
 
 /// Whether a window begins where one of our change orders begins, or has an empty `since`. Such a feed lacks
 /// nothing (R-F26, S6).
-pub fn is_whole(sharing: Option<&Sharing>) -> bool {
+pub fn is_complete_feed(sharing: Option<&Sharing>) -> bool {
     let window = sharing.and_then(|sharing| sharing.window.as_ref());
     window.is_some_and(|window| {
         let begins = window.since.parse::<Until>();
-        window.since.is_empty() || begins.is_ok_and(|since| since.number == Number::ZERO)
+        window.since.is_empty() || begins.is_ok_and(|since| since.number == ChangeNumber::ZERO)
     })
 }
 
 /// Whether the publisher has another incarnation than the stored one, as far as its texts show.
-fn began_anew(remembered: Option<&str>, window: Option<&Window>) -> bool {
-    are_of_two_lives(remembered, window.map(|window| &*window.until))
+fn has_restarted(remembered: Option<&str>, window: Option<&Window>) -> bool {
+    are_different_epochs(remembered, window.map(|window| &*window.until))
 }
 
 /// Whether these values of `until` come from two incarnations of one of our change orders.
-fn are_of_two_lives(one: Option<&str>, other: Option<&str>) -> bool {
+fn are_different_epochs(one: Option<&str>, other: Option<&str>) -> bool {
     let epoch = |text: Option<&str>| text?.parse::<Until>().ok().map(|until| until.epoch);
     let epochs = epoch(one).zip(epoch(other));
     epochs.is_some_and(|(one, other)| one != other)
@@ -121,8 +122,8 @@ fn are_of_two_lives(one: Option<&str>, other: Option<&str>) -> bool {
 mod tests {
     use super::*;
 
-    const FIRST_LIFE: &str = "017636680001234561a2b3c4d";
-    const SECOND_LIFE: &str = "017636690001234561a2b3c4d";
+    const FIRST_EPOCH: &str = "017636680001234561a2b3c4d";
+    const SECOND_EPOCH: &str = "017636690001234561a2b3c4d";
 
     fn until(life: &str, number: u32) -> String {
         format!("{life}-{number:019}")
@@ -139,8 +140,8 @@ mod tests {
 
     #[test]
     fn feeds_of_two_incarnations_discard_nothing() {
-        let partial = sharing(until(FIRST_LIFE, 3), until(FIRST_LIFE, 5));
-        for (life, is_discarded) in [(FIRST_LIFE, true), (SECOND_LIFE, false)] {
+        let partial = sharing(until(FIRST_EPOCH, 3), until(FIRST_EPOCH, 5));
+        for (life, is_discarded) in [(FIRST_EPOCH, true), (SECOND_EPOCH, false)] {
             let complete = sharing(until(life, 0), until(life, 5));
             let found = after_both(Reason::OutOfSync, Some(&partial), Some(&complete));
             assert_eq!(found.discard, is_discarded, "{life}");
@@ -153,12 +154,12 @@ mod tests {
     fn reading_that_ends_earlier_or_in_another_incarnation_leads_back() {
         let ending =
             |until: Option<String>| Conclusion { remember: until, discard: false, warning: None };
-        let known = until(FIRST_LIFE, 5);
+        let known = until(FIRST_EPOCH, 5);
         assert!(!remembering(known.clone(), &ending(None)));
-        assert!(!remembering(known.clone(), &ending(Some(until(FIRST_LIFE, 5)))));
-        assert!(!remembering(known.clone(), &ending(Some(until(FIRST_LIFE, 6)))));
-        assert!(remembering(known.clone(), &ending(Some(until(FIRST_LIFE, 4)))));
-        assert!(remembering(known, &ending(Some(until(SECOND_LIFE, 9)))));
+        assert!(!remembering(known.clone(), &ending(Some(until(FIRST_EPOCH, 5)))));
+        assert!(!remembering(known.clone(), &ending(Some(until(FIRST_EPOCH, 6)))));
+        assert!(remembering(known.clone(), &ending(Some(until(FIRST_EPOCH, 4)))));
+        assert!(remembering(known, &ending(Some(until(SECOND_EPOCH, 9)))));
         assert!(remembering("9".to_owned(), &ending(Some("10".to_owned()))));
         assert!(!leads_back(&RemoteState::default(), &ending(Some("10".to_owned()))));
     }

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use crate::device::{Device, RecordId};
 use crate::lines::Lines;
-use crate::record::{Line, LineError, MOST_RECORD};
+use crate::record::{Line, LineError, MAX_RECORD_BYTES};
 use crate::stamp::Millis;
 
 /// Maximum time by which a clock may be ahead before a stamp is reported: a day.
-const AHEAD: u64 = 24 * 60 * 60 * 1_000;
+const MAX_CLOCK_AHEAD: u64 = 24 * 60 * 60 * 1_000;
 
 /// A check in progress; the bytes of the log are fed to it.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ pub enum Fault {
     Header,
     /// The record is repeated.
     #[error("the record {0} again")]
-    Again(RecordId),
+    Duplicate(RecordId),
     /// The records of a device do not ascend.
     #[error("the record {0} after a later one of its device")]
     Reordered(RecordId),
@@ -117,7 +117,7 @@ impl Check {
     /// too large.
     fn keep(&mut self, bytes: &[u8]) {
         self.summary.bytes += bytes.len() as u64;
-        let room = (MOST_RECORD + 1).saturating_sub(self.rest.len());
+        let room = (MAX_RECORD_BYTES + 1).saturating_sub(self.rest.len());
         self.rest.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
@@ -143,11 +143,11 @@ impl Check {
         let used = self.used.entry(id.device.clone()).or_default();
         let has_later = used.range(id.sequence..).next().is_some();
         if !is_first(used, id.sequence) {
-            faults.push(Fault::Again(id.clone()));
+            faults.push(Fault::Duplicate(id.clone()));
         } else if has_later {
             faults.push(Fault::Reordered(id.clone()));
         }
-        if when > self.now.after(AHEAD) {
+        if when > self.now.after(MAX_CLOCK_AHEAD) {
             faults.push(Fault::Future(id));
         }
         faults
@@ -239,7 +239,7 @@ mod tests {
             assert!(number == 5 && matches!(foreign, Fault::Foreign(_)));
             let expected = [
                 (3, Fault::Reordered(id("a:1"))),
-                (4, Fault::Again(id("a:2"))),
+                (4, Fault::Duplicate(id("a:2"))),
                 (6, Fault::Header),
                 (7, Fault::Newer(9)),
                 (8, Fault::Future(id("b:1"))),
@@ -257,7 +257,7 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(check.feed(&[b'x'; 10_000]), []);
         }
-        assert!(check.rest.len() <= MOST_RECORD + 1);
+        assert!(check.rest.len() <= MAX_RECORD_BYTES + 1);
         let found = check.feed(b"\n");
         assert_eq!(found[0].fault, Fault::Foreign(LineError::TooLarge));
         assert_eq!(check.end().0.bytes, 1_000_001);
@@ -273,7 +273,8 @@ mod tests {
     #[test]
     fn record_may_have_the_maximum_size_and_no_byte_more() {
         let short = record("a:1", 5);
-        for (bytes, expected) in [(MOST_RECORD, None), (MOST_RECORD + 1, Some(LineError::TooLarge))]
+        for (bytes, expected) in
+            [(MAX_RECORD_BYTES, None), (MAX_RECORD_BYTES + 1, Some(LineError::TooLarge))]
         {
             let object = "x".repeat(bytes - short.len() + 1);
             let long = short.replace(r#""x""#, &format!(r#""{object}""#));
@@ -315,7 +316,7 @@ mod tests {
                     .iter()
                     .any(|seen: &RecordId| seen.device == id.device && seen.sequence > sequence);
                 if !seen.insert(id.clone()) {
-                    expected.push((line, Fault::Again(id)));
+                    expected.push((line, Fault::Duplicate(id)));
                 } else if has_later {
                     expected.push((line, Fault::Reordered(id)));
                 }

@@ -5,7 +5,7 @@ use crate::session::Stop;
 
 /// The next request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask {
+pub enum LogRequest {
     /// Reads bytes of the log (LR20 to LR23): `GET`, `Accept-Encoding: identity`, and never `If-Range`.
     Read(Read),
     /// Appends records (LR35).
@@ -78,7 +78,7 @@ pub enum Condition {
 
 /// A response of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct LogResponse {
     /// HTTP status; zero if there was no response, so that the server may have acted or not.
     pub status: u16,
     /// `ETag`.
@@ -108,7 +108,7 @@ pub struct Answer {
     pub interruption: Option<Interruption>,
 }
 
-impl Answer {
+impl LogResponse {
     /// Offset in the log at which the body begins; `None` if it is unknown, for example for a compressed body
     /// (LR25, LR31).
     pub fn begins_at(&self) -> Option<u64> {

@@ -34,7 +34,7 @@ impl Interruption {
     /// recover during it, and each attempt without any bytes takes as long as the client's timeout.
     pub(crate) fn retries(&self, has_answered: bool) -> u32 {
         match self {
-            Self::Unreachable { .. } if has_answered => super::session::MOST_ATTEMPTS,
+            Self::Unreachable { .. } if has_answered => super::session::MAX_ATTEMPTS,
             Self::Unreachable { .. } | Self::CutOff { .. } => 4,
             Self::Silent { .. } if has_answered => 4,
             Self::Silent { .. } => 1,

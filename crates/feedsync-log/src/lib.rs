@@ -16,13 +16,14 @@ mod stamp;
 
 pub use check::{Check, Fault, Finding, Summary, last_lines};
 pub use device::{Device, DeviceError, RecordId, RecordIdError};
-pub use exchange::{Answer, Append, Ask, Condition, Range, Read};
+pub use exchange::{Append, Condition, LogRequest, LogResponse, Range, Read};
 pub use header::{Base, Header};
 pub use interruption::Interruption;
 pub use lines::Lines;
 pub use position::Position;
-pub use record::{Line, LineError, MOST_RECORD, Object, Record, VERSION};
+pub use record::{Line, LineError, MAX_RECORD_BYTES, Object, Record, VERSION};
 pub use session::{
-    Covered, Event, MOST_APPEND, MOST_READ, Session, Start, Stop, Waiting, at_once, overlap_of,
+    Event, MAX_APPEND_BYTES, MAX_READ_BYTES, PendingRecord, Session, SnapshotCoverage, Start, Stop,
+    append_batch, overlap_of,
 };
 pub use stamp::{Clock, Millis, Stamp, StampError, Tick};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::lines::Lines;
 
 /// Maximum number of bytes of the last line that are compared when reading continues (LR28).
-const OVERLAP: usize = 256;
+const MAX_OVERLAP_BYTES: usize = 256;
 
 /// Position up to which a replica has read a log, with the data to recognize the log. It is stored in one
 /// transaction with the data that was read, so that nothing is applied twice or skipped (LR14).
@@ -61,7 +61,7 @@ impl Position {
 
 /// The end of the last line, as text. If it is not UTF-8, only its line feed is compared.
 pub(crate) fn overlap(lines: Lines<'_>) -> String {
-    let mut last = lines.last(OVERLAP);
+    let mut last = lines.last(MAX_OVERLAP_BYTES);
     // A text that was split within a character begins with the next one.
     while let Some((first, rest)) = last.split_first()
         && first & 0xc0 == 0x80
@@ -82,9 +82,9 @@ mod tests {
         assert!(position.etag.is_some());
         position.advance(Lines::of("one\nzwö\n".as_bytes()));
         assert_eq!((position.offset, &*position.overlap, position.etag.take()), (9, "zwö\n", None));
-        let long = format!("{}{}\n", "é", "é".repeat(OVERLAP));
+        let long = format!("{}{}\n", "é", "é".repeat(MAX_OVERLAP_BYTES));
         position.advance(Lines::of(long.as_bytes()));
-        assert_eq!(position.overlap.len(), OVERLAP - 1);
+        assert_eq!(position.overlap.len(), MAX_OVERLAP_BYTES - 1);
         position.advance(Lines::of(b"\xff\n"));
         assert_eq!(position.overlap, "\n");
     }

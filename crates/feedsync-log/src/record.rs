@@ -21,10 +21,10 @@ use crate::stamp::{Stamp, Tick};
 pub const VERSION: u64 = 1;
 
 /// Maximum size of a record in bytes, including its line feed.
-pub const MOST_RECORD: usize = 256 << 10;
+pub const MAX_RECORD_BYTES: usize = 256 << 10;
 
 /// Maximum nesting depth of a record's values.
-const MOST_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub enum LineError {
     #[error("it breaks off")]
     Torn,
     /// Too deeply nested, or too long.
-    #[error("a record of more than {MOST_RECORD} bytes or {MOST_DEPTH} levels")]
+    #[error("a record of more than {MAX_RECORD_BYTES} bytes or {MAX_DEPTH} levels")]
     TooLarge,
     /// A member is missing or invalid.
     #[error("member {0:?} is missing or not what it must be")]
@@ -128,14 +128,14 @@ impl Line {
 }
 
 fn read(line: &[u8]) -> Result<Line, LineError> {
-    if line.len() > MOST_RECORD {
+    if line.len() > MAX_RECORD_BYTES {
         return Err(LineError::TooLarge);
     }
     let value: Value = serde_json::from_slice(line).map_err(|error| match line {
         [] | [b'\n' | b'{', ..] if error.is_eof() => LineError::Torn,
         _ => LineError::Json(error.to_string()),
     })?;
-    if depth(&value) > MOST_DEPTH {
+    if depth(&value) > MAX_DEPTH {
         return Err(LineError::TooLarge);
     }
     let Value::Object(mut object) = value else {

@@ -24,46 +24,46 @@
 //! assert_eq!(event, Event::Nothing);
 //! ```
 
-mod appending;
-mod reading;
+mod append;
+mod read;
 mod stop;
 
 use serde::{Deserialize, Serialize};
 
 use crate::device::RecordId;
-use crate::exchange::{Answer, Append, Ask, Condition, Range, Read};
+use crate::exchange::{Append, Condition, LogRequest, LogResponse, Range, Read};
 use crate::lines::Lines;
 use crate::position::{Position, overlap};
 use crate::stamp::Millis;
 
-pub use appending::at_once;
-pub use reading::overlap_of;
+pub use append::append_batch;
+pub use read::overlap_of;
 pub use stop::Stop;
 
 /// Maximum number of bytes that one request reads.
-pub const MOST_READ: u64 = 8 << 20;
+pub const MAX_READ_BYTES: u64 = 8 << 20;
 
 /// Maximum number of bytes of records in one append (LR18).
-pub const MOST_APPEND: usize = 512 << 10;
+pub const MAX_APPEND_BYTES: usize = 512 << 10;
 
 /// Minimum to which the limit of an append is reduced when there is no response.
-const LEAST_APPEND: usize = 32 << 10;
+const MIN_APPEND_BYTES: usize = 32 << 10;
 
 /// Maximum number of consecutive retries before a session ends: about half a minute.
-pub(crate) const MOST_ATTEMPTS: u32 = 8;
+pub(crate) const MAX_ATTEMPTS: u32 = 8;
 
 /// Maximum number of retries if the server never gave another response in this session: about three seconds.
-const MOST_FIRST_ATTEMPTS: u32 = 4;
+const MAX_FIRST_ATTEMPTS: u32 = 4;
 
 /// Maximum number of consecutive appends that other clients may precede.
-const MOST_OUTRUN: u32 = 40;
+const MAX_LOST_RACES: u32 = 40;
 
 /// Number of reads that must see a shorter log before it is accepted: caches of web servers return the state
 /// of a second ago (LR30).
-const DOUBTS: u32 = 3;
+const CONFIRMING_READS: u32 = 3;
 
 /// Maximum number of restarts in one session because of a replaced log.
-const MOST_RESTARTS: u32 = 3;
+const MAX_RESTARTS: u32 = 3;
 
 /// The part of a log that is read if it was never read before and there is no snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ const END: u64 = 256;
 
 /// A record that waits to be appended.
 #[derive(Debug, Clone, Copy)]
-pub struct Waiting<'a> {
+pub struct PendingRecord<'a> {
     /// Id of the record.
     pub id: &'a RecordId,
     /// Its line, with the line feed.
@@ -93,7 +93,7 @@ pub struct Waiting<'a> {
 
 /// The part of a log that a snapshot covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Covered {
+pub struct SnapshotCoverage {
     /// Position, in the form of [`Base::covers`](crate::Base).
     pub covers: String,
     /// Number of bytes of the log.
@@ -112,7 +112,7 @@ pub enum Event {
     Nothing,
     /// Complete lines to apply in order, with their line feeds.
     Lines(Vec<u8>),
-    /// A snapshot to apply; then [`Session::begin_behind`] must be called with what it covers.
+    /// A snapshot to apply; then [`Session::continue_after_snapshot`] must be called with what it covers.
     Snapshot(Vec<u8>),
     /// The given number of waiting records, from the first, are in the log now.
     Appended(usize),
@@ -137,7 +137,7 @@ pub struct Session {
     /// Whether the server gave a response other than a temporary failure.
     has_answered: bool,
     /// Number of consecutive appends that other clients preceded.
-    outrun: u32,
+    lost_race: u32,
     doubts: u32,
     restarts: u32,
     /// Maximum size of the next append, in bytes.
@@ -153,7 +153,7 @@ pub struct Session {
     /// Position that the applied snapshot covers.
     base: Option<String>,
     /// Position that the snapshot covers according to the server.
-    told: Option<String>,
+    reported_coverage: Option<String>,
     /// Whether a removed log is treated as absent.
     may_begin: bool,
     /// Position that a snapshot must cover according to the log.
@@ -161,9 +161,9 @@ pub struct Session {
     /// An append that the server confirmed without proof: it counts once it is read back.
     unproved: Option<Append>,
     /// Number of reads that did not find it.
-    looks: u32,
+    proof_reads: u32,
     /// Number of consecutive appends that were confirmed and not found.
-    claims: u32,
+    unproved_appends: u32,
 }
 
 /// The next step.
@@ -199,21 +199,21 @@ impl Session {
             absent: false,
             attempts: 0,
             has_answered: false,
-            outrun: 0,
+            lost_race: 0,
             doubts: 0,
             restarts: 0,
-            most_append: MOST_APPEND,
+            most_append: MAX_APPEND_BYTES,
             current: None,
             torn: None,
             is_behind_snapshot: false,
             before: None,
             base: None,
-            told: None,
+            reported_coverage: None,
             may_begin: false,
             wanted: None,
             unproved: None,
-            looks: 0,
-            claims: 0,
+            proof_reads: 0,
+            unproved_appends: 0,
         }
     }
 
@@ -235,14 +235,14 @@ impl Session {
 
     /// The next request; `None` if everything is read and nothing waits, or if the session has stopped. An
     /// empty list makes no request (LR19).
-    pub fn next(&self, waiting: &[Waiting<'_>]) -> Option<Ask> {
+    pub fn next(&self, waiting: &[PendingRecord<'_>]) -> Option<LogRequest> {
         match self.phase {
-            Phase::Snapshot => Some(Ask::Snapshot),
+            Phase::Snapshot => Some(LogRequest::Snapshot),
             Phase::Read => match self.append_unread(waiting) {
-                Some(append) => Some(Ask::Append(append)),
-                None => Some(Ask::Read(self.read())),
+                Some(append) => Some(LogRequest::Append(append)),
+                None => Some(LogRequest::Read(self.read())),
             },
-            Phase::InStep => self.append(waiting).map(Ask::Append),
+            Phase::InStep => self.append(waiting).map(LogRequest::Append),
             Phase::Stopped => None,
         }
     }
@@ -258,47 +258,48 @@ impl Session {
     }
 
     /// Handles a response. `random` spreads the pauses of competing clients.
-    pub fn answered(&mut self, ask: &Ask, answer: Answer, random: u64) -> Event {
+    pub fn handle_response(&mut self, ask: &LogRequest, answer: LogResponse, random: u64) -> Event {
         self.has_answered |= answer.excuse().is_none();
         match ask {
-            Ask::Read(read) => {
+            LogRequest::Read(read) => {
                 let event = self.read_answered(read, answer, random);
-                self.look_for_appended(event)
+                self.find_unproved_append(event)
             }
-            Ask::Append(append) => self.append_answered(append, &answer, random),
-            Ask::Snapshot => self.snapshot_answered(answer, random),
+            LogRequest::Append(append) => self.append_answered(append, &answer, random),
+            LogRequest::Snapshot => self.snapshot_answered(answer, random),
         }
     }
 
     /// Whether a malformed snapshot means that the server has none, since some servers send a page for every
     /// address. `false` if the server stated what the snapshot covers, so that it exists and is damaged.
     pub fn is_without_snapshot(&self) -> bool {
-        self.told.is_none()
+        self.reported_coverage.is_none()
     }
 
     /// Continues after the part that a snapshot covers. If the log has been replaced, the next read detects
     /// that.
-    pub fn begin_behind(&mut self, covered: Covered) {
+    pub fn continue_after_snapshot(&mut self, covered: SnapshotCoverage) {
         // A restored server has assigned its snapshot to the generation that it began then.
-        let told = self.told.take().and_then(|told| {
-            let covers = told.trim_matches('"').to_owned();
+        let reported_coverage = self.reported_coverage.take().and_then(|reported_coverage| {
+            let covers = reported_coverage.trim_matches('"').to_owned();
             let (generation, offset) = covers.rsplit_once('-')?;
             let (generation, offset) = (Some(generation.to_owned()), offset.parse().ok()?);
-            Some(Covered { covers, offset, generation, overlap: covered.overlap.clone() })
+            Some(SnapshotCoverage { covers, offset, generation, overlap: covered.overlap.clone() })
         });
         // A server that states nothing does not support generations: then bytes are compared (LR28).
-        let untold = Covered { generation: None, ..covered };
-        let Covered { covers, offset, overlap, generation } = told.unwrap_or(untold);
+        let untold = SnapshotCoverage { generation: None, ..covered };
+        let SnapshotCoverage { covers, offset, overlap, generation } =
+            reported_coverage.unwrap_or(untold);
         self.position = Position { offset, overlap, generation, ..Position::default() };
         self.base = Some(covers);
         self.is_behind_snapshot = true;
     }
 
     /// Restarts, with the snapshot or with the log itself.
-    fn begin_anew(&mut self, phase: Phase) -> Event {
+    fn restart_session(&mut self, phase: Phase) -> Event {
         self.restarts += 1;
-        if self.restarts > MOST_RESTARTS {
-            return self.stop(Stop::Unsteady);
+        if self.restarts > MAX_RESTARTS {
+            return self.stop(Stop::ReplacedRepeatedly);
         }
         self.position = Position::default();
         self.phase = phase;
@@ -311,7 +312,7 @@ impl Session {
         Event::Restarted
     }
 
-    fn snapshot_answered(&mut self, answer: Answer, random: u64) -> Event {
+    fn snapshot_answered(&mut self, answer: LogResponse, random: u64) -> Event {
         match answer.status {
             // A server that sends a page for every address has no snapshot; the next read shows whether it
             // has a log.
@@ -321,7 +322,7 @@ impl Session {
             }
             200 if answer.coding.is_none() && answer.ended => {
                 self.attempts = 0;
-                self.told = answer.covers;
+                self.reported_coverage = answer.covers;
                 self.phase = Phase::Read;
                 Event::Snapshot(answer.body)
             }
@@ -332,17 +333,17 @@ impl Session {
                 self.phase = Phase::Read;
                 Event::Nothing
             }
-            _ => self.otherwise(&answer, random),
+            _ => self.handle_other_response(&answer, random),
         }
     }
 
     /// Retries later, or ends the session.
-    fn again(&mut self, answer: &Answer, random: u64) -> Event {
+    fn again(&mut self, answer: &LogResponse, random: u64) -> Event {
         self.attempts += 1;
         let most = match &answer.interruption {
             Some(interruption) => interruption.retries(self.has_answered),
-            None if self.has_answered || answer.retry_after.is_some() => MOST_ATTEMPTS,
-            None => MOST_FIRST_ATTEMPTS,
+            None if self.has_answered || answer.retry_after.is_some() => MAX_ATTEMPTS,
+            None => MAX_FIRST_ATTEMPTS,
         };
         if self.attempts > most {
             return self.stop(answer.excuse().unwrap_or(Stop::Unavailable(answer.status)));
@@ -355,7 +356,7 @@ impl Session {
     }
 
     /// Handles responses that are possible for any request.
-    fn otherwise(&mut self, answer: &Answer, random: u64) -> Event {
+    fn handle_other_response(&mut self, answer: &LogResponse, random: u64) -> Event {
         match answer.status {
             401 | 403 => self.stop(Stop::Refused(answer.status)),
             // Networks that require a sign-in respond with 511 (RFC 6585 6).

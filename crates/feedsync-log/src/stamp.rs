@@ -177,7 +177,7 @@ impl Clock {
     }
 
     /// Records a tick of another device.
-    pub fn saw(&mut self, tick: Tick) {
+    pub fn observe(&mut self, tick: Tick) {
         self.last = self.last.max(tick);
     }
 }
@@ -259,7 +259,7 @@ mod tests {
             for (now, is_seen, count) in steps {
                 let tick = if is_seen {
                     let tick = Tick::new(Millis::new(now), count);
-                    clock.saw(tick);
+                    clock.observe(tick);
                     latest = latest.max(Some(tick));
                     continue;
                 } else {

@@ -15,8 +15,8 @@ mod text;
 use std::borrow::Cow;
 
 use feedsync_log::{
-    Clock, Covered, Device, Event, Header, Line, LineError, Lines, Millis, Position, RecordId,
-    Session, Stamp, Start, overlap_of,
+    Clock, Device, Event, Header, Line, LineError, Lines, Millis, Position, RecordId, Session,
+    SnapshotCoverage, Stamp, Start, overlap_of,
 };
 
 use crate::action::Action;
@@ -154,7 +154,7 @@ impl Replica {
     /// Joins a state that does not come from the log; it is recorded, too. Returns whether anything was new.
     pub fn take_in(&mut self, other: ReaderState) -> bool {
         if let Some(tick) = other.latest() {
-            self.clock.saw(tick);
+            self.clock.observe(tick);
         }
         let changes = other.beyond(&self.state);
         let is_new = self.state.join(other);
@@ -235,7 +235,7 @@ impl Replica {
                 }
                 Line::Header(_) | Line::Newer { .. } => continue,
             };
-            self.clock.saw(record.stamp.tick);
+            self.clock.observe(record.stamp.tick);
             if record.id.device == self.device && self.is_of_another(&record) {
                 self.begin_device(random);
             }
@@ -268,7 +268,7 @@ impl Replica {
     fn take_snapshot(&mut self, snapshot: Snapshot, session: &mut Session) -> bool {
         let Snapshot { covers, state } = snapshot;
         if let Some(tick) = state.latest() {
-            self.clock.saw(tick);
+            self.clock.observe(tick);
         }
         if let Some(log) = &mut self.read_again {
             log.join(state.clone());
@@ -278,7 +278,7 @@ impl Replica {
         let is_new = self.state.join(state);
         // A snapshot that does not state what it covers cannot replace reading the log.
         if let Some(covered) = covers {
-            session.begin_behind(covered);
+            session.continue_after_snapshot(covered);
         }
         is_new
     }
@@ -302,7 +302,7 @@ impl Replica {
             return None;
         }
         let covers = position.place().unwrap_or_else(|| format!("{}-{offset}", self.device));
-        let covered = Covered {
+        let covered = SnapshotCoverage {
             covers,
             offset: *offset,
             overlap: overlap.clone(),

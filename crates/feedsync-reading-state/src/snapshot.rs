@@ -9,7 +9,7 @@
 //! changes that are not understood, in the order of their stamps. The header states the numbers of both, so
 //! that a truncated snapshot is detected. `log` states the part of a log that the snapshot replaces, if any.
 
-use feedsync_log::Covered;
+use feedsync_log::SnapshotCoverage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ pub const MOST_SNAPSHOT: usize = 256 << 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The part of a log that it replaces; `None` if it belongs to no log.
-    pub covers: Option<Covered>,
+    pub covers: Option<SnapshotCoverage>,
     /// The state.
     pub state: ReaderState,
 }
@@ -82,7 +82,7 @@ struct Header {
     feeds: u64,
     kept: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    log: Option<Covered>,
+    log: Option<SnapshotCoverage>,
 }
 
 impl Snapshot {

@@ -161,7 +161,7 @@ async fn run(
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
     let most = limits.collection_items as u64;
-    connections.spawn(bridges::all(endpoint.holding_at_most(most)));
+    connections.spawn(bridges::all(endpoint.with_item_limit(most)));
     connections.spawn(sweep::hourly(endpoint, limits));
     connections.spawn(reloading(certificate.clone()));
     let mut shutdown = std::pin::pin!(async {

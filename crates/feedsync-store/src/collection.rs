@@ -6,8 +6,8 @@ use feedsync_core::Format;
 
 use crate::environment::Environment;
 use crate::name::{CollectionName, UserName};
-use crate::order::{Epoch, Moment, Number, Until};
-use crate::people::Act;
+use crate::order::{ChangeNumber, Epoch, Moment, Until};
+use crate::people::AuditAction;
 
 /// Name of the setting that makes a collection private to a user: its value is the id of the user, with whom the
 /// collection is removed. No request sets it.
@@ -27,11 +27,11 @@ pub struct Collection {
     /// Epoch of its change order.
     pub epoch: Epoch,
     /// Number of its last change.
-    pub last: Number,
+    pub last: ChangeNumber,
     /// The purge horizon: a subscriber whose last seen change is before it is out of sync (4.1.2, 4.2.4).
-    pub horizon: Number,
+    pub horizon: ChangeNumber,
     /// Number up to which changes have been shown to others.
-    pub sent: Number,
+    pub sent: ChangeNumber,
     /// Number of items whose winner is not deleted.
     pub live: u64,
     /// Number of items whose winner is a tombstone.
@@ -56,19 +56,19 @@ impl Collection {
     }
 
     /// The `until` of a change number in the current epoch.
-    pub fn until(&self, number: Number) -> Until {
+    pub fn until(&self, number: ChangeNumber) -> Until {
         Until { epoch: self.epoch, number }
     }
 
     /// Whether subscribers have a change to read that they did not have before. Marking changes as shown to
     /// others is not such a change.
-    pub(crate) fn is_news_since(&self, before: &Self) -> bool {
+    pub(crate) fn has_changes_since(&self, before: &Self) -> bool {
         self.unsent() != before.unsent()
     }
 
     /// The collection with no change marked as shown to others.
     pub(crate) fn unsent(&self) -> Self {
-        Self { sent: Number::ZERO, ..self.clone() }
+        Self { sent: ChangeNumber::ZERO, ..self.clone() }
     }
 
     /// A new collection, with a new feed id.
@@ -80,9 +80,9 @@ impl Collection {
             format: new.format,
             feed_id: format!("urn:uuid:{}", environment.uuid()),
             epoch,
-            last: Number::ZERO,
-            horizon: Number::ZERO,
-            sent: Number::ZERO,
+            last: ChangeNumber::ZERO,
+            horizon: ChangeNumber::ZERO,
+            sent: ChangeNumber::ZERO,
             live: 0,
             deleted: 0,
             conflicted: 0,
@@ -141,11 +141,11 @@ pub struct CollectionChange {
 
 /// Rows to write together with a new collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Founding {
+pub struct CreationContext {
     /// The user who is its first owner.
     pub owner: Option<UserName>,
     /// Entry for the audit record.
-    pub act: Option<Act>,
+    pub act: Option<AuditAction>,
 }
 
 /// A decided change of a collection.
@@ -162,13 +162,13 @@ pub enum Alteration {
 
 impl Alteration {
     /// Whether subscribers of the collection have a change to read.
-    pub(crate) fn is_news_of(&self, collection: &Collection) -> bool {
+    pub(crate) fn has_visible_change(&self, collection: &Collection) -> bool {
         match self {
             Self::Keep => false,
             Self::Change(change) => {
                 let mut after = collection.clone();
                 after.change(change.clone());
-                after.is_news_since(collection)
+                after.has_changes_since(collection)
             }
             Self::Drop => true,
         }
@@ -177,12 +177,12 @@ impl Alteration {
 
 /// A decision on a collection, and the entry that is recorded with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Altered {
+pub struct AlterationDecision {
     /// The decided change.
     pub alteration: Alteration,
     /// Entry for the audit record.
-    pub act: Option<Act>,
+    pub act: Option<AuditAction>,
 }
 
 /// Decides on the current state of a collection; must be quick and have no side effects.
-pub type DecideCollection = Box<dyn FnOnce(&Collection) -> Altered + Send>;
+pub type DecideCollection = Box<dyn FnOnce(&Collection) -> AlterationDecision + Send>;

@@ -7,18 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use feedsync_core::ItemId;
 
-use crate::bell::Notices;
 use crate::blob::Digest;
 use crate::collection::{
-    Alteration, Altered, Collection, CollectionChange, DecideCollection, Founding, NewCollection,
+    Alteration, AlterationDecision, Collection, CollectionChange, CreationContext,
+    DecideCollection, NewCollection,
 };
 use crate::database::Databases;
 use crate::decision::{Decide, Snapshot, Write};
 use crate::error::StoreError;
-use crate::identity::{Identity, Issued};
+use crate::identity::{Identity, LedgerEntry};
 use crate::log::Logs;
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
+use crate::notifier::Notices;
+use crate::order::{ChangeNumber, Moment};
 use crate::people::People;
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
@@ -66,10 +67,10 @@ pub trait Store: People + Logs {
 
     /// Creates an empty collection in a new epoch, with its owner and an entry of the audit record. Of
     /// several concurrent calls for one name, one succeeds.
-    async fn found_collection(
+    async fn create_collection_with(
         &self,
         new: NewCollection,
-        founding: Founding,
+        setup_transaction: CreationContext,
     ) -> Result<Collection, StoreError>;
 
     /// Renames, changes or removes a collection, as decided on its current state, and writes the audit
@@ -83,7 +84,7 @@ pub trait Store: People + Logs {
 
     /// Creates a collection without an owner.
     async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
-        self.found_collection(new, Founding::default()).await
+        self.create_collection_with(new, CreationContext::default()).await
     }
 
     /// Changes the metadata of a collection unconditionally.
@@ -93,13 +94,14 @@ pub trait Store: People + Logs {
         change: CollectionChange,
     ) -> Result<Collection, StoreError> {
         let alteration = Alteration::Change(change);
-        self.alter_collection(name, Box::new(|_| Altered { alteration, act: None })).await
+        self.alter_collection(name, Box::new(|_| AlterationDecision { alteration, act: None }))
+            .await
     }
 
     /// Removes a collection unconditionally.
     async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
         let alteration = Alteration::Drop;
-        let dropped = Box::new(|_: &Collection| Altered { alteration, act: None });
+        let dropped = Box::new(|_: &Collection| AlterationDecision { alteration, act: None });
         self.alter_collection(name, dropped).await.map(drop)
     }
 
@@ -122,8 +124,8 @@ pub trait Store: People + Logs {
     async fn changes(
         &self,
         collection: &CollectionName,
-        after: Number,
-        up_to: Option<Number>,
+        after: ChangeNumber,
+        up_to: Option<ChangeNumber>,
         limit: PageLimit,
     ) -> Result<ChangePage, StoreError>;
 
@@ -151,7 +153,7 @@ pub trait Store: People + Logs {
         &self,
         collection: &CollectionName,
         recent: Recent,
-    ) -> Result<Number, StoreError>;
+    ) -> Result<ChangeNumber, StoreError>;
 
     /// Selected items, newest change first.
     async fn listing(
@@ -172,11 +174,14 @@ pub trait Store: People + Logs {
     ) -> Result<Collection, StoreError>;
 
     /// Records that changes up to a number have been shown to others; the mark never decreases.
-    async fn mark_sent(&self, collection: &CollectionName, up_to: Number)
-    -> Result<(), StoreError>;
+    async fn mark_sent(
+        &self,
+        collection: &CollectionName,
+        up_to: ChangeNumber,
+    ) -> Result<(), StoreError>;
 
     /// The highest sequences that this endpoint has issued for an item, by authoring line.
-    async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError>;
+    async fn issued(&self, item: &ItemId) -> Result<Vec<LedgerEntry>, StoreError>;
 
     /// The recoverable list of a collection, oldest first.
     async fn discarded(&self, collection: &CollectionName) -> Result<Vec<Discarded>, StoreError>;
@@ -193,7 +198,7 @@ pub trait Store: People + Logs {
 
     /// Checks that the store accepts writes: [`StoreError::Full`] while its disk is full. Deletions may be
     /// possible then.
-    async fn check_room(&self) -> Result<(), StoreError> {
+    async fn check_space(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -287,14 +292,14 @@ pub trait StoreExt: Store {
     ) -> Result<Result<Collection, E>, StoreError>
     where
         E: Send + 'static,
-        F: FnOnce(&Collection) -> Result<Altered, E> + Send + 'static,
+        F: FnOnce(&Collection) -> Result<AlterationDecision, E> + Send + 'static,
     {
         let slot = Arc::new(Mutex::new(None));
         let refusal = Arc::clone(&slot);
         let decide = move |collection: &Collection| {
             decide(collection).unwrap_or_else(|refused| {
                 *refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused);
-                Altered { alteration: Alteration::Keep, act: None }
+                AlterationDecision { alteration: Alteration::Keep, act: None }
             })
         };
         let collection = self.alter_collection(name, Box::new(decide)).await?;

@@ -13,16 +13,16 @@ pub(crate) mod sweep;
 use feedsync_couch::DatabaseName;
 
 use crate::error::StoreError;
-use crate::order::{Epoch, Moment, Number};
+use crate::order::{ChangeNumber, Epoch, Moment};
 
 pub use contract::{Databases, DatabasesExt};
 pub use decision::{
-    DecideDocuments, DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Wanted,
+    DecideDocuments, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredBody,
 };
-pub(crate) use reading::Room;
+pub(crate) use reading::PageBudget;
 pub use reading::{
-    Choose, DocumentChanges, DocumentPage, DocumentRange, Kind, MAX_COUNTED, MOST_KIND, PassOver,
-    ReadDocument, StoredDocument,
+    DocumentChanges, DocumentPage, DocumentRange, Kind, LoadedDocument, MAX_COUNTED,
+    MAX_KIND_BYTES, SelectBodies, SkipKind, StoredDocument,
 };
 
 /// Default number of revisions of a path that are stored.
@@ -38,7 +38,7 @@ pub struct Database {
     /// When it was created.
     pub created: Moment,
     /// Number of its last change.
-    pub last: Number,
+    pub last: ChangeNumber,
     /// Number of documents that are not deleted.
     pub documents: u64,
     /// Number of deleted documents.
@@ -85,7 +85,7 @@ impl Database {
             name,
             epoch,
             created: now,
-            last: Number::ZERO,
+            last: ChangeNumber::ZERO,
             documents: 0,
             deleted: 0,
             purges: 0,

@@ -8,9 +8,9 @@ use feedsync_core::{By, Item, ItemId, Payload, Sequence, Update};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::environment::Environment;
-use crate::identity::{self, Identity, Issued};
+use crate::identity::{self, Identity, LedgerEntry};
 use crate::order::Moment;
-use crate::people::Act;
+use crate::people::AuditAction;
 use crate::remote::{RemoteId, RemoteState};
 use crate::stored::{DiscardedId, Origin, StoredItem};
 
@@ -38,7 +38,7 @@ pub struct Entry {
     pub purged: Vec<Update>,
     /// The highest sequences that this endpoint has issued for the item, in any collection at any time, by
     /// authoring line.
-    pub issued: Vec<Issued>,
+    pub issued: Vec<LedgerEntry>,
 }
 
 impl Entry {
@@ -76,7 +76,7 @@ impl Snapshot {
     }
 
     /// Ledger entry: the highest sequence ever issued for a key's item in an authoring line.
-    pub fn issued(&self, id: &ItemId, by: &By) -> Option<&Issued> {
+    pub fn issued(&self, id: &ItemId, by: &By) -> Option<&LedgerEntry> {
         self.entries.get(id)?.issued.iter().find(|issued| issued.by == *by)
     }
 
@@ -142,7 +142,7 @@ pub enum Write {
     /// values.
     Shown,
     /// Writes into the audit record who made these changes.
-    Record(Act),
+    Record(AuditAction),
     /// Removes an item from the recoverable list. Has no effect if it is not there.
     Recovered(DiscardedId),
 }

@@ -8,29 +8,29 @@ use crate::error::StoreError;
 use crate::log::LogSnapshot;
 
 /// Maximum number of damaged objects of each kind that a check names.
-pub(crate) const NAMED: usize = 20;
+pub(crate) const MAX_REPORTED: usize = 20;
 
-/// The bytes of a blob if they have its digest; otherwise [`StoreError::Rotten`].
+/// The bytes of a blob if they have its digest; otherwise [`StoreError::DigestMismatch`].
 pub(crate) fn blob(digest: Digest, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     match Digest::of(&bytes) == digest {
         true => Ok(bytes),
-        false => Err(StoreError::Rotten(named_blob(digest))),
+        false => Err(StoreError::DigestMismatch(named_blob(digest))),
     }
 }
 
-/// The bytes of an attachment if they have its digest; otherwise [`StoreError::Rotten`].
+/// The bytes of an attachment if they have its digest; otherwise [`StoreError::DigestMismatch`].
 pub(crate) fn attachment(digest: &AttachmentDigest, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     match digest.is_of(&bytes) {
         true => Ok(bytes),
-        false => Err(StoreError::Rotten(format!("the attachment {digest}"))),
+        false => Err(StoreError::DigestMismatch(format!("the attachment {digest}"))),
     }
 }
 
-/// The bytes of a snapshot of a log if they have its digest; otherwise [`StoreError::Rotten`].
+/// The bytes of a snapshot of a log if they have its digest; otherwise [`StoreError::DigestMismatch`].
 pub(crate) fn snapshot(snapshot: &LogSnapshot, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     match Digest::of(&bytes) == snapshot.digest {
         true => Ok(bytes),
-        false => Err(StoreError::Rotten("the snapshot of the log".to_owned())),
+        false => Err(StoreError::DigestMismatch("the snapshot of the log".to_owned())),
     }
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn finding(what: &str, names: &[String]) -> Option<String> {
     if names.is_empty() {
         return None;
     }
-    let some: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-    let more = if names.len() > NAMED { ", …" } else { "" };
+    let some: Vec<&str> = names.iter().take(MAX_REPORTED).map(String::as_str).collect();
+    let more = if names.len() > MAX_REPORTED { ", …" } else { "" };
     Some(format!(
         "{what} that are not what their digest says: {} ({}{more})",
         names.len(),

@@ -22,7 +22,7 @@ pub enum StoreError {
     NoDatabase(DatabaseName),
     /// A database has used all its change numbers.
     #[error("the database {0} has used all its change numbers; replicate it into a new one")]
-    DatabaseSpent(DatabaseName),
+    DatabaseNumbersExhausted(DatabaseName),
     /// The caller named a remote that does not exist.
     #[error("there is no such remote")]
     NoRemote,
@@ -47,7 +47,7 @@ pub enum StoreError {
     Decision(String),
     /// A collection has used all its change numbers.
     #[error("the collection {0} has used all its change numbers; export it into a new one")]
-    Spent(CollectionName),
+    NumbersExhausted(CollectionName),
     /// A newer version of the program wrote this store.
     #[error(
         "{path} was written by a newer version of feedsync (schema {found}, this version knows \
@@ -92,7 +92,7 @@ pub enum StoreError {
     Damaged(String),
     /// Stored bytes do not have their digest: the disk has changed them.
     #[error("{0} is damaged on the disk: its bytes do not match its digest")]
-    Rotten(String),
+    DigestMismatch(String),
     /// The disk is full.
     #[error("the disk is full")]
     Full,

@@ -46,7 +46,7 @@ pub(crate) fn mint(name: &EndpointName, environment: &dyn Environment) -> By {
 
 /// A row of the ledger: the highest sequence that this endpoint has issued for an item in one of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issued {
+pub struct LedgerEntry {
     /// An authoring line of an incarnation, or a one-off line.
     pub by: By,
     /// The highest sequence ever issued.

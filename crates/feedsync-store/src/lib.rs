@@ -8,7 +8,6 @@
 //! The store makes no protocol decisions. The effect of an edit, a merge or a purge on an item is computed
 //! elsewhere and passed in as a function from a [`Snapshot`] to [`Write`]s.
 
-mod bell;
 mod blob;
 mod collection;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -24,10 +23,11 @@ mod environment;
 mod error;
 mod identity;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-mod impossible;
+mod inconsistencies;
 mod log;
 mod memory;
 mod name;
+mod notifier;
 mod order;
 pub mod owned;
 mod people;
@@ -40,41 +40,45 @@ mod sqlite;
 mod stored;
 mod transfer;
 
-pub use bell::Notices;
 pub use blob::{Digest, DigestError};
 pub use collection::{
-    Alteration, Altered, Collection, CollectionChange, DecideCollection, Founding, NewCollection,
-    PRIVATE_TO,
+    Alteration, AlterationDecision, Collection, CollectionChange, CreationContext,
+    DecideCollection, NewCollection, PRIVATE_TO,
 };
 pub use contract::{Store, StoreExt};
 pub use database::{
-    Choose, Database, DatabaseChange, Databases, DatabasesExt, DecideDocuments, DocumentChanges,
-    DocumentPage, DocumentRange, DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Kind,
-    LocalDocument, MAX_COUNTED, MOST_KIND, PassOver, REVISIONS_KEPT, ReadDocument, StoredDocument,
-    Wanted,
+    Database, DatabaseChange, Databases, DatabasesExt, DecideDocuments, DocumentChanges,
+    DocumentEntry, DocumentPage, DocumentRange, DocumentRequest, DocumentWrite, DocumentsSnapshot,
+    Kind, LoadedDocument, LocalDocument, MAX_COUNTED, MAX_KIND_BYTES, REVISIONS_KEPT, SelectBodies,
+    SkipKind, StoredBody, StoredDocument,
 };
 pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};
 pub use error::StoreError;
-pub use identity::{Identity, Issued};
+pub use identity::{Identity, LedgerEntry};
 pub use log::{
-    Append, Ended, Expected, GENERATIONS_KEPT, Generation, KEYS_KEPT, Keyed, Log, LogOutcome,
-    LogPlace, LogPlaceError, LogSnapshot, Logs, NewGeneration, NewSnapshot,
+    Append, EndedGeneration, Expected, Generation, KeyedAppend, Log, LogOutcome, LogPosition,
+    LogPositionError, LogSnapshot, Logs, MAX_APPEND_KEYS, MAX_EARLIER_GENERATIONS, NewGeneration,
+    NewSnapshot,
 };
 pub use memory::{Image, MemoryStore};
 pub use name::{CollectionName, EndpointName, NameError, UserId, UserName};
-pub use order::{Epoch, MAX_AHEAD, Moment, Number, Until, UntilError};
+pub use notifier::Notices;
+pub use order::{ChangeNumber, Epoch, MAX_AHEAD, Moment, Until, UntilError};
 pub use people::{
-    Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, RoleError, Scope, Token, TokenKind,
-    Usage, User,
+    AuditAction, AuditEntry, AuditSelection, Grant, GrantFilter, People, Role, RoleError, Scope,
+    Token, TokenKind, Usage, User,
 };
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 pub use remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{BackedUp, DamagedLog, SqliteStore};
+pub use sqlite::{BackupReport, DamagedLog, SqliteStore};
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Recent, Selection, StoredItem,
     item_bytes, payload_bytes,
 };
-pub use transfer::{Marks, Moved, MovedDocument, MovedLog, Part, Transfer, archive, transfer};
+pub use transfer::{
+    IdBounds, Transfer, TransferPart, TransferReport, TransferredDocument, TransferredLog, archive,
+    transfer,
+};

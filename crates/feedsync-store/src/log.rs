@@ -6,7 +6,7 @@
 //! that decides what may be appended.
 
 mod decide;
-mod place;
+mod position;
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::blob::Digest;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::Moment;
-use crate::people::Act;
+use crate::people::AuditAction;
 
-pub(crate) use decide::{Asked, Change, Found};
-pub use place::{Generation, LogPlace, LogPlaceError};
+pub(crate) use decide::{Change, LogRequest, StoredLogState};
+pub use position::{Generation, LogPosition, LogPositionError};
 
 /// The state of a log. A removed log retains its last generation, so that the next one has a greater number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
     /// Its current generation and the committed length.
-    pub place: LogPlace,
+    pub place: LogPosition,
     /// Media type of its bytes, from the request that began it.
     pub media_type: String,
     /// Whether it was removed; then none of it can be read.
@@ -35,8 +35,8 @@ pub struct Log {
     /// When it was last appended to, or began.
     pub changed: Moment,
     /// Earlier generations whose bytes are still stored, with their lengths and the times at which they
-    /// ended; at most [`GENERATIONS_KEPT`].
-    pub earlier: BTreeMap<Generation, Ended>,
+    /// ended; at most [`MAX_EARLIER_GENERATIONS`].
+    pub earlier: BTreeMap<Generation, EndedGeneration>,
     /// The stored snapshot of the log.
     pub snapshot: Option<LogSnapshot>,
 }
@@ -57,7 +57,7 @@ impl Log {
 
 /// An earlier generation of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedGeneration {
     /// Number of its bytes.
     pub length: u64,
     /// When the next one began.
@@ -68,7 +68,7 @@ pub struct Ended {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSnapshot {
     /// The part of the log that it replaces.
-    pub covers: LogPlace,
+    pub covers: LogPosition,
     /// Media type of its bytes.
     pub media_type: String,
     /// Digest of its bytes.
@@ -81,23 +81,23 @@ pub struct LogSnapshot {
 
 /// An append that had a key (`Idempotency-Key`, LR38).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keyed {
+pub struct KeyedAppend {
     /// The key.
     pub key: String,
     /// Digest of the appended bytes.
     pub digest: Digest,
     /// End of the appended bytes.
-    pub end: LogPlace,
+    pub end: LogPosition,
     /// Number of the appended bytes.
     pub length: u64,
 }
 
 /// Number of the most recent keyed appends of a log that are stored.
-pub const KEYS_KEPT: usize = 100;
+pub const MAX_APPEND_KEYS: usize = 100;
 
 /// Maximum number of earlier generations of a log that are stored. If more end within a day, those that
 /// lasted shortest are removed.
-pub const GENERATIONS_KEPT: usize = 32;
+pub const MAX_EARLIER_GENERATIONS: usize = 32;
 
 /// Expected state of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub enum Expected {
     /// There is a log, at any position.
     Present,
     /// The log is at one of these positions.
-    At(Vec<LogPlace>),
+    At(Vec<LogPosition>),
 }
 
 /// Bytes to append.
@@ -124,7 +124,7 @@ pub struct Append {
     /// Maximum size of a generation, in bytes.
     pub most: u64,
     /// Entry for the audit record if the append begins the log.
-    pub act: Option<Act>,
+    pub act: Option<AuditAction>,
 }
 
 /// A new generation of a log that exists.
@@ -139,14 +139,14 @@ pub struct NewGeneration {
     /// oldest and the last that lasted shortest are removed.
     pub most: u64,
     /// Entry for the audit record.
-    pub act: Option<Act>,
+    pub act: Option<AuditAction>,
 }
 
 /// A snapshot to store with a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSnapshot {
     /// The part of the current generation that it replaces.
-    pub covers: LogPlace,
+    pub covers: LogPosition,
     /// Media type of its bytes.
     pub media_type: String,
     /// Its bytes.
@@ -163,12 +163,12 @@ pub enum LogOutcome {
         /// Start of its bytes.
         start: u64,
         /// End of its bytes.
-        end: LogPlace,
+        end: LogPosition,
     },
     /// The key was used with other bytes.
-    KeyOfAnother,
+    KeyReused,
     /// The log is not in the expected state: another client changed it, or it is another log.
-    Elsewhere(Log),
+    PositionMismatch(Log),
     /// There is no log, or it was removed.
     Absent(Option<Log>),
     /// The change would exceed the size limit.
@@ -191,7 +191,7 @@ pub enum LogOutcome {
 /// is greater than those of all logs that were dropped with their collections. A store that was restored or
 /// moved begins a new generation of every log: it holds the bytes of the last one, and earlier ones are gone.
 ///
-/// **Keys.** The last [`KEYS_KEPT`] appends with a key are recognized by it until the log is removed, also in
+/// **Keys.** The last [`MAX_APPEND_KEYS`] appends with a key are recognized by it until the log is removed, also in
 /// later generations.
 ///
 /// **Notices.** Subscribers of the collection are notified of every change of its log. Sweeping earlier
@@ -211,7 +211,7 @@ pub trait Logs: Send + Sync + 'static {
     ) -> Result<LogOutcome, StoreError>;
 
     /// Begins the next generation of a log. The previous one stays readable until it is swept, or until
-    /// [`GENERATIONS_KEPT`] others have ended.
+    /// [`MAX_EARLIER_GENERATIONS`] others have ended.
     async fn begin_log_generation(
         &self,
         collection: &CollectionName,
@@ -223,7 +223,7 @@ pub trait Logs: Send + Sync + 'static {
         &self,
         collection: &CollectionName,
         expected: Expected,
-        act: Option<Act>,
+        act: Option<AuditAction>,
     ) -> Result<LogOutcome, StoreError>;
 
     /// Committed bytes of a generation from an offset on: at most the given number, and fewer only at its

@@ -60,9 +60,9 @@ impl Moment {
 
 /// Number of a change of a collection, from 1; zero is before all changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Number(u64);
+pub struct ChangeNumber(u64);
 
-impl Number {
+impl ChangeNumber {
     /// The number before all changes.
     pub const ZERO: Self = Self(0);
 
@@ -86,7 +86,7 @@ impl Number {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for ChangeNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
@@ -157,7 +157,7 @@ pub struct Until {
     /// Epoch of the change order.
     pub epoch: Epoch,
     /// Number of the last change seen.
-    pub number: Number,
+    pub number: ChangeNumber,
 }
 
 /// A text that is not an `until` of ours. Those of other publishers are opaque.
@@ -178,7 +178,7 @@ impl FromStr for Until {
         if number.len() != 19 {
             return Err(UntilError);
         }
-        Ok(Self { epoch: epoch.parse()?, number: Number(digits(number)?) })
+        Ok(Self { epoch: epoch.parse()?, number: ChangeNumber(digits(number)?) })
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     fn until(began: u64, tail: u32, number: u64) -> Until {
-        Until { epoch: Epoch { began: Moment(began), tail }, number: Number(number) }
+        Until { epoch: Epoch { began: Moment(began), tail }, number: ChangeNumber(number) }
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl Token {
 
 /// Selects grants.
 #[derive(Debug, Clone, Copy)]
-pub enum GrantsOf<'a> {
+pub enum GrantFilter<'a> {
     /// The grants of a user.
     User(&'a UserName),
     /// The grants in a collection.
@@ -185,7 +185,7 @@ pub enum GrantsOf<'a> {
 
 /// An action that is written to the audit record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Act {
+pub struct AuditAction {
     /// User who acted; `None` for an action without sign-in.
     pub user: Option<UserName>,
     /// Network address of the client, if known.
@@ -202,18 +202,18 @@ pub struct Act {
 
 /// An action with its position in the audit record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct AuditEntry {
     /// Position; later actions have greater ones.
     pub place: u64,
     /// Moment of the action.
     pub at: Moment,
     /// The action.
-    pub act: Act,
+    pub act: AuditAction,
 }
 
 /// Selects actions, newest first.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ActSelection<'a> {
+pub struct AuditSelection<'a> {
     /// Only actions before this position.
     pub before: Option<u64>,
     /// Only actions of this user.
@@ -251,7 +251,7 @@ pub trait People: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
 
     /// Returns the id of the user to whom a collection is charged: its creator.
-    async fn charged_collection(
+    async fn collection_charged_to(
         &self,
         collection: &CollectionName,
     ) -> Result<Option<UserId>, StoreError>;
@@ -263,7 +263,7 @@ pub trait People: Send + Sync + 'static {
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError>;
 
     /// The grants of a user by collection, or those in a collection by user.
-    async fn grants(&self, of: GrantsOf<'_>) -> Result<Vec<Grant>, StoreError>;
+    async fn grants(&self, of: GrantFilter<'_>) -> Result<Vec<Grant>, StoreError>;
 
     /// Gives a user a role in a collection, replacing the previous one.
     async fn grant(&self, grant: Grant) -> Result<(), StoreError>;
@@ -292,10 +292,10 @@ pub trait People: Send + Sync + 'static {
 
     /// Appends to the audit record. A change of items is recorded in the same transaction, by
     /// [`Write::Record`](crate::Write::Record).
-    async fn record(&self, act: Act) -> Result<(), StoreError>;
+    async fn record(&self, act: AuditAction) -> Result<(), StoreError>;
 
     /// Reads the audit record, newest first.
-    async fn acts(&self, selection: ActSelection<'_>) -> Result<Vec<Recorded>, StoreError>;
+    async fn acts(&self, selection: AuditSelection<'_>) -> Result<Vec<AuditEntry>, StoreError>;
 
     /// Removes actions before a moment; returns their number.
     async fn remove_acts(&self, before: Moment) -> Result<u64, StoreError>;

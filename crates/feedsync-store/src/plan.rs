@@ -9,9 +9,9 @@ use feedsync_core::{ItemId, Update};
 use crate::collection::Collection;
 use crate::decision::{Entry, Put, Snapshot, Write};
 use crate::error::StoreError;
-use crate::identity::{Identity, Issued};
-use crate::order::{Moment, Number};
-use crate::people::Act;
+use crate::identity::{Identity, LedgerEntry};
+use crate::order::{ChangeNumber, Moment};
+use crate::people::AuditAction;
 use crate::remote::{RemoteId, RemoteState};
 use crate::stored::{self, Discarded, DiscardedId, Origin, StoredItem};
 
@@ -22,12 +22,12 @@ pub(crate) struct Plan {
     /// Touched items; `None` for one that the collection no longer has.
     pub(crate) items: BTreeMap<ItemId, Option<StoredItem>>,
     pub(crate) purged: BTreeMap<ItemId, Vec<Update>>,
-    pub(crate) issued: Vec<(ItemId, Issued)>,
+    pub(crate) issued: Vec<(ItemId, LedgerEntry)>,
     /// New entries of the recoverable list; their ids begin with `next_discarded`.
     pub(crate) discarded: Vec<Discarded>,
     pub(crate) recovered: Vec<DiscardedId>,
     pub(crate) remotes: Vec<(RemoteId, RemoteState)>,
-    pub(crate) acts: Vec<Act>,
+    pub(crate) acts: Vec<AuditAction>,
     /// Set when the clock was ahead and has been corrected. Items whose moment of change is later than the
     /// collection's own then get moments before this one, in their order.
     pub(crate) redated: Option<Moment>,
@@ -109,7 +109,7 @@ pub(crate) fn plan(
                     }
                     None => {
                         let incarnation = plan.identity.by.clone();
-                        let row = Issued { by, sequence, shown: None, incarnation };
+                        let row = LedgerEntry { by, sequence, shown: None, incarnation };
                         entry.issued.push(row.clone());
                         row
                     }
@@ -153,10 +153,12 @@ impl Plan {
     }
 
     /// Takes the next number and a moment of its own.
-    fn take_number(&mut self, now: Moment) -> Result<Number, StoreError> {
+    fn take_number(&mut self, now: Moment) -> Result<ChangeNumber, StoreError> {
         let collection = &mut self.collection;
-        collection.last =
-            collection.last.next().ok_or_else(|| StoreError::Spent(collection.name.clone()))?;
+        collection.last = collection
+            .last
+            .next()
+            .ok_or_else(|| StoreError::NumbersExhausted(collection.name.clone()))?;
         if collection.edited.is_ahead_of(now) {
             self.redated = Some(now);
         }
@@ -164,7 +166,7 @@ impl Plan {
         Ok(collection.last)
     }
 
-    fn put(&mut self, entry: &mut Entry, put: Put, number: Number) {
+    fn put(&mut self, entry: &mut Entry, put: Put, number: ChangeNumber) {
         let Put { item, created_here, origin, mut blobs } = put;
         blobs.sort_unstable();
         blobs.dedup();

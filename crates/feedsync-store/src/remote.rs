@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
+use crate::order::{ChangeNumber, Moment};
 
 /// Id of a remote; never used twice during the life of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,7 +78,7 @@ pub struct RemoteState {
     /// `Last-Modified` of the last response.
     pub last_modified: Option<String>,
     /// Number up to which our changes have been offered to it.
-    pub pushed: Number,
+    pub pushed: ChangeNumber,
     /// Whether it may lack items at or below `pushed`: then everything is offered.
     pub may_lack: bool,
     /// Whether it is out of sync, so that the complete feed must be read (4.1.2).

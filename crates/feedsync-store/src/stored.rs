@@ -7,7 +7,7 @@ use feedsync_core::{By, Item, Payload, Update, Version};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
+use crate::order::{ChangeNumber, Moment};
 use crate::remote::RemoteId;
 
 /// A text that is greater than every id: ids consist of graphic ASCII.
@@ -19,7 +19,7 @@ pub struct StoredItem {
     /// The item.
     pub item: Item<Payload>,
     /// Number of the change that last touched it.
-    pub number: Number,
+    pub number: ChangeNumber,
     /// When that change was made in this store; strictly increasing in a collection (`app:edited`).
     pub edited: Moment,
     /// Whether this endpoint created it (reading 16: the oldest update may have been removed from the
@@ -103,7 +103,7 @@ impl<T> Page<T> {
     }
 
     /// Whether an item of this weight still fits; if not, the page is closed.
-    pub(crate) fn takes(&mut self, weight: usize) -> bool {
+    pub(crate) fn fits(&mut self, weight: usize) -> bool {
         let fits = self.items.is_empty()
             || (self.items.len() < self.limit.items && self.bytes + weight <= self.limit.bytes);
         self.more |= !fits;
@@ -121,13 +121,18 @@ pub struct ChangePage {
     pub items: Vec<StoredItem>,
     /// Number up to which a reader of this page has seen every change. It is the last item's number when
     /// there is more, else the requested bound or the collection's last change.
-    pub through: Number,
+    pub through: ChangeNumber,
     /// Whether changes after `through` were left out by the limit.
     pub more: bool,
 }
 
 impl ChangePage {
-    pub(crate) fn new(collection: Collection, page: Page, after: Number, bound: Number) -> Self {
+    pub(crate) fn new(
+        collection: Collection,
+        page: Page,
+        after: ChangeNumber,
+        bound: ChangeNumber,
+    ) -> Self {
         let through = match page.items.last() {
             Some(last) if page.more => last.number,
             _ => bound.max(after),
@@ -151,7 +156,7 @@ pub struct ItemPage {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only changes before this one: the last number of the previous page.
-    pub before: Option<Number>,
+    pub before: Option<ChangeNumber>,
     /// Whether tombstones are included.
     pub deleted: bool,
     /// Whether only items with conflicts are included.

@@ -13,24 +13,24 @@ use self::state::state;
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::contract::Store;
-use crate::database::{Database, Databases, KeptBody, Kind, LocalDocument, StoredDocument};
+use crate::database::{Database, Databases, Kind, LocalDocument, StoredBody, StoredDocument};
 use crate::error::StoreError;
-use crate::identity::Issued;
-use crate::log::{Keyed, Log};
+use crate::identity::LedgerEntry;
+use crate::log::{KeyedAppend, Log};
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
-use crate::people::Recorded;
+use crate::order::{ChangeNumber, Moment};
+use crate::people::AuditEntry;
 use crate::remote::{Remote, RemoteId};
 use crate::stored::{Discarded, DiscardedId, PageLimit, StoredItem};
 
 /// Maximum number of rows of a batch.
-const AT_ONCE: usize = 200;
+const BATCH_ROWS: usize = 200;
 
 /// Maximum number of bytes of a batch of a log or of documents.
-const BYTES_AT_ONCE: usize = 1 << 20;
+const BATCH_BYTES: usize = 1 << 20;
 
 /// Error of a transfer during which the source was written to.
-const WRITTEN_TO: StoreError = StoreError::Transfer(
+const SOURCE_CHANGED: StoreError = StoreError::Transfer(
     "somebody wrote to it meanwhile; throw the new store away, stop the hub, and try again",
 );
 
@@ -38,14 +38,14 @@ const WRITTEN_TO: StoreError = StoreError::Transfer(
 #[async_trait]
 pub trait Transfer: Store + Databases {
     /// Upper bounds of the values that the store must never issue twice.
-    async fn marks(&self) -> Result<Marks, StoreError>;
+    async fn marks(&self) -> Result<IdBounds, StoreError>;
 
     /// The ledger after an item, ascending by item, up to a maximum number of items.
     async fn ledger(
         &self,
         after: Option<&ItemId>,
         limit: usize,
-    ) -> Result<Vec<(ItemId, Vec<Issued>)>, StoreError>;
+    ) -> Result<Vec<(ItemId, Vec<LedgerEntry>)>, StoreError>;
 
     /// The vectors of a collection's purged items, ascending by item, after an item.
     async fn purged(
@@ -56,7 +56,7 @@ pub trait Transfer: Store + Databases {
     ) -> Result<Vec<(ItemId, Vec<Update>)>, StoreError>;
 
     /// The stored keyed appends of a collection's log, oldest first.
-    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError>;
+    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<KeyedAppend>, StoreError>;
 
     /// Digests of the stored blobs, ascending, after one.
     async fn blobs(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, StoreError>;
@@ -69,9 +69,9 @@ pub trait Transfer: Store + Databases {
     async fn ordered_documents(
         &self,
         database: &DatabaseName,
-        after: Number,
+        after: ChangeNumber,
         limit: PageLimit,
-    ) -> Result<Vec<MovedDocument>, StoreError>;
+    ) -> Result<Vec<TransferredDocument>, StoreError>;
 
     /// Bodies of revisions, ascending by number, after one.
     async fn bodies(
@@ -79,7 +79,7 @@ pub trait Transfer: Store + Databases {
         database: &DatabaseName,
         after: u64,
         limit: PageLimit,
-    ) -> Result<Vec<(u64, KeptBody)>, StoreError>;
+    ) -> Result<Vec<(u64, StoredBody)>, StoreError>;
 
     /// Local documents after one, in an order that the store chooses and does not change.
     async fn local_documents(
@@ -97,16 +97,16 @@ pub trait Transfer: Store + Databases {
         limit: usize,
     ) -> Result<Vec<AttachmentDigest>, StoreError>;
 
-    /// Writes a part of another store as it is. The store must not be in use. From [`Part::Begin`] to
-    /// [`Part::End`] no other process can open it; an interrupted transfer leaves it in that state:
+    /// Writes a part of another store as it is. The store must not be in use. From [`TransferPart::Begin`] to
+    /// [`TransferPart::End`] no other process can open it; an interrupted transfer leaves it in that state:
     /// [`StoreError::Unfinished`].
-    async fn load(&self, part: Part) -> Result<(), StoreError>;
+    async fn load(&self, part: TransferPart) -> Result<(), StoreError>;
 }
 
 /// Upper bounds of the values that a store must never issue twice, including values whose objects were
 /// removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Marks {
+pub struct IdBounds {
     /// Id of the next remote; items refer to remotes by it.
     pub next_remote: RemoteId,
     /// Next id in a recoverable list.
@@ -119,16 +119,16 @@ pub struct Marks {
 
 /// A part of a store that is moved.
 #[derive(Debug, Clone)]
-pub enum Part {
+pub enum TransferPart {
     /// The first part.
     Begin {
         /// Earlier incarnations, oldest first, now retired.
         retired: Vec<By>,
         /// Values from which the target store continues.
-        marks: Marks,
+        marks: IdBounds,
     },
     /// Rows of the ledger.
-    Ledger(Vec<(ItemId, Vec<Issued>)>),
+    Ledger(Vec<(ItemId, Vec<LedgerEntry>)>),
     /// Metadata of a collection, in a new epoch that is later than its own.
     Collection(Collection),
     /// Items of a collection, with their numbers.
@@ -138,38 +138,38 @@ pub enum Part {
     /// The recoverable list of a collection, with its ids.
     Discarded(Vec<Discarded>),
     /// The log of a collection, removed ones included, without its bytes: it begins a new generation.
-    Log(CollectionName, MovedLog),
+    Log(CollectionName, TransferredLog),
     /// A piece of the bytes of its last generation.
     LogBytes(CollectionName, Vec<u8>),
     /// Metadata of a database, in a new epoch that is later than its own, and the first body number that it
     /// never used.
     Database(Database, u64),
     /// Documents of a database, with their numbers.
-    Documents(DatabaseName, Vec<MovedDocument>),
+    Documents(DatabaseName, Vec<TransferredDocument>),
     /// Bodies of revisions, under the numbers by which documents refer to them.
-    Bodies(DatabaseName, Vec<(u64, KeptBody)>),
+    Bodies(DatabaseName, Vec<(u64, StoredBody)>),
     /// Remotes with their ids and state, because items refer to them.
     Remotes(Vec<Remote>),
     /// Entries of the audit record, oldest first; they get new positions.
-    Acts(Vec<Recorded>),
+    Acts(Vec<AuditEntry>),
     /// The last part: the store is complete.
     End,
 }
 
 /// A log that is moved.
 #[derive(Debug, Clone)]
-pub struct MovedLog {
+pub struct TransferredLog {
     /// State of the log.
     pub log: Log,
     /// Its stored keyed appends, oldest first.
-    pub keys: Vec<Keyed>,
+    pub keys: Vec<KeyedAppend>,
     /// The bytes of its snapshot.
     pub snapshot: Option<Vec<u8>>,
 }
 
 /// A document that is moved, without its bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MovedDocument {
+pub struct TransferredDocument {
     /// The document.
     pub document: StoredDocument,
     /// Kind that its leaf states.
@@ -178,7 +178,7 @@ pub struct MovedDocument {
 
 /// Numbers of moved objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct TransferReport {
     /// Collections.
     pub collections: u64,
     /// Items, tombstones included.
@@ -221,8 +221,8 @@ pub struct Moved {
 pub async fn transfer(
     from: &dyn Transfer,
     to: &dyn Transfer,
-    progress: &(dyn Fn(&Moved) + Send + Sync),
-) -> Result<Moved, StoreError> {
+    progress: &(dyn Fn(&TransferReport) + Send + Sync),
+) -> Result<TransferReport, StoreError> {
     let is_empty = to.collections().await?.is_empty()
         && to.databases(None, 1).await?.is_empty()
         && to.users().await?.is_empty();
@@ -235,8 +235,8 @@ pub async fn transfer(
     let before = state(from).await?;
     let identity = &before.identity;
     let retired = identity.retired.iter().chain([&identity.by]).cloned().collect();
-    to.load(Part::Begin { retired, marks: before.marks }).await?;
-    let mut run = Run { from, to, moved: Moved::default(), progress };
+    to.load(TransferPart::Begin { retired, marks: before.marks }).await?;
+    let mut run = Run { from, to, moved: TransferReport::default(), progress };
     run.users().await?;
     run.ledger().await?;
     for collection in &before.collections {
@@ -246,13 +246,13 @@ pub async fn transfer(
         run.database(looked).await?;
     }
     run.moved.remotes = before.remotes.len() as u64;
-    to.load(Part::Remotes(before.remotes.clone())).await?;
+    to.load(TransferPart::Remotes(before.remotes.clone())).await?;
     run.blobs().await?;
     run.people().await?;
     if state(from).await? != before {
-        return Err(WRITTEN_TO);
+        return Err(SOURCE_CHANGED);
     }
-    to.load(Part::End).await?;
+    to.load(TransferPart::End).await?;
     Ok(run.moved)
 }
 
@@ -263,18 +263,18 @@ pub async fn archive(
     from: &dyn Transfer,
     to: &dyn Transfer,
     name: &CollectionName,
-) -> Result<Moved, StoreError> {
+) -> Result<TransferReport, StoreError> {
     let identity = from.identity().await?;
     let collection = from.collection(name).await?;
     let collection = collection.ok_or_else(|| StoreError::NoCollection(name.clone()))?;
     let retired = identity.retired.iter().chain([&identity.by]).cloned().collect();
-    to.load(Part::Begin { retired, marks: from.marks().await? }).await?;
-    let mut run = Run { from, to, moved: Moved::default(), progress: &|_| {} };
+    to.load(TransferPart::Begin { retired, marks: from.marks().await? }).await?;
+    let mut run = Run { from, to, moved: TransferReport::default(), progress: &|_| {} };
     run.collection(&collection).await?;
     run.blobs_of(name).await?;
     let remotes = from.remotes(Some(name)).await?;
     run.moved.remotes = remotes.len() as u64;
-    to.load(Part::Remotes(remotes)).await?;
-    to.load(Part::End).await?;
+    to.load(TransferPart::Remotes(remotes)).await?;
+    to.load(TransferPart::End).await?;
     Ok(run.moved)
 }

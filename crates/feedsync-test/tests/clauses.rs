@@ -9,7 +9,7 @@ use feedsync_core::{
     RelatedKind, Resolution, Resolved, Sequence, Sharing, Stamp, Timestamp, Update, Updates,
     Version, merge,
 };
-use feedsync_endpoint::{Endpoint, ItemOutcome, Retention, Seen, Source};
+use feedsync_endpoint::{Endpoint, ItemOutcome, Retention, SeenVersions, Source};
 use feedsync_formats::{Document, FeedHead, FeedWriter, ReadOptions, entry, read};
 use feedsync_store::{
     CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, NewRemote,
@@ -298,7 +298,8 @@ async fn t10_an_own_edit_below_a_foreign_winner_is_not_discarded() {
     assert_eq!(outcome, ItemOutcome::Conflict);
     let winner = endpoint.item(&notes(), &id("a")).await.unwrap().item.winner;
     assert_eq!(winner.dot().by(), Some(&bob));
-    let discarded = endpoint.discard_absent(&notes(), remote, &Seen::default()).await.unwrap();
+    let discarded =
+        endpoint.discard_absent(&notes(), remote, &SeenVersions::default()).await.unwrap();
     assert_eq!(discarded, 0);
     assert_eq!(contents(&endpoint).await, ["mine", "theirs"]);
 }

@@ -129,7 +129,7 @@ impl WebFinder {
     /// since users may be added while a request waits for one.
     async fn fetcher(&self) -> Result<Fetcher, FindError> {
         let has_strangers = !self.endpoint.store().users().await?.is_empty();
-        Ok(if has_strangers { self.fetcher.for_stranger() } else { self.fetcher.clone() })
+        Ok(if has_strangers { self.fetcher.for_untrusted() } else { self.fetcher.clone() })
     }
 
     /// Returns the feed at an address, if it was polled successfully within the last day.

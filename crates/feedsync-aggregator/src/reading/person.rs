@@ -17,7 +17,7 @@ use feedsync_reading_state::{
     Action, FeedAddress, FeedState, Filing, Folder, ReaderState, Replica, Snapshot, Subscription,
     SubscriptionList, Tag, View,
 };
-use feedsync_store::{CollectionName, Environment, LogPlace, Store, StoreError};
+use feedsync_store::{CollectionName, Environment, LogPosition, Store, StoreError};
 use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
 
 use crate::reading::marks::FeedMarks;
@@ -74,7 +74,7 @@ pub struct Person {
 struct Held {
     replica: Replica,
     /// Position of the log at the last read.
-    place: Option<LogPlace>,
+    place: Option<LogPosition>,
     shelf: Arc<Shelf>,
     /// Subscriptions that the library knows.
     subscribed: Option<BTreeSet<FeedAddress>>,

@@ -1,13 +1,13 @@
 //! Users who read at a hub.
 //!
-//! The log of a user's reading collection ([`reading_of`](Endpoint::reading_of)) contains the subscriptions and
+//! The log of a user's reading collection ([`open_reading_collection`](Endpoint::reading_of)) contains the subscriptions and
 //! marks of the user.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::library::Library;
-use feedsync_endpoint::{Endpoint, Reader};
+use feedsync_endpoint::{Endpoint, ReadingOwner};
 use feedsync_store::{Collection, CollectionName};
 use tokio::sync::Notify;
 
@@ -48,9 +48,9 @@ impl Readers {
     pub async fn person(
         &self,
         endpoint: &Endpoint,
-        reader: Option<&Reader>,
+        reader: Option<&ReadingOwner>,
     ) -> Result<(Arc<Person>, bool), ReadingError> {
-        let (collection, is_changed) = endpoint.reading_of(reader).await?;
+        let (collection, is_changed) = endpoint.open_reading_collection(reader).await?;
         Ok((self.held(endpoint, &collection), is_changed))
     }
 

@@ -352,7 +352,7 @@ async fn private_addresses_are_not_reached_for_users() {
     // An operator can allow private networks.
     let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
     for (network, articles) in [("127.0.0.2/32", 0), ("127.0.0.1/32", 1)] {
-        let fetcher = fetcher.clone().reaching(&[network.parse().unwrap()]).unwrap();
+        let fetcher = fetcher.clone().with_networks(&[network.parse().unwrap()]).unwrap();
         let (library, endpoint) = (Arc::clone(&scene.library), scene.endpoint.clone());
         let schedule = FeedSchedule::new(library, endpoint, fetcher, Arc::default());
         scene.wait(48 * HOUR);

@@ -79,7 +79,8 @@ impl Scene {
         let library = Arc::clone(&self.library);
         let readers = Readers::new(library, Arc::new(Notify::new()), 1 << 30);
         let first = self.endpoint.store().users().await.unwrap().into_iter().next();
-        let reader = first.map(|user| feedsync_endpoint::Reader { name: user.name, id: user.id });
+        let reader =
+            first.map(|user| feedsync_endpoint::ReadingOwner { name: user.name, id: user.id });
         readers.person(&self.endpoint, reader.as_ref()).await.unwrap().0
     }
 

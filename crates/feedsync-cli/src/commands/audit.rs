@@ -1,7 +1,7 @@
 //! `feedsync audit`
 
 use clap::Args;
-use feedsync_store::{ActSelection, CollectionName, Recorded, UserName};
+use feedsync_store::{AuditEntry, AuditSelection, CollectionName, UserName};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ impl Audit {
         let mut array = context.json.then(JsonArray::default);
         let mut rows = Vec::new();
         loop {
-            let selection = ActSelection {
+            let selection = AuditSelection {
                 before,
                 user: self.user.as_ref(),
                 collection: self.collection.as_ref(),
@@ -71,7 +71,7 @@ impl Audit {
     }
 }
 
-fn row(recorded: &Recorded) -> [String; 6] {
+fn row(recorded: &AuditEntry) -> [String; 6] {
     let act = &recorded.act;
     let named = |name: Option<&str>| name.map_or_else(|| "-".to_owned(), text::line);
     let item = act.item.as_ref().map_or(String::new(), |item| format!("{item} "));

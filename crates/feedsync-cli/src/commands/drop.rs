@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_endpoint::Period;
-use feedsync_store::{Alteration, Collection, CollectionName, Number, Origin, PageLimit};
+use feedsync_store::{Alteration, ChangeNumber, Collection, CollectionName, Origin, PageLimit};
 use serde_json::json;
 
 use crate::confirm::confirm;
@@ -111,7 +111,7 @@ async fn unshown(home: &Home, collection: &Collection) -> Result<u64, Failure> {
 }
 
 /// Removes the collection, unless it has changed since it was copied.
-async fn remove(home: &Home, name: &CollectionName, last: Number) -> Result<(), Failure> {
+async fn remove(home: &Home, name: &CollectionName, last: ChangeNumber) -> Result<(), Failure> {
     let decide =
         move |now: &Collection| if now.last == last { Ok(Alteration::Drop) } else { Err(()) };
     match home.endpoint.alter_collection(name, decide).await? {

@@ -1,7 +1,7 @@
 //! `feedsync grants`
 
 use clap::Args;
-use feedsync_store::{CollectionName, Grant, GrantsOf};
+use feedsync_store::{CollectionName, Grant, GrantFilter};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ impl Grants {
         };
         let mut grants = Vec::new();
         for name in &collections {
-            grants.extend(home.store.grants(GrantsOf::Collection(name)).await?);
+            grants.extend(home.store.grants(GrantFilter::Collection(name)).await?);
         }
         if context.json {
             return output::json(&grants.iter().map(view::people::grant).collect());

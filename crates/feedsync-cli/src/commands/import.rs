@@ -105,7 +105,7 @@ async fn take_up(
     details: &FeedDetails,
 ) -> Result<(), Failure> {
     warn_of_details(details);
-    home.endpoint.take_up_details(collection, details).await?;
+    home.endpoint.adopt_details(collection, details).await?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ mod verify;
 
 use clap::Subcommand;
 use feedsync_client::LogError;
-use feedsync_log::{Answer, Position, Session, Stop};
+use feedsync_log::{LogResponse, Position, Session, Stop};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -63,12 +63,12 @@ fn present(name: &str, session: &Session) -> Result<(), Failure> {
 }
 
 /// Checks that the server stored the data of the request.
-fn stored(name: &str, answer: &Answer) -> Result<(), Failure> {
+fn stored(name: &str, answer: &LogResponse) -> Result<(), Failure> {
     answer.stored().map_err(|_| refused(name, answer))
 }
 
 /// Converts an unsuccessful response of a log into a failure.
-fn refused(name: &str, answer: &Answer) -> Failure {
+fn refused(name: &str, answer: &LogResponse) -> Failure {
     if let Some(excuse) = answer.excuse() {
         return Failure::network(format!("{name}: {excuse}"));
     }

@@ -83,7 +83,7 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept, again: &str) -> Re
     let _progress = Progress::spinner(&format!("asking {origin}"));
     let mut logins = Logins::default();
     logins.keep(origin.clone(), login.clone());
-    let fetcher = Fetcher::new(Policy::new(Private::Allowed))?.signed_in(logins)?;
+    let fetcher = Fetcher::new(Policy::new(Private::Allowed))?.with_logins(logins)?;
     let mut asked = url.clone();
     let is_hub = asked.path() == "/";
     if is_hub {

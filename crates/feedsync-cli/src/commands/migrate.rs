@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_server::configuration::StoreAddress;
-use feedsync_store::{Moved, StoreError, Transfer, transfer};
+use feedsync_store::{StoreError, Transfer, TransferReport, transfer};
 use serde_json::json;
 
 use crate::context::Context;
@@ -55,7 +55,7 @@ impl Migrate {
         let source = source.store();
         let target = target(&to, &*source).await?.store();
         let bar = Progress::bar("moving", all(&*source).await?);
-        let reach = |moved: &Moved| bar.reach(moved.items + moved.documents);
+        let reach = |moved: &TransferReport| bar.reach(moved.items + moved.documents);
         let moved = transfer(&*source, &*target, &reach).await;
         drop(bar);
         let moved = moved.map_err(|error| match error {
@@ -88,7 +88,7 @@ async fn target(address: &StoreAddress, source: &dyn Transfer) -> Result<Opened,
     Ok(Opened::init(address, &name).await?)
 }
 
-fn tell(context: &Context, old: &str, new: &str, moved: &Moved) -> Result<(), Failure> {
+fn tell(context: &Context, old: &str, new: &str, moved: &TransferReport) -> Result<(), Failure> {
     if context.json {
         return output::json(&json!({
             "from": old,

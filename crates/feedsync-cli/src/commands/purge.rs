@@ -1,7 +1,7 @@
 //! `feedsync purge`
 
 use clap::Args;
-use feedsync_endpoint::Retained;
+use feedsync_endpoint::RetentionProgress;
 use feedsync_store::CollectionName;
 use serde_json::json;
 
@@ -29,7 +29,7 @@ impl Purge {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let progress = Progress::spinner("purging");
-        let mut retained = Retained::default();
+        let mut retained = RetentionProgress::default();
         let count = home.endpoint.retain(&self.collection, &mut retained).await?;
         drop(progress);
         if context.json {

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use clap::Args;
 use feedsync_client::fetch::with_scheme;
 use feedsync_client::replicate::{
-    Patience, RemoteDatabase, Replica, Replicated, Replication, ReplicationError,
-    ReplicationFilter, ReplicationProgress, StoredDatabase,
+    RemoteDatabase, Replica, Replicated, Replication, ReplicationError, ReplicationFilter,
+    ReplicationProgress, RetryPolicy, StoredDatabase,
 };
-use feedsync_couch::replication::NotWritten;
+use feedsync_couch::replication::RejectedDocument;
 use feedsync_couch::selector::Selector;
 use feedsync_couch::{ChangesFilter, DatabaseName, Json};
 use feedsync_store::{Environment, SystemEnvironment};
@@ -79,7 +79,7 @@ impl Replicate {
         } else {
             print(&done)?;
         }
-        if done.worked.refused > 0 { Err(Failure::Faults) } else { Ok(()) }
+        if done.stats.refused > 0 { Err(Failure::Faults) } else { Ok(()) }
     }
 
     fn filter(&self) -> Result<ReplicationFilter, Failure> {
@@ -110,12 +110,12 @@ impl Replicate {
             let home = context.open().await?;
             return Ok(Arc::new(StoredDatabase::new(home.endpoint, name)));
         }
-        let patience = if self.continuous { Patience::ENDLESS } else { Patience::SOME };
+        let patience = if self.continuous { RetryPolicy::UNBOUNDED } else { RetryPolicy::BOUNDED };
         let database = RemoteDatabase::new(context.way().fetcher()?, named, patience)?;
         let waits = |error: &feedsync_client::fetch::FetchError, pause: std::time::Duration| {
             warn(&format!("{error}; asking again in {:.1} s", pause.as_secs_f64()));
         };
-        Ok(Arc::new(database.telling(Arc::new(waits))))
+        Ok(Arc::new(database.with_wait_callback(Arc::new(waits))))
     }
 
     fn failure(&self, error: ReplicationError) -> Failure {
@@ -136,8 +136,8 @@ impl Replicate {
 /// Shows the progress on the terminal.
 struct Shown {
     bar: Progress,
-    looked: AtomicU64,
-    carried: AtomicU64,
+    examined: AtomicU64,
+    replicated: AtomicU64,
     pending: AtomicU64,
 }
 
@@ -145,13 +145,13 @@ impl Shown {
     fn new(source: &str) -> Self {
         let bar = Progress::spinner(&format!("{}: connecting", text::line(source)));
         let zero = AtomicU64::default;
-        Self { bar, looked: zero(), carried: zero(), pending: zero() }
+        Self { bar, examined: zero(), replicated: zero(), pending: zero() }
     }
 
     fn say(&self) {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let all = of(&self.looked) + of(&self.pending);
-        self.bar.say(&format!("{} of {}", of(&self.carried), text::count(all, "document")));
+        let all = of(&self.examined) + of(&self.pending);
+        self.bar.say(&format!("{} of {}", of(&self.replicated), text::count(all, "document")));
     }
 }
 
@@ -160,29 +160,29 @@ impl ReplicationProgress for Shown {
         self.bar.say(if is_resumed { "going on" } else { "beginning" });
     }
 
-    fn looked(&self, documents: u64, pending: Option<u64>) {
-        self.looked.fetch_add(documents, Ordering::Relaxed);
+    fn examined(&self, documents: u64, pending: Option<u64>) {
+        self.examined.fetch_add(documents, Ordering::Relaxed);
         self.pending.store(pending.unwrap_or_default(), Ordering::Relaxed);
         self.say();
     }
 
-    fn refused(&self, refused: &NotWritten) {
+    fn refused(&self, refused: &RejectedDocument) {
         let line = format!("{}: not replicated: {}: {}", refused.id, refused.error, refused.reason);
         warn(&text::line(&line));
     }
 
-    fn carried(&self, documents: u64) {
-        self.carried.fetch_add(documents, Ordering::Relaxed);
+    fn replicated(&self, documents: u64) {
+        self.replicated.fetch_add(documents, Ordering::Relaxed);
         self.say();
     }
 }
 
 fn print(done: &Replicated) -> Result<(), Failure> {
-    let worked = done.worked;
+    let stats = done.stats;
     output::line(format!(
         "{} written, of {} that changed",
-        text::count(worked.written, "document"),
-        text::count(worked.checked, "revision"),
+        text::count(stats.written, "document"),
+        text::count(stats.checked, "revision"),
     ))?;
     if !done.has_checkpoints {
         warn("one side may only be read: next time all of it is looked at again");
@@ -191,16 +191,16 @@ fn print(done: &Replicated) -> Result<(), Failure> {
 }
 
 fn value(done: &Replicated) -> serde_json::Value {
-    let worked = done.worked;
+    let stats = done.stats;
     let refused = done.refused.iter().map(
         |refused| json!({ "id": refused.id, "error": refused.error, "reason": refused.reason }),
     );
     json!({
-        "checked": worked.checked,
-        "missing": worked.missing,
-        "read": worked.read,
-        "written": worked.written,
-        "refused": worked.refused,
+        "checked": stats.checked,
+        "missing": stats.missing,
+        "read": stats.read,
+        "written": stats.written,
+        "refused": stats.refused,
         "refusals": refused.collect::<Vec<_>>(),
         "checkpoints": done.has_checkpoints,
     })

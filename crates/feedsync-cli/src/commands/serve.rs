@@ -159,7 +159,7 @@ fn newsreading(
     let bell = Arc::new(Notify::new());
     let most = config.limits.log_bytes as u64;
     let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), most));
-    let fetcher = fetcher.clone().reaching(&config.private_feeds)?;
+    let fetcher = fetcher.clone().with_networks(&config.private_feeds)?;
     let finder = WebFinder::new(Arc::clone(&library), endpoint.clone(), fetcher.clone());
     let schedule = FeedSchedule::new(library, endpoint.clone(), fetcher, bell);
     Ok(Newsreading { readers, schedule, finder: Arc::new(finder) })

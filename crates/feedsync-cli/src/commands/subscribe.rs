@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_client::fetch::shown_text;
-use feedsync_client::{Session, Terms};
+use feedsync_client::{Session, SubscriptionOptions};
 use feedsync_endpoint::Period;
 use feedsync_store::CollectionName;
 use serde_json::json;
@@ -53,15 +53,20 @@ pub(crate) struct How {
 
 fn period(text: &str) -> Result<Period, String> {
     let period: Period = text.parse().map_err(|error| format!("{error}"))?;
-    if period.duration() < Terms::SHORTEST {
+    if period.duration() < SubscriptionOptions::MIN_INTERVAL {
         return Err("at least a minute: 60s".to_owned());
     }
     Ok(period)
 }
 
 impl How {
-    pub(crate) fn terms(&self, plain: bool, title: Option<String>) -> Terms {
-        Terms { every: self.every.duration(), plain, announced: !self.unlisted, title }
+    pub(crate) fn terms(&self, plain: bool, title: Option<String>) -> SubscriptionOptions {
+        SubscriptionOptions {
+            every: self.every.duration(),
+            plain,
+            announced: !self.unlisted,
+            title,
+        }
     }
 
     pub(crate) fn every(&self) -> Period {

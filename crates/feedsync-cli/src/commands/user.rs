@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use feedsync_endpoint::{NewUser, Password};
-use feedsync_store::{GrantsOf, User as Stored, UserName};
+use feedsync_store::{GrantFilter, User as Stored, UserName};
 
 use crate::confirm::confirm;
 use crate::context::Context;
@@ -168,7 +168,7 @@ impl User {
             }
             Self::Remove(Remove { name, yes }) => {
                 home.user(&name).await?;
-                let roles = home.store.grants(GrantsOf::User(&name)).await?.len() as u64;
+                let roles = home.store.grants(GrantFilter::User(&name)).await?.len() as u64;
                 let tokens = home.store.tokens(&name).await?.len() as u64;
                 if roles + tokens > 0 {
                     let roles = text::count(roles, "role");

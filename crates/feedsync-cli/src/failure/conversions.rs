@@ -215,7 +215,7 @@ impl From<ReaderFileError> for Failure {
             }
             ReaderFileError::Log(error) => error.into(),
             ReaderFileError::Snapshot { .. } => Self::network(error),
-            ReaderFileError::OtherLog { .. } => {
+            ReaderFileError::DifferentLog { .. } => {
                 Self::refused(error).hint("to go over to the other log: --begin-again")
             }
             ReaderFileError::Faulty { .. } | ReaderFileError::File { .. } => Self::store(error),

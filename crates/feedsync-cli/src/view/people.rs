@@ -1,6 +1,6 @@
 //! Users, their permissions and their actions as JSON.
 
-use feedsync_store::{Grant, Moment, Recorded, Token, TokenKind, User};
+use feedsync_store::{AuditEntry, Grant, Moment, Token, TokenKind, User};
 use serde_json::{Value, json};
 
 use crate::view::moment;
@@ -56,7 +56,7 @@ pub(crate) fn grant(grant: &Grant) -> Value {
 }
 
 /// JSON of a recorded action: an element of `audit --json`.
-pub(crate) fn act(recorded: &Recorded) -> Value {
+pub(crate) fn act(recorded: &AuditEntry) -> Value {
     let act = &recorded.act;
     json!({
         "place": recorded.place,

@@ -217,7 +217,7 @@ fn roles_come_back_with_a_collection_to_the_users_who_had_them() {
                 let user = store.user(&name).await.unwrap().unwrap();
                 store.charge_collection(&notes, &user.id).await.unwrap();
             }
-            store.charged_collection(&notes).await.unwrap()
+            store.collection_charged_to(&notes).await.unwrap()
         })
     };
     let berta = charged(Some("berta"));

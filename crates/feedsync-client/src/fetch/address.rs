@@ -94,7 +94,7 @@ pub(crate) fn check(url: &Url, private: Private, networks: &[IpNet]) -> Result<(
 
 /// Kind of the addresses of a host that may be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Names {
+pub(crate) enum HostAddresses {
     /// All are public.
     Public,
     /// Some are of the named networks, all others public.
@@ -102,7 +102,7 @@ pub(crate) enum Names {
 }
 
 /// Resolves the host of a URL and checks every address of it: a proxy may connect to any of them.
-pub(crate) async fn resolved(url: &Url, networks: &[IpNet]) -> Result<Names, FetchError> {
+pub(crate) async fn resolved(url: &Url, networks: &[IpNet]) -> Result<HostAddresses, FetchError> {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let unresolved = |cause: String| {
@@ -118,7 +118,7 @@ pub(crate) async fn resolved(url: &Url, networks: &[IpNet]) -> Result<Names, Fet
         return Err(FetchError::Private { url: shown(url), host: host.to_owned() });
     }
     let all_public = found.iter().all(|address| is_public(address.ip()));
-    Ok(if all_public { Names::Public } else { Names::Networks })
+    Ok(if all_public { HostAddresses::Public } else { HostAddresses::Networks })
 }
 
 /// Whether an address is of this machine or this network. A name that cannot be resolved here counts as

@@ -17,16 +17,16 @@ use crate::fetch::traffic::Traffic;
 
 /// Number of compressed bytes that are decompressed at once: at the maximum ratio of 1,032 to 1 they become 4
 /// MiB.
-const SLICE: usize = 4 << 10;
+const SLICE_BYTES: usize = 4 << 10;
 
 /// Timeouts of a wait.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wait {
+pub(crate) struct WaitLimits {
     pub(crate) idle: Duration,
     pub(crate) deadline: Option<Instant>,
 }
 
-impl Wait {
+impl WaitLimits {
     /// Waits for a future; `None` after a timeout.
     pub(crate) async fn on<F: Future>(self, future: F) -> Option<F::Output> {
         let idle = Instant::now() + self.idle;
@@ -42,7 +42,7 @@ pub(crate) struct Body {
     gzip: Option<MultiGzDecoder<Vec<u8>>>,
     pending: Bytes,
     limit: u64,
-    wait: Wait,
+    wait: WaitLimits,
     travelled: u64,
     decoded: u64,
     traffic: Arc<Traffic>,
@@ -54,7 +54,7 @@ impl Body {
         head: &Head,
         answer: reqwest::Response,
         limit: u64,
-        wait: Wait,
+        wait: WaitLimits,
         traffic: Arc<Traffic>,
     ) -> Result<Self, FetchError> {
         let gzip = decoder(head).map_err(|coding| {
@@ -65,7 +65,7 @@ impl Body {
         if announced.is_some_and(|length| length > limit) {
             return Err(FetchError::TooLarge { url: head.shown(), limit });
         }
-        Ok(Self { gzip, limit, ..Self::as_it_is(head, answer, wait, traffic) })
+        Ok(Self { gzip, limit, ..Self::raw(head, answer, wait, traffic) })
     }
 
     /// Creates a decompressed body, which stays compressed if its coding is unknown. The reader limits its
@@ -73,18 +73,18 @@ impl Body {
     pub(crate) fn unpacked(
         head: &Head,
         answer: reqwest::Response,
-        wait: Wait,
+        wait: WaitLimits,
         traffic: Arc<Traffic>,
     ) -> Self {
         let gzip = decoder(head).ok().flatten();
-        Self { gzip, ..Self::as_it_is(head, answer, wait, traffic) }
+        Self { gzip, ..Self::raw(head, answer, wait, traffic) }
     }
 
     /// Creates a body that is not decompressed. The reader limits its size.
-    pub(crate) fn as_it_is(
+    pub(crate) fn raw(
         head: &Head,
         answer: reqwest::Response,
-        wait: Wait,
+        wait: WaitLimits,
         traffic: Arc<Traffic>,
     ) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Body {
             let decoded = match &mut self.gzip {
                 None => std::mem::take(&mut self.pending),
                 Some(gzip) => {
-                    let slice = self.pending.split_to(SLICE.min(self.pending.len()));
+                    let slice = self.pending.split_to(SLICE_BYTES.min(self.pending.len()));
                     gzip.write_all(&slice).map_err(|error| corrupt(&self.url, &error))?;
                     gzip.flush().map_err(|error| corrupt(&self.url, &error))?;
                     std::mem::take(gzip.get_mut()).into()

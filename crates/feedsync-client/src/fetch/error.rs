@@ -167,7 +167,7 @@ impl FetchError {
         }
     }
 
-    pub(crate) fn unasked(url: &Url) -> Self {
+    pub(crate) fn unexpected_not_modified(url: &Url) -> Self {
         Self::Status {
             url: shown(url),
             status: StatusCode::NOT_MODIFIED,

@@ -63,12 +63,12 @@ impl From<LoginOrigin> for String {
 
 /// A token (RFC 6750), or a user's name and password (RFC 7617).
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Kept", into = "Kept")]
-pub struct Login(Kept);
+#[serde(try_from = "StoredLogin", into = "StoredLogin")]
+pub struct Login(StoredLogin);
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct StoredLogin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user: Option<String>,
     secret: String,
@@ -87,12 +87,12 @@ pub enum LoginError {
     Password,
 }
 
-const MOST: usize = 4_096;
+const MAX_LENGTH: usize = 4_096;
 
 impl Login {
     /// Creates a login with a token.
     pub fn token(text: impl Into<String>) -> Result<Self, LoginError> {
-        Kept { user: None, secret: text.into() }.try_into()
+        StoredLogin { user: None, secret: text.into() }.try_into()
     }
 
     /// Creates a login with a user name and a password.
@@ -100,7 +100,7 @@ impl Login {
         user: impl Into<String>,
         password: impl Into<String>,
     ) -> Result<Self, LoginError> {
-        Kept { user: Some(user.into()), secret: password.into() }.try_into()
+        StoredLogin { user: Some(user.into()), secret: password.into() }.try_into()
     }
 
     /// Returns the user name, if the login has a password.
@@ -124,11 +124,11 @@ impl Login {
     }
 }
 
-impl TryFrom<Kept> for Login {
+impl TryFrom<StoredLogin> for Login {
     type Error = LoginError;
-    fn try_from(kept: Kept) -> Result<Self, LoginError> {
+    fn try_from(kept: StoredLogin) -> Result<Self, LoginError> {
         let fits = |text: &str| {
-            !text.is_empty() && text.len() <= MOST && !text.chars().any(char::is_control)
+            !text.is_empty() && text.len() <= MAX_LENGTH && !text.chars().any(char::is_control)
         };
         match &kept.user {
             None => {
@@ -148,7 +148,7 @@ impl TryFrom<Kept> for Login {
     }
 }
 
-impl From<Login> for Kept {
+impl From<Login> for StoredLogin {
     fn from(login: Login) -> Self {
         login.0
     }
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn invalid_login_is_refused_and_none_is_shown() {
-        for token in ["", "==", "a b", "a\nb", "a=b", "é", &"x".repeat(MOST + 1)] {
+        for token in ["", "==", "a b", "a\nb", "a=b", "é", &"x".repeat(MAX_LENGTH + 1)] {
             assert_eq!(Login::token(token), Err(LoginError::Token), "{token:?}");
         }
         for (user, password) in [("", "x"), ("a:b", "x"), ("anna", ""), ("anna", "x\r\ny")] {

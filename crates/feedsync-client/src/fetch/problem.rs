@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::fetch::body::{Body, Wait};
+use crate::fetch::body::{Body, WaitLimits};
 use crate::fetch::error::FetchError;
 use crate::fetch::response::Head;
 use crate::fetch::traffic::Traffic;
@@ -52,20 +52,21 @@ impl fmt::Display for Problem {
 }
 
 /// Maximum number of bytes of an error body that are read.
-const REASON: u64 = 64 << 10;
+const MAX_REASON_BYTES: u64 = 64 << 10;
 
 /// Returns the error for a response that is not a success. Its body is read only up to a limit. Secrets that
 /// it repeats are removed.
 pub(crate) async fn refused(
     head: Head,
     answer: reqwest::Response,
-    wait: Wait,
+    wait: WaitLimits,
     traffic: &Arc<Traffic>,
     secrets: &[String],
 ) -> FetchError {
     let mut problem: Option<Box<Problem>> = None;
     if matches!(head.media_type().as_deref(), Some("application/problem+json" | "application/json"))
-        && let Ok(mut body) = Body::bounded(&head, answer, REASON, wait, Arc::clone(traffic))
+        && let Ok(mut body) =
+            Body::bounded(&head, answer, MAX_REASON_BYTES, wait, Arc::clone(traffic))
         && let Ok(bytes) = body.rest().await
     {
         problem = Problem::read(&bytes);

@@ -20,18 +20,24 @@ pub(crate) fn is_redirect(status: StatusCode, method: &Method) -> bool {
 }
 
 /// Requests of one fetch so far: each address with the cookies that were sent to it.
-pub(crate) struct Trail {
+pub(crate) struct RedirectHistory {
     way: Vec<(Url, Option<String>)>,
     here: Url,
     limit: usize,
     cookies: Cookies,
     /// Whether every redirect so far was permanent (RFC 9110 15.4.2, 15.4.9).
-    for_good: bool,
+    is_permanent: bool,
 }
 
-impl Trail {
+impl RedirectHistory {
     pub(crate) fn new(start: Url, limit: usize) -> Self {
-        Self { way: Vec::new(), here: start, limit, cookies: Cookies::default(), for_good: true }
+        Self {
+            way: Vec::new(),
+            here: start,
+            limit,
+            cookies: Cookies::default(),
+            is_permanent: true,
+        }
     }
 
     pub(crate) fn here(&self) -> &Url {
@@ -46,7 +52,7 @@ impl Trail {
     /// Returns the new address of the document, if it moved permanently.
     pub(crate) fn moved_to(&self) -> Option<&Url> {
         let (start, _) = self.way.first()?;
-        (self.for_good && *start != self.here).then_some(&self.here)
+        (self.is_permanent && *start != self.here).then_some(&self.here)
     }
 
     /// Follows the redirect of a response, and returns whether it leads to another origin. That origin gets
@@ -57,7 +63,7 @@ impl Trail {
         status: StatusCode,
         headers: &HeaderMap,
     ) -> Result<bool, FetchError> {
-        self.for_good &= matches!(status.as_u16(), 301 | 308);
+        self.is_permanent &= matches!(status.as_u16(), 301 | 308);
         let url = shown(&self.here);
         let bad =
             |reason: &str| FetchError::Redirect { url: url.clone(), reason: reason.to_owned() };
@@ -107,7 +113,7 @@ mod tests {
     use super::*;
 
     fn follow(from: &str, to: &str) -> Result<String, FetchError> {
-        let mut trail = Trail::new(Url::parse(from).unwrap(), 5);
+        let mut trail = RedirectHistory::new(Url::parse(from).unwrap(), 5);
         let mut headers = HeaderMap::new();
         headers.insert(LOCATION, to.parse().unwrap());
         trail.follow(StatusCode::FOUND, &headers)?;
@@ -129,7 +135,7 @@ mod tests {
     #[test]
     fn raw_bytes_in_a_location_are_escaped_as_browsers_do() {
         let from_bytes = |location: &[u8]| {
-            let mut trail = Trail::new(Url::parse("http://a.example/x").unwrap(), 5);
+            let mut trail = RedirectHistory::new(Url::parse("http://a.example/x").unwrap(), 5);
             let mut headers = HeaderMap::new();
             headers.insert(LOCATION, location.try_into().unwrap());
             trail.follow(StatusCode::FOUND, &headers).map(|_| trail.here().to_string())

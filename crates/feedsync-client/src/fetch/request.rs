@@ -17,16 +17,16 @@ pub struct Request {
     pub(super) body: Option<Bytes>,
     pub(super) bytes: Option<u64>,
     pub(super) endless: bool,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: ResponseMode,
 }
 
 /// Accepted responses, and their compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum ResponseMode {
     /// Successes only, compressed unless the server is this machine.
     Success,
     /// Any status, never compressed.
-    AsItIs,
+    Raw,
     /// Any status, compressed even from this machine.
     Packed,
 }
@@ -56,7 +56,15 @@ impl Request {
 
     pub(super) fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
         let headers = HeaderMap::new();
-        Self { method, url, headers, body, bytes: None, endless: false, wanted: Wanted::Success }
+        Self {
+            method,
+            url,
+            headers,
+            body,
+            bytes: None,
+            endless: false,
+            wanted: ResponseMode::Success,
+        }
     }
 
     /// Sets the accepted media types.
@@ -96,8 +104,8 @@ impl Request {
     /// Accepts a response of any status, never compressed. The reader decides how much of its body is read,
     /// whatever its length.
     #[must_use]
-    pub fn as_it_is(mut self) -> Self {
-        self.wanted = Wanted::AsItIs;
+    pub fn raw(mut self) -> Self {
+        self.wanted = ResponseMode::Raw;
         self
     }
 
@@ -106,7 +114,7 @@ impl Request {
     /// its length.
     #[must_use]
     pub fn packed(mut self) -> Self {
-        self.wanted = Wanted::Packed;
+        self.wanted = ResponseMode::Packed;
         self
     }
 

@@ -15,12 +15,12 @@ pub enum RetryAfter {
 
 impl RetryAfter {
     /// Maximum time that is accepted: a week. A longer one is taken for a mistake.
-    pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+    pub const MAX_DELAY: Duration = Duration::from_secs(7 * 24 * 3600);
 
     pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
         match text.parse() {
-            Ok(seconds) => Some(Self::Delay(Duration::from_secs(seconds).min(Self::LONGEST))),
+            Ok(seconds) => Some(Self::Delay(Duration::from_secs(seconds).min(Self::MAX_DELAY))),
             Err(_) => httpdate::parse_http_date(text).ok().map(Self::At),
         }
     }
@@ -29,7 +29,7 @@ impl RetryAfter {
     pub fn from_now(self, now: SystemTime) -> Duration {
         match self {
             Self::Delay(delay) => delay,
-            Self::At(at) => at.duration_since(now).unwrap_or_default().min(Self::LONGEST),
+            Self::At(at) => at.duration_since(now).unwrap_or_default().min(Self::MAX_DELAY),
         }
     }
 }
@@ -57,8 +57,8 @@ mod tests {
     fn retry_after_is_limited_to_a_week() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         let believed = |text| read(text).map(|wish| wish.from_now(now));
-        assert_eq!(believed("99999999999"), Some(RetryAfter::LONGEST));
-        assert_eq!(believed("Sat, 06 Nov 2094 08:49:37 GMT"), Some(RetryAfter::LONGEST));
+        assert_eq!(believed("99999999999"), Some(RetryAfter::MAX_DELAY));
+        assert_eq!(believed("Sat, 06 Nov 2094 08:49:37 GMT"), Some(RetryAfter::MAX_DELAY));
         assert_eq!(believed("Sun, 06 Nov 1994 08:49:40 GMT"), Some(Duration::from_secs(3)));
         assert_eq!(believed("Sun, 06 Nov 1994 08:49:30 GMT"), Some(Duration::ZERO));
     }

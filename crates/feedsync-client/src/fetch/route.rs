@@ -13,7 +13,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use reqwest::{Client, ClientBuilder, Proxy};
 
-use super::address::{self, Names, PublicResolver};
+use super::address::{self, HostAddresses, PublicResolver};
 use super::error::{FetchError, cause};
 use super::login::LoopbackResolver;
 use super::{Policy, Private, Url};
@@ -67,7 +67,11 @@ impl Routes {
     }
 
     /// Returns the same routes, for which addresses of these networks count as public.
-    pub(super) fn reaching(self, policy: Policy, networks: &[IpNet]) -> Result<Self, FetchError> {
+    pub(super) fn with_networks(
+        self,
+        policy: Policy,
+        networks: &[IpNet],
+    ) -> Result<Self, FetchError> {
         let networks = Arc::from(networks);
         let direct = direct(policy, &networks)?;
         Ok(Self { direct, networks, ..self })
@@ -101,8 +105,8 @@ impl Routes {
             _ => return Ok(&self.direct),
         };
         match address::resolved(url, &self.networks).await? {
-            Names::Public => Ok(relay),
-            Names::Networks => Ok(&self.direct),
+            HostAddresses::Public => Ok(relay),
+            HostAddresses::Networks => Ok(&self.direct),
         }
     }
 }

@@ -12,13 +12,13 @@ use feedsync_log::{Event, Position, RecordId, Session, Start};
 use serde::{Deserialize, Serialize};
 
 use super::{Follower, LogError};
-use crate::whole_file::{Readers, beside, replace_by};
+use crate::atomic_file::{FileReaders, beside, replace_by};
 
 /// A copy of a log. A lock excludes other writers.
 #[derive(Debug)]
 pub struct LogCopy {
     path: PathBuf,
-    known: Known,
+    known: CopyState,
     /// Number of bytes that this session added.
     added: u64,
     _lock: File,
@@ -26,7 +26,7 @@ pub struct LogCopy {
 
 /// Content of the file `.position`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Known {
+struct CopyState {
     /// Position up to which the log was read, which is the length of the copy.
     position: Position,
     /// Whether the file is a copy of a log, even if it is empty.
@@ -65,12 +65,12 @@ impl LogCopy {
         let locked = File::create(&guard).and_then(|file| file.lock().map(|()| file));
         let lock = locked.map_err(|source| CopyError::File { path: guard, source })?;
         let beside = beside(path, ".position");
-        let known: Known = match fs::read(&beside) {
+        let known: CopyState = match fs::read(&beside) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| CopyError::Position {
                 path: beside.clone(),
                 reason: error.to_string(),
             })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Known::default(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => CopyState::default(),
             Err(source) => return Err(CopyError::File { path: beside, source }),
         };
         let length = fs::metadata(path).map_or(0, |file| file.len());
@@ -107,15 +107,15 @@ impl LogCopy {
         file.seek(SeekFrom::Start(self.length()))?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        self.remember(Known { position: position.clone(), begun: true })?;
+        self.remember(CopyState { position: position.clone(), begun: true })?;
         self.added += bytes.len() as u64;
         Ok(())
     }
 
-    fn remember(&mut self, known: Known) -> io::Result<()> {
+    fn remember(&mut self, known: CopyState) -> io::Result<()> {
         let (position, partial) =
             (beside(&self.path, ".position"), beside(&self.path, ".position.partial"));
-        replace_by(&position, &partial, &serde_json::to_vec(&known)?, Readers::AsUsual)?;
+        replace_by(&position, &partial, &serde_json::to_vec(&known)?, FileReaders::ProcessDefault)?;
         self.known = known;
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Follower for LogCopy {
         let done = match event {
             Event::Lines(bytes) => self.append(&bytes, session.position()),
             // The former content is of another log.
-            Event::Restarted => self.remember(Known { begun: true, ..Known::default() }),
+            Event::Restarted => self.remember(CopyState { begun: true, ..CopyState::default() }),
             _ => Ok(()),
         };
         done.map_err(|source| CopyError::File { path: self.path.clone(), source })

@@ -5,10 +5,10 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use feedsync_log::{Answer, Ask, Range, Read};
+use feedsync_log::{LogRequest, LogResponse, Range, Read};
 
 use super::{LogAccess, LogError};
-use crate::whole_file::beside;
+use crate::atomic_file::beside;
 
 /// A file of records.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ impl FileLog {
         Self { path }
     }
 
-    fn read(&self, read: &Read) -> std::io::Result<Answer> {
+    fn read(&self, read: &Read) -> std::io::Result<LogResponse> {
         let mut file = File::open(&self.path)?;
         let length = file.metadata()?.len();
         let (start, end) = match read.range {
@@ -31,17 +31,22 @@ impl FileLog {
         };
         if start >= end {
             let content_range = Some(format!("bytes */{length}"));
-            return Ok(Answer { status: 416, content_range, ended: true, ..Answer::default() });
+            return Ok(LogResponse {
+                status: 416,
+                content_range,
+                ended: true,
+                ..LogResponse::default()
+            });
         }
         file.seek(SeekFrom::Start(start))?;
         let mut body = Vec::new();
         file.take(end - start).read_to_end(&mut body)?;
-        Ok(Answer {
+        Ok(LogResponse {
             status: 206,
             content_range: Some(format!("bytes {start}-{}/{length}", end - 1)),
             body,
             ended: true,
-            ..Answer::default()
+            ..LogResponse::default()
         })
     }
 }
@@ -52,37 +57,37 @@ impl LogAccess for FileLog {
         self.path.display().to_string()
     }
 
-    async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {
+    async fn ask(&self, ask: &LogRequest) -> Result<LogResponse, LogError> {
         match ask {
-            Ask::Read(read) => {
+            LogRequest::Read(read) => {
                 let (log, read) = (self.clone(), read.clone());
                 let reading = tokio::task::spawn_blocking(move || log.read(&read));
                 let answer =
                     reading.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
                 answer.map_err(|source| LogError::File { path: self.path.clone(), source })
             }
-            Ask::Snapshot => {
+            LogRequest::Snapshot => {
                 // The snapshot is in a file beside the log, as a web server serves both (LR44).
                 let path = beside(&self.path, ".snapshot");
                 match tokio::fs::read(&path).await {
-                    Ok(body) => Ok(Answer { body, ..refused(200) }),
+                    Ok(body) => Ok(LogResponse { body, ..refused(200) }),
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(refused(404)),
                     Err(source) => Err(LogError::File { path, source }),
                 }
             }
-            Ask::Append(_) => Ok(refused(405)),
+            LogRequest::Append(_) => Ok(refused(405)),
         }
     }
 
-    async fn put_snapshot(&self, _: &str, _: Vec<u8>) -> Result<Answer, LogError> {
+    async fn put_snapshot(&self, _: &str, _: Vec<u8>) -> Result<LogResponse, LogError> {
         Ok(refused(405))
     }
 
-    async fn begin_generation(&self, _: &str, _: Vec<u8>) -> Result<Answer, LogError> {
+    async fn begin_generation(&self, _: &str, _: Vec<u8>) -> Result<LogResponse, LogError> {
         Ok(refused(405))
     }
 }
 
-fn refused(status: u16) -> Answer {
-    Answer { status, ended: true, ..Answer::default() }
+fn refused(status: u16) -> LogResponse {
+    LogResponse { status, ended: true, ..LogResponse::default() }
 }

@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
-use feedsync_log::{Device, Event, MOST_RECORD, RecordId, Session, Start, at_once};
+use feedsync_log::{Device, Event, MAX_RECORD_BYTES, RecordId, Session, Start, append_batch};
 
 use super::{Follower, LogError};
 
 /// Lines to append, in order.
 #[derive(Debug, Clone)]
-pub struct LineAppend {
+pub struct PendingLines {
     waiting: VecDeque<(RecordId, String)>,
 }
 
-impl LineAppend {
+impl PendingLines {
     /// Creates records of the lines of a text. `random` determines their names, so that an append whose
     /// response was lost is recognised. An error gives the number of the faulty line, from 1.
     pub fn new(text: &str, random: u64) -> Result<Self, (usize, &'static str)> {
@@ -23,7 +23,7 @@ impl LineAppend {
             if !line.ends_with('\n') {
                 return Err(at("a line ends in a line feed"));
             }
-            if line.len() > MOST_RECORD {
+            if line.len() > MAX_RECORD_BYTES {
                 return Err(at("a line has at most 256 KiB"));
             }
             waiting.push_back((
@@ -50,11 +50,11 @@ impl LineAppend {
     }
 }
 
-impl Follower for LineAppend {
+impl Follower for PendingLines {
     type Error = LogError;
 
     fn waiting(&mut self, _: &Session) -> Result<Vec<(RecordId, String)>, LogError> {
-        Ok(at_once(self.waiting.iter().cloned()).collect())
+        Ok(append_batch(self.waiting.iter().cloned()).collect())
     }
 
     fn apply(&mut self, event: Event, _: &mut Session) -> Result<(), LogError> {
@@ -71,10 +71,10 @@ mod tests {
 
     #[test]
     fn a_torn_or_a_too_long_line_is_named() {
-        assert_eq!(LineAppend::new("one\ntwo\n", 1).unwrap().len(), 2);
-        assert!(LineAppend::new("", 1).unwrap().is_empty());
-        assert_eq!(LineAppend::new("one\ntwo", 1).unwrap_err().0, 2);
-        let long = format!("one\n{}\n", "x".repeat(MOST_RECORD));
-        assert_eq!(LineAppend::new(&long, 1).unwrap_err().0, 2);
+        assert_eq!(PendingLines::new("one\ntwo\n", 1).unwrap().len(), 2);
+        assert!(PendingLines::new("", 1).unwrap().is_empty());
+        assert_eq!(PendingLines::new("one\ntwo", 1).unwrap_err().0, 2);
+        let long = format!("one\n{}\n", "x".repeat(MAX_RECORD_BYTES));
+        assert_eq!(PendingLines::new(&long, 1).unwrap_err().0, 2);
     }
 }

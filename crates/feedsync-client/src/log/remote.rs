@@ -8,13 +8,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use feedsync_log::{Answer, Append, Ask, Condition, Interruption, Range, Read, Stop};
+use feedsync_log::{Append, Condition, Interruption, LogRequest, LogResponse, Range, Read, Stop};
 use http::header::{
     CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH,
     IF_NONE_MATCH, LAST_MODIFIED, RANGE,
 };
 
-use super::{LogAccess, LogError, RECORDS};
+use super::{LogAccess, LogError, RECORDS_MEDIA_TYPE};
 use crate::fetch::{
     FetchError, Fetched, Fetcher, Request, Response, Url, shown, without_credentials,
 };
@@ -24,10 +24,10 @@ const COVERS: HeaderName = HeaderName::from_static("log-covers");
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Maximum number of bytes of a snapshot.
-const MOST_SNAPSHOT: usize = 64 << 20;
+const MAX_SNAPSHOT_BYTES: usize = 64 << 20;
 
 /// Maximum number of bytes that are read of a response whose body is not needed.
-const MOST_PROBLEM: usize = 64 << 10;
+const MAX_PROBLEM_BYTES: usize = 64 << 10;
 
 /// Reports requests that failed and are sent again after a pause.
 type Report = dyn Fn(&Stop, Duration) + Send + Sync;
@@ -38,7 +38,7 @@ pub struct RemoteLog {
     fetcher: Fetcher,
     url: Url,
     /// Target of the redirect that the last read followed. Appends are sent to it, too (LR32).
-    led_to: Arc<OnceLock<Url>>,
+    redirect_target: Arc<OnceLock<Url>>,
     report: Option<Arc<Report>>,
 }
 
@@ -52,7 +52,12 @@ impl RemoteLog {
     /// Creates the log of this address. A hub has its snapshot at `{address}/snapshot`, and a web server in
     /// the file `{address}.snapshot`.
     pub fn new(fetcher: Fetcher, url: Url) -> Self {
-        Self { fetcher: fetcher.given(url.clone()), url, led_to: Arc::default(), report: None }
+        Self {
+            fetcher: fetcher.given(url.clone()),
+            url,
+            redirect_target: Arc::default(),
+            report: None,
+        }
     }
 
     /// Returns the same log, which reports each retry.
@@ -63,7 +68,7 @@ impl RemoteLog {
 
     /// Returns the address to which changes are sent.
     fn here(&self) -> Url {
-        self.led_to.get().unwrap_or(&self.url).clone()
+        self.redirect_target.get().unwrap_or(&self.url).clone()
     }
 
     /// Returns the log's address with a suffix.
@@ -74,31 +79,32 @@ impl RemoteLog {
     }
 
     /// Reads the snapshot of a hub, or else the file beside the log (LR44).
-    async fn read_snapshot(&self) -> Result<Answer, FetchError> {
+    async fn read_snapshot(&self) -> Result<LogResponse, FetchError> {
         let at_hub = match self.request(Request::read(self.beside("/snapshot")).packed()).await? {
-            Heard::Nothing(answer) => return Ok(*answer),
-            Heard::Answer(response) => response,
+            RequestResult::Nothing(answer) => return Ok(*answer),
+            RequestResult::Response(response) => response,
         };
         let told = head(&at_hub);
         let is_of_hub = told.covers.is_some() || told.generation.is_some();
         if is_of_hub || !matches!(told.status, 200 | 400..=406) {
-            return with_body(*at_hub, 0, MOST_SNAPSHOT).await;
+            return with_body(*at_hub, 0, MAX_SNAPSHOT_BYTES).await;
         }
         // The resource at that address is not a snapshot, and may be the log itself: its body is not read.
         drop(at_hub);
-        let file =
-            self.answer(Request::read(self.beside(".snapshot")).packed(), MOST_SNAPSHOT).await?;
+        let file = self
+            .answer(Request::read(self.beside(".snapshot")).packed(), MAX_SNAPSHOT_BYTES)
+            .await?;
         // At a hub this is the address of another log.
         Ok(if file.generation.is_some() {
-            Answer { status: 404, ..Answer::default() }
+            LogResponse { status: 404, ..LogResponse::default() }
         } else {
             file
         })
     }
 
-    async fn read(&self, read: &Read) -> Result<Answer, FetchError> {
+    async fn read(&self, read: &Read) -> Result<LogResponse, FetchError> {
         let mut request =
-            Request::read(self.url.clone()).as_it_is().header(RANGE, value(&read.range.header()));
+            Request::read(self.url.clone()).raw().header(RANGE, value(&read.range.header()));
         if let Some(tag) = &read.unless {
             request = request.header(IF_NONE_MATCH, value(tag));
         }
@@ -107,8 +113,8 @@ impl RemoteLog {
             Range::Last(most) => (0, most),
         };
         let response = match self.request(request).await? {
-            Heard::Nothing(answer) => return Ok(*answer),
-            Heard::Answer(response) => *response,
+            RequestResult::Nothing(answer) => return Ok(*answer),
+            RequestResult::Response(response) => *response,
         };
         let here = response.url();
         let told = head(&response);
@@ -116,52 +122,53 @@ impl RemoteLog {
             // Its body may be endless.
             return Ok(told);
         }
-        if matches!(told.status, 200 | 206) && leads_on(&self.url, here) {
+        if matches!(told.status, 200 | 206) && redirects_appends(&self.url, here) {
             // The first redirect is used for the whole session.
-            let _ = self.led_to.set(here.clone());
+            let _ = self.redirect_target.set(here.clone());
         }
         with_body(response, offset, usize::try_from(most).unwrap_or(usize::MAX)).await
     }
 
-    async fn append(&self, append: &Append) -> Result<Answer, FetchError> {
+    async fn append(&self, append: &Append) -> Result<LogResponse, FetchError> {
         let (url, body) = (self.here(), append.body.clone());
         let request = match &append.condition {
-            Condition::Match(tag) => Request::post(url, RECORDS, body).header(IF_MATCH, value(tag)),
-            Condition::Present => {
-                Request::post(url, RECORDS, body).header(IF_MATCH, HeaderValue::from_static("*"))
+            Condition::Match(tag) => {
+                Request::post(url, RECORDS_MEDIA_TYPE, body).header(IF_MATCH, value(tag))
             }
-            Condition::Absent => Request::post(url, RECORDS, body)
+            Condition::Present => Request::post(url, RECORDS_MEDIA_TYPE, body)
+                .header(IF_MATCH, HeaderValue::from_static("*")),
+            Condition::Absent => Request::post(url, RECORDS_MEDIA_TYPE, body)
                 .header(IF_NONE_MATCH, HeaderValue::from_static("*")),
             Condition::Length(length) => {
                 let last = length + (append.body.len() as u64).saturating_sub(1);
                 let range = format!("bytes {length}-{last}/*");
-                Request::put(url, RECORDS, body).header(CONTENT_RANGE, value(&range))
+                Request::put(url, RECORDS_MEDIA_TYPE, body).header(CONTENT_RANGE, value(&range))
             }
         };
-        self.answer(request.as_it_is().header(KEY, value(&append.key)), MOST_PROBLEM).await
+        self.answer(request.raw().header(KEY, value(&append.key)), MAX_PROBLEM_BYTES).await
     }
 
     /// Sends a request, and reads the response.
-    async fn answer(&self, request: Request, most: usize) -> Result<Answer, FetchError> {
+    async fn answer(&self, request: Request, most: usize) -> Result<LogResponse, FetchError> {
         match self.request(request).await? {
-            Heard::Nothing(answer) => Ok(*answer),
-            Heard::Answer(response) if head(&response).is_page() => Ok(head(&response)),
-            Heard::Answer(response) => with_body(*response, 0, most).await,
+            RequestResult::Nothing(answer) => Ok(*answer),
+            RequestResult::Response(response) if head(&response).is_page() => Ok(head(&response)),
+            RequestResult::Response(response) => with_body(*response, 0, most).await,
         }
     }
 
-    async fn request(&self, request: Request) -> Result<Heard, FetchError> {
+    async fn request(&self, request: Request) -> Result<RequestResult, FetchError> {
         match self.fetcher.fetch(request).await {
-            Ok(Fetched::Answer(response)) => Ok(Heard::Answer(response)),
+            Ok(Fetched::Answer(response)) => Ok(RequestResult::Response(response)),
             Ok(Fetched::NotModified) => {
-                let unchanged = Answer { status: 304, ended: true, ..Answer::default() };
-                Ok(Heard::Nothing(Box::new(unchanged)))
+                let unchanged = LogResponse { status: 304, ended: true, ..LogResponse::default() };
+                Ok(RequestResult::Nothing(Box::new(unchanged)))
             }
             Err(error) => match interruption(&error) {
                 Some(interruption) => {
                     let interrupted =
-                        Answer { interruption: Some(interruption), ..Answer::default() };
-                    Ok(Heard::Nothing(Box::new(interrupted)))
+                        LogResponse { interruption: Some(interruption), ..LogResponse::default() };
+                    Ok(RequestResult::Nothing(Box::new(interrupted)))
                 }
                 None => Err(error),
             },
@@ -171,7 +178,7 @@ impl RemoteLog {
 
 /// Whether changes of the log are sent to the target of a redirect, too (LR32). That is so for another
 /// address of the same server, or the same name over https.
-fn leads_on(asked: &Url, answered: &Url) -> bool {
+fn redirects_appends(asked: &Url, answered: &Url) -> bool {
     let is_upgrade = asked.scheme() == "http"
         && answered.scheme() == "https"
         && asked.host() == answered.host()
@@ -180,15 +187,19 @@ fn leads_on(asked: &Url, answered: &Url) -> bool {
 }
 
 /// Outcome of a request.
-enum Heard {
+enum RequestResult {
     /// No body: status 304, or no response.
-    Nothing(Box<Answer>),
+    Nothing(Box<LogResponse>),
     /// A response whose body is still to be read.
-    Answer(Box<Response>),
+    Response(Box<Response>),
 }
 
 /// Reads the body of a response. If the response has the whole log, bytes before an offset are skipped.
-async fn with_body(mut response: Response, offset: u64, most: usize) -> Result<Answer, FetchError> {
+async fn with_body(
+    mut response: Response,
+    offset: u64,
+    most: usize,
+) -> Result<LogResponse, FetchError> {
     let mut answer = head(&response);
     let mut before = if answer.status == 200 { offset } else { 0 };
     let mut received = 0;
@@ -239,30 +250,31 @@ impl LogAccess for RemoteLog {
         }
     }
 
-    async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {
+    async fn ask(&self, ask: &LogRequest) -> Result<LogResponse, LogError> {
         Ok(match ask {
-            Ask::Read(read) => self.read(read).await?,
-            Ask::Append(append) => self.append(append).await?,
-            Ask::Snapshot => self.read_snapshot().await?,
+            LogRequest::Read(read) => self.read(read).await?,
+            LogRequest::Append(append) => self.append(append).await?,
+            LogRequest::Snapshot => self.read_snapshot().await?,
         })
     }
 
-    async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<Answer, LogError> {
-        let request = Request::put(self.beside("/snapshot"), RECORDS, body)
+    async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<LogResponse, LogError> {
+        let request = Request::put(self.beside("/snapshot"), RECORDS_MEDIA_TYPE, body)
             .header(COVERS, value(&format!("\"{covers}\"")));
-        Ok(self.answer(request.as_it_is(), MOST_PROBLEM).await?)
+        Ok(self.answer(request.raw(), MAX_PROBLEM_BYTES).await?)
     }
 
-    async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<Answer, LogError> {
-        let request = Request::put(self.here(), RECORDS, body).header(IF_MATCH, value(tag));
-        Ok(self.answer(request.as_it_is(), MOST_PROBLEM).await?)
+    async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<LogResponse, LogError> {
+        let request =
+            Request::put(self.here(), RECORDS_MEDIA_TYPE, body).header(IF_MATCH, value(tag));
+        Ok(self.answer(request.raw(), MAX_PROBLEM_BYTES).await?)
     }
 }
 
-fn head(response: &Response) -> Answer {
+fn head(response: &Response) -> LogResponse {
     let text = |name| response.header(name).map(str::to_owned);
     let now = SystemTime::now();
-    Answer {
+    LogResponse {
         status: response.status().as_u16(),
         etag: text(ETAG),
         generation: text(GENERATION),
@@ -272,7 +284,7 @@ fn head(response: &Response) -> Answer {
         is_dated: text(LAST_MODIFIED).is_some(),
         coding: response.coding().map(str::to_owned),
         retry_after: response.retry_after().map(|after| after.from_now(now).as_secs()),
-        ..Answer::default()
+        ..LogResponse::default()
     }
 }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use feedsync_log::{Answer, Ask, Condition, Range, Read};
+use feedsync_log::{Condition, LogRequest, LogResponse, Range, Read};
 use feedsync_store::{
-    Append, CollectionName, Expected, Log, LogOutcome, LogPlace, NewGeneration, NewSnapshot, Store,
-    StoreError,
+    Append, CollectionName, Expected, Log, LogOutcome, LogPosition, NewGeneration, NewSnapshot,
+    Store, StoreError,
 };
 
-use super::{LogAccess, LogError, RECORDS};
+use super::{LogAccess, LogError, RECORDS_MEDIA_TYPE};
 
 /// The log of a collection.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ impl StoredLog {
         Self { store, collection, most }
     }
 
-    async fn read(&self, read: &Read) -> Result<Answer, StoreError> {
+    async fn read(&self, read: &Read) -> Result<LogResponse, StoreError> {
         let Some(log) = self.store.log(&self.collection).await? else { return Ok(refused(404)) };
         if log.removed {
             return Ok(refused(410));
@@ -40,7 +40,7 @@ impl StoredLog {
             Range::Last(most) => (length.saturating_sub(most), length),
         };
         let nothing =
-            Answer { content_range: Some(format!("bytes */{length}")), ..of(416, log.place) };
+            LogResponse { content_range: Some(format!("bytes */{length}")), ..of(416, log.place) };
         if start >= end {
             return Ok(nothing);
         }
@@ -48,19 +48,19 @@ impl StoredLog {
         let bytes =
             self.store.read_log(&self.collection, log.place.generation, start, most).await?;
         let Some(body) = bytes else { return Ok(refused(0)) };
-        Ok(Answer {
+        Ok(LogResponse {
             content_range: Some(format!("bytes {start}-{}/{length}", end - 1)),
             body,
             ..of(206, log.place)
         })
     }
 
-    fn answer(outcome: LogOutcome) -> Answer {
+    fn answer(outcome: LogOutcome) -> LogResponse {
         match outcome {
             LogOutcome::Done(log) => of(204, log.place),
             LogOutcome::Repeated { end, .. } => of(204, end),
-            LogOutcome::KeyOfAnother => refused(422),
-            LogOutcome::Elsewhere(log) => of(412, log.place),
+            LogOutcome::KeyReused => refused(422),
+            LogOutcome::PositionMismatch(log) => of(412, log.place),
             LogOutcome::Absent(Some(Log { removed: true, .. })) => refused(410),
             LogOutcome::Absent(_) => refused(404),
             LogOutcome::Full { .. } => refused(507),
@@ -75,19 +75,19 @@ impl LogAccess for StoredLog {
         self.collection.to_string()
     }
 
-    async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {
+    async fn ask(&self, ask: &LogRequest) -> Result<LogResponse, LogError> {
         match ask {
-            Ask::Read(read) => Ok(self.read(read).await?),
-            Ask::Snapshot => {
+            LogRequest::Read(read) => Ok(self.read(read).await?),
+            LogRequest::Snapshot => {
                 let snapshot = self.store.log_snapshot(&self.collection).await?;
-                let answer = snapshot.map(|(snapshot, body)| Answer {
+                let answer = snapshot.map(|(snapshot, body)| LogResponse {
                     covers: Some(snapshot.covers.to_string()),
                     body,
                     ..refused(200)
                 });
                 Ok(answer.unwrap_or_else(|| refused(404)))
             }
-            Ask::Append(append) => {
+            LogRequest::Append(append) => {
                 let expected = match &append.condition {
                     Condition::Present => Expected::Present,
                     Condition::Absent => Expected::Absent,
@@ -98,7 +98,7 @@ impl LogAccess for StoredLog {
                 let append = Append {
                     expected,
                     bytes: append.body.clone(),
-                    media_type: RECORDS.to_owned(),
+                    media_type: RECORDS_MEDIA_TYPE.to_owned(),
                     key: Some(append.key.clone()),
                     most: self.most,
                     act: None,
@@ -109,19 +109,19 @@ impl LogAccess for StoredLog {
         }
     }
 
-    async fn put_snapshot(&self, covers: &str, bytes: Vec<u8>) -> Result<Answer, LogError> {
+    async fn put_snapshot(&self, covers: &str, bytes: Vec<u8>) -> Result<LogResponse, LogError> {
         let Ok(covers) = covers.parse() else { return Ok(refused(400)) };
-        let new = NewSnapshot { covers, media_type: RECORDS.to_owned(), bytes };
+        let new = NewSnapshot { covers, media_type: RECORDS_MEDIA_TYPE.to_owned(), bytes };
         Ok(Self::answer(self.store.put_log_snapshot(&self.collection, new).await?))
     }
 
-    async fn begin_generation(&self, tag: &str, bytes: Vec<u8>) -> Result<Answer, LogError> {
+    async fn begin_generation(&self, tag: &str, bytes: Vec<u8>) -> Result<LogResponse, LogError> {
         let new = NewGeneration { expected: expected(tag), bytes, most: self.most, act: None };
         Ok(Self::answer(self.store.begin_log_generation(&self.collection, new).await?))
     }
 }
 
-fn tag(place: LogPlace) -> String {
+fn tag(place: LogPosition) -> String {
     format!("\"{place}\"")
 }
 
@@ -130,14 +130,14 @@ fn expected(tag: &str) -> Expected {
     Expected::At(tag.trim_matches('"').parse().into_iter().collect())
 }
 
-fn of(status: u16, place: LogPlace) -> Answer {
-    Answer {
+fn of(status: u16, place: LogPosition) -> LogResponse {
+    LogResponse {
         etag: Some(tag(place)),
         generation: Some(place.generation.to_string()),
         ..refused(status)
     }
 }
 
-fn refused(status: u16) -> Answer {
-    Answer { status, ended: true, ..Answer::default() }
+fn refused(status: u16) -> LogResponse {
+    LogResponse { status, ended: true, ..LogResponse::default() }
 }

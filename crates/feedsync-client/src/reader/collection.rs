@@ -17,29 +17,29 @@ use super::{ReaderJoin, ReaderJoinError, StoredReader};
 
 /// Content of a collection.
 #[derive(Default)]
-struct Found {
+struct CollectionItems {
     /// Items by feed.
-    of_feeds: BTreeMap<FeedAddress, Vec<Item<Payload>>>,
+    by_feed: BTreeMap<FeedAddress, Vec<Item<Payload>>>,
     /// Items that do not concern exactly one feed, or that cannot be read here.
     others: BTreeSet<ItemId>,
 }
 
-impl Found {
+impl CollectionItems {
     /// Returns the merged state of all items. If several items concern one feed, a deleted one was a
     /// duplicate and does not end the subscription.
-    fn told(&self) -> ReaderState {
-        let mut told = ReaderState::default();
-        for (feed, items) in &self.of_feeds {
+    fn stated(&self) -> ReaderState {
+        let mut stated = ReaderState::default();
+        for (feed, items) in &self.by_feed {
             let is_there = items.iter().any(|item| !item.winner.deleted);
             for item in items {
                 let mut item = item.clone();
                 item.winner.deleted &= !is_there;
                 if let Ok(Some((_, state))) = read_item(&item, Some(feed)) {
-                    told.join_feed(feed.clone(), state);
+                    stated.join_feed(feed.clone(), state);
                 }
             }
         }
-        told
+        stated
     }
 }
 
@@ -55,10 +55,10 @@ impl StoredReader {
         let feeds = self.replica.state().feeds();
         let known = feeds.map(|(feed, _)| (item_id(feed), feed.clone())).collect();
         let found = read(endpoint, collection, &known, &mut done).await?;
-        done.has_read = self.replica.take_in(found.told());
+        done.has_read = self.replica.take_in(found.stated());
         self.store()?;
         for (feed, state) in self.replica.state().feeds() {
-            let Some(items) = found.of_feeds.get(feed) else {
+            let Some(items) = found.by_feed.get(feed) else {
                 let (id, creation, payload) = new_item(feed, state);
                 if !found.others.contains(&id) {
                     endpoint.add(collection, id, creation, payload).await?;
@@ -106,12 +106,12 @@ async fn read(
     collection: &CollectionName,
     known: &BTreeMap<ItemId, FeedAddress>,
     done: &mut ReaderJoin,
-) -> Result<Found, ReaderJoinError> {
-    let mut found = Found::default();
+) -> Result<CollectionItems, ReaderJoinError> {
+    let mut found = CollectionItems::default();
     let all = Selection { deleted: true, ..Selection::default() };
     each(endpoint, collection, all, async |item| {
         match read_item(&item, known.get(&item.id)) {
-            Ok(Some((feed, _))) => found.of_feeds.entry(feed).or_default().push(item),
+            Ok(Some((feed, _))) => found.by_feed.entry(feed).or_default().push(item),
             // The item is not of a reader.
             Ok(None) => drop(found.others.insert(item.id)),
             Err(_) => {

@@ -15,7 +15,7 @@ use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
 use feedsync_reading_state::{
     DocumentError, FeedAddress, FeedState, ReaderState, document_id, read_documents, write_document,
 };
-use feedsync_store::{DocumentRange, ReadDocument, StoreError};
+use feedsync_store::{DocumentRange, LoadedDocument, StoreError};
 
 use super::{ReaderJoin, ReaderJoinError, StoredReader};
 
@@ -60,7 +60,7 @@ impl StoredReader {
             from = Bound::Excluded(last.document.id.as_str().to_owned());
             for read in page.documents.into_iter().flatten() {
                 let (id, leaves) = there(read);
-                match told_by(&id, &leaves) {
+                match stated_by(&id, &leaves) {
                     Ok(Some((feed, state))) => {
                         told.join_feed(feed.clone(), state);
                         found.insert(feed, leaves);
@@ -96,7 +96,7 @@ impl StoredReader {
 }
 
 /// Returns a document's leaves that are not deleted, the winner first.
-fn there(read: ReadDocument) -> (DocumentId, Leaves) {
+fn there(read: LoadedDocument) -> (DocumentId, Leaves) {
     let leaves = read.document.tree.leaves().into_iter();
     let there = leaves.filter(|leaf| !leaf.content.is_deleted).filter_map(|leaf| {
         Some((leaf.revision.clone(), read.bodies.get(leaf.revision)?.text.to_string()))
@@ -106,7 +106,7 @@ fn there(read: ReadDocument) -> (DocumentId, Leaves) {
 }
 
 /// Returns the merged state of a document's leaves, with its feed; `None` if the document concerns no feed.
-fn told_by(
+fn stated_by(
     id: &DocumentId,
     leaves: &[(Revision, String)],
 ) -> Result<Option<(FeedAddress, FeedState)>, DocumentError> {

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use feedsync_couch::replication::{ChangedDocument, ChangesPage, Place};
+use feedsync_couch::replication::{ChangedDocument, ChangesPage, UpdateSequence};
 
 /// Changed documents that are transferred together.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) documents: Vec<ChangedDocument>,
     /// The checkpoint that is reached with it.
-    pub(super) last: Option<Place>,
+    pub(super) last: Option<UpdateSequence>,
 }
 
 impl Batch {

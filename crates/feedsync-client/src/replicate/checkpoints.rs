@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use feedsync_couch::Json;
-use feedsync_couch::replication::{Checkpoint, Passed, Place, Worked, replication_id};
+use feedsync_couch::replication::{
+    Checkpoint, CheckpointEntry, ReplicationStats, UpdateSequence, replication_id,
+};
 use feedsync_store::Environment;
 use http::StatusCode;
 use tokio::time::Instant;
@@ -16,7 +18,7 @@ use tokio::time::Instant;
 use super::{Replica, Replication, ReplicationError, ReplicationFilter};
 
 /// Maximum number of retries of a checkpoint while other replicators write theirs.
-const MOST_TRIES: u32 = 10;
+const MAX_ATTEMPTS: u32 = 10;
 
 /// Checkpoints of a replication.
 pub(super) struct CheckpointLog {
@@ -25,15 +27,15 @@ pub(super) struct CheckpointLog {
     target: Side,
     environment: Arc<dyn Environment>,
     /// The newest checkpoint that this replication wrote on both sides, or the one where it began.
-    newest: Option<Passed>,
-    began_at: Option<Place>,
+    newest: Option<CheckpointEntry>,
+    began_at: Option<UpdateSequence>,
     began: String,
     /// Start identifier of the target when the replication began.
     started: String,
-    reached: Option<(Place, Worked)>,
+    reached: Option<(UpdateSequence, ReplicationStats)>,
     due: Instant,
     every: Duration,
-    is_kept: bool,
+    is_writable: bool,
 }
 
 /// One side with its local document.
@@ -78,26 +80,26 @@ impl CheckpointLog {
             reached: None,
             due: Instant::now(),
             every: replication.pace.checkpoint,
-            is_kept: true,
+            is_writable: true,
         })
     }
 
     /// Returns the position at which the replication continues.
-    pub(super) fn began_at(&self) -> Option<&Place> {
+    pub(super) fn began_at(&self) -> Option<&UpdateSequence> {
         self.began_at.as_ref()
     }
 
     /// Records that everything up to a position is written.
-    pub(super) fn reaches(&mut self, place: Place, worked: Worked) {
+    pub(super) fn reaches(&mut self, place: UpdateSequence, stats: ReplicationStats) {
         if self.reached.is_none() {
             self.due = Instant::now() + self.every;
         }
-        self.reached = Some((place, worked));
+        self.reached = Some((place, stats));
     }
 
     /// Whether a checkpoint is to be written.
     pub(super) fn is_behind(&self) -> bool {
-        self.reached.is_some() && self.is_kept
+        self.reached.is_some() && self.is_writable
     }
 
     /// Returns the time at which it is due.
@@ -106,13 +108,13 @@ impl CheckpointLog {
     }
 
     /// Whether both sides accept checkpoints.
-    pub(super) fn is_kept(&self) -> bool {
-        self.is_kept
+    pub(super) fn is_writable(&self) -> bool {
+        self.is_writable
     }
 
     /// Writes a checkpoint, at the target first, so that the source never has one that the target lacks.
     pub(super) async fn write(&mut self) -> Result<(), ReplicationError> {
-        let Some((place, worked)) = self.reached.clone() else { return Ok(()) };
+        let Some((place, stats)) = self.reached.clone() else { return Ok(()) };
         if self.newest.as_ref().is_some_and(|it| it.place == place) {
             self.reached = None;
             return Ok(());
@@ -121,19 +123,19 @@ impl CheckpointLog {
             return Err(ReplicationError::Replaced { database: self.target.replica.shown() });
         }
         let (high, low) = (self.environment.random(), self.environment.random());
-        let passed = Passed {
+        let passed = CheckpointEntry {
             session: format!("{high:016x}{low:016x}"),
             place,
-            began_at: self.began_at.clone().unwrap_or_else(Place::beginning),
+            began_at: self.began_at.clone().unwrap_or_else(UpdateSequence::beginning),
             times: (self.began.clone(), date(&*self.environment)),
-            worked,
+            stats,
         };
         for side in [&mut self.target, &mut self.source] {
             match side.pass(&self.id, self.newest.as_ref(), &passed).await {
                 Ok(()) => {}
                 // A user who may only read begins anew each time, which is reported.
                 Err(error) if is_forbidden(&error) => {
-                    (self.is_kept, self.reached) = (false, None);
+                    (self.is_writable, self.reached) = (false, None);
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -170,8 +172,8 @@ impl Side {
     async fn pass(
         &mut self,
         id: &str,
-        newest: Option<&Passed>,
-        passed: &Passed,
+        newest: Option<&CheckpointEntry>,
+        passed: &CheckpointEntry,
     ) -> Result<(), ReplicationError> {
         let mut tries = 0;
         loop {
@@ -184,7 +186,7 @@ impl Side {
             match self.replica.put_local(id, write).await {
                 // Another run of the same replication has written in the meantime.
                 Err(error)
-                    if error.status() == Some(StatusCode::CONFLICT) && tries < MOST_TRIES =>
+                    if error.status() == Some(StatusCode::CONFLICT) && tries < MAX_ATTEMPTS =>
                 {
                     tries += 1;
                 }
@@ -208,9 +210,9 @@ fn sessions(checkpoint: &Checkpoint) -> HashSet<String> {
 /// Servers do not compare revisions of local documents, so another run of the same replication may overwrite
 /// a checkpoint written at the same moment. In that case its own checkpoint is first there, followed by some
 /// that were seen.
-fn has_forgotten(there: &Checkpoint, newest: &Passed, seen: &HashSet<String>) -> bool {
+fn has_forgotten(there: &Checkpoint, newest: &CheckpointEntry, seen: &HashSet<String>) -> bool {
     let is_there = there.passed.iter().any(|it| it.session == newest.session);
-    let is_seen = |it: &Passed| seen.contains(&it.session);
+    let is_seen = |it: &CheckpointEntry| seen.contains(&it.session);
     let is_of_another = there.passed.first().is_some_and(|it| !is_seen(it));
     let is_missed = is_of_another && there.passed.iter().any(is_seen);
     !is_there && !is_missed
@@ -230,12 +232,12 @@ mod tests {
     use super::*;
 
     fn list(sessions: &str) -> Checkpoint {
-        let passed = |session: char| Passed {
+        let passed = |session: char| CheckpointEntry {
             session: session.to_string(),
-            place: Place::beginning(),
-            began_at: Place::beginning(),
+            place: UpdateSequence::beginning(),
+            began_at: UpdateSequence::beginning(),
             times: Default::default(),
-            worked: Worked::default(),
+            stats: ReplicationStats::default(),
         };
         Checkpoint { passed: sessions.chars().map(passed).collect() }
     }

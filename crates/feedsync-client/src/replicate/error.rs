@@ -1,6 +1,6 @@
 //! Errors that end a replication early.
 
-use feedsync_couch::replication::BadAnswer;
+use feedsync_couch::replication::InvalidResponse;
 use feedsync_couch::{Refusal, RefusalKind};
 use feedsync_endpoint::documents::DocumentsError;
 use feedsync_store::StoreError;
@@ -34,7 +34,7 @@ pub enum ReplicationError {
         /// Name of the database.
         database: String,
         /// The fault in it.
-        source: BadAnswer,
+        source: InvalidResponse,
     },
     /// A local store failed.
     #[error(transparent)]
@@ -84,7 +84,7 @@ impl ReplicationError {
     }
 
     /// Returns the error name and the reason of a refusal.
-    pub(super) fn said(&self) -> (String, String) {
+    pub(super) fn describe(&self) -> (String, String) {
         match self {
             Self::Refused { refusal, .. } => {
                 (refusal.kind.error().to_owned(), refusal.reason.to_string())

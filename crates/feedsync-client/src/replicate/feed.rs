@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_couch::replication::{BadAnswer, ChangesPage, Place};
+use feedsync_couch::replication::{ChangesPage, InvalidResponse, UpdateSequence};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use super::{Changes, Replica, ReplicationError, ReplicationFilter};
+use super::{ChangesQuery, Replica, ReplicationError, ReplicationFilter};
 
 /// Pause before the next request to a source that returned immediately without a change.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ impl Feed {
     pub(super) fn follow(
         source: Arc<dyn Replica>,
         filter: Arc<ReplicationFilter>,
-        after: Place,
+        after: UpdateSequence,
         most: usize,
         is_endless: bool,
     ) -> Self {
@@ -36,7 +36,7 @@ impl Feed {
             let mut after = after;
             let mut waits = false;
             loop {
-                let asked = Changes { after: &after, most, filter: &filter, waits };
+                let asked = ChangesQuery { after: &after, most, filter: &filter, waits };
                 let began = Instant::now();
                 let mut page = source.changes(asked).await;
                 let (mut is_last, mut is_empty) = (true, false);
@@ -48,7 +48,7 @@ impl Feed {
                     is_last = read.documents.len() < most && !has_more;
                     after = read.last.clone();
                     if !is_empty && !is_further {
-                        let bad = BadAnswer("the place of the last change is where it was");
+                        let bad = InvalidResponse("the place of the last change is where it was");
                         let database = source.shown();
                         page = Err(ReplicationError::Answer { database, source: bad });
                     }

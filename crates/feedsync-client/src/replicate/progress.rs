@@ -1,17 +1,17 @@
 //! Progress and outcome of a replication.
 
-use feedsync_couch::replication::{NotWritten, Worked};
+use feedsync_couch::replication::{RejectedDocument, ReplicationStats};
 
 /// Maximum number of refused documents that are listed.
-const MOST_REFUSED: usize = 1_000;
+const MAX_NAMED_REFUSALS: usize = 1_000;
 
 /// Outcome of a replication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Replicated {
     /// Counts of the work done.
-    pub worked: Worked,
+    pub stats: ReplicationStats,
     /// Documents that were not replicated, with the reason; if there are very many, the first of them.
-    pub refused: Vec<NotWritten>,
+    pub refused: Vec<RejectedDocument>,
     /// Whether checkpoints are stored, so that the next run continues there.
     pub has_checkpoints: bool,
 }
@@ -19,19 +19,19 @@ pub struct Replicated {
 impl Replicated {
     /// Adds the outcome of a part.
     pub(super) fn add(&mut self, part: Self) {
-        let (worked, part_worked) = (&mut self.worked, part.worked);
-        worked.checked += part_worked.checked;
-        worked.missing += part_worked.missing;
-        worked.read += part_worked.read;
-        worked.written += part_worked.written;
-        worked.refused += part_worked.refused;
-        let room = MOST_REFUSED.saturating_sub(self.refused.len());
+        let (stats, part_worked) = (&mut self.stats, part.stats);
+        stats.checked += part_worked.checked;
+        stats.missing += part_worked.missing;
+        stats.read += part_worked.read;
+        stats.written += part_worked.written;
+        stats.refused += part_worked.refused;
+        let room = MAX_NAMED_REFUSALS.saturating_sub(self.refused.len());
         self.refused.extend(part.refused.into_iter().take(room));
     }
 
     /// Records a document that was not replicated.
-    pub(super) fn refuse(&mut self, refused: NotWritten) {
-        self.worked.refused += 1;
+    pub(super) fn refuse(&mut self, refused: RejectedDocument) {
+        self.stats.refused += 1;
         self.refused.push(refused);
     }
 }
@@ -42,11 +42,11 @@ pub trait ReplicationProgress: Send + Sync {
     fn begins(&self, is_resumed: bool);
 
     /// A number of further documents changed; `pending` is the number of others that will follow, if known.
-    fn looked(&self, documents: u64, pending: Option<u64>);
+    fn examined(&self, documents: u64, pending: Option<u64>);
 
     /// A document is not replicated, and not tried again until it changes.
-    fn refused(&self, refused: &NotWritten);
+    fn refused(&self, refused: &RejectedDocument);
 
     /// A number of further documents were transferred.
-    fn carried(&self, documents: u64);
+    fn replicated(&self, documents: u64);
 }

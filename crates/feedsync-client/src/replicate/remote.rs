@@ -6,51 +6,51 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use bytes::Bytes;
 use feedsync_couch::replication::{
-    BadAnswer, ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Unread,
-    differences_request, documents_request, read_differences, read_documents, read_not_written,
-    write_request,
+    ChangedDocument, ChangesPage, FetchedDocument, InvalidResponse, MissingDocument,
+    RejectedDocument, UnavailableRevision, differences_request, documents_request,
+    read_differences, read_documents, read_rejected_documents, write_request,
 };
 use feedsync_couch::{Json, quoted, text};
 use http::StatusCode;
 
-use super::carrier::MOST_BYTES as MOST_BYTES_OF_DOCUMENTS;
-use super::{Changes, Local, Replica, ReplicationError, ReplicationFilter};
+use super::batch_replicator::MAX_BYTES as MAX_DOCUMENT_BYTES;
+use super::{ChangesQuery, Replica, ReplicaLocalDocument, ReplicationError, ReplicationFilter};
 use crate::fetch::{FetchError, Fetched, Fetcher, Request, Url, address, shown};
 use crate::watch::Pace;
 
 const JSON: &str = "application/json";
 
 /// Maximum number of bytes of a response without documents.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Maximum number of bytes of a local document.
-const MOST_LOCAL: u64 = 1 << 20;
+const MAX_LOCAL_BYTES: u64 = 1 << 20;
 
 /// Timeouts of a filtered request, for each wait and in all: a filter may reject very many documents before
 /// one passes.
-const FILTERED: [Duration; 2] = [Duration::from_secs(10 * 60), Duration::from_secs(60 * 60)];
+const FILTER_TIMEOUTS: [Duration; 2] = [Duration::from_secs(10 * 60), Duration::from_secs(60 * 60)];
 
 /// Longest `Retry-After` that is accepted if the number of attempts is limited.
-const LONGEST_WISH: Duration = Duration::from_secs(60);
+const MAX_SERVER_DELAY: Duration = Duration::from_secs(60);
 
 /// Interval in milliseconds at which a server sends a heartbeat while nothing changes.
 const HEARTBEAT: &str = "10000";
 
 /// Retries for a server that cannot be reached, or is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// Maximum number of attempts; `None` is no limit.
     pub tries: Option<u32>,
     /// Pause after the first failure; doubled with each further one, up to a minute.
     pub pause: Duration,
 }
 
-impl Patience {
+impl RetryPolicy {
     /// Six attempts, for eight seconds.
-    pub const SOME: Self = Self { tries: Some(6), pause: Duration::from_millis(250) };
+    pub const BOUNDED: Self = Self { tries: Some(6), pause: Duration::from_millis(250) };
 
     /// Attempts without a limit.
-    pub const ENDLESS: Self = Self { tries: None, ..Self::SOME };
+    pub const UNBOUNDED: Self = Self { tries: None, ..Self::BOUNDED };
 
     fn pace(self) -> Pace {
         let longest = Duration::from_secs(60);
@@ -63,7 +63,7 @@ impl Patience {
 pub struct RemoteDatabase {
     fetcher: Fetcher,
     url: Url,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     waits: Option<OnWait>,
 }
 
@@ -73,18 +73,22 @@ pub type OnWait = Arc<dyn Fn(&FetchError, Duration) + Send + Sync>;
 impl RemoteDatabase {
     /// Creates the database of an address, which may contain a name and a password if they are needed and
     /// there is no login.
-    pub fn new(fetcher: Fetcher, named: &str, patience: Patience) -> Result<Self, FetchError> {
+    pub fn new(
+        fetcher: Fetcher,
+        named: &str,
+        retry_policy: RetryPolicy,
+    ) -> Result<Self, FetchError> {
         let mut url = address(named)?;
         url.set_query(None);
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty();
         }
-        Ok(Self { fetcher: fetcher.up_to(MOST_BYTES_OF_DOCUMENTS), url, patience, waits: None })
+        Ok(Self { fetcher: fetcher.up_to(MAX_DOCUMENT_BYTES), url, retry_policy, waits: None })
     }
 
     /// Returns the same database, which reports its retries.
     #[must_use]
-    pub fn telling(self, waits: OnWait) -> Self {
+    pub fn with_wait_callback(self, waits: OnWait) -> Self {
         Self { waits: Some(waits), ..self }
     }
 
@@ -107,23 +111,24 @@ impl RemoteDatabase {
             let request = request.clone().accept(JSON);
             let error = match self.answer(request).await {
                 Ok(bytes) => {
-                    let read = Json::read_around(bytes);
-                    return read.map_err(|_| self.bad(BadAnswer("it is no JSON")));
+                    let read = Json::read_envelope(bytes);
+                    return read.map_err(|_| self.bad(InvalidResponse("it is no JSON")));
                 }
                 Err(error) => error,
             };
             failures += 1;
-            let is_patient = self.patience.tries.is_none_or(|tries| failures < tries);
+            let is_patient = self.retry_policy.tries.is_none_or(|tries| failures < tries);
             // A sign-in page disappears once somebody signs in. Only a database without a limit of attempts
             // waits for that.
-            let is_page = matches!(error, FetchError::Page { .. }) && self.patience.tries.is_none();
+            let is_page =
+                matches!(error, FetchError::Page { .. }) && self.retry_policy.tries.is_none();
             if !(is_passing(&error) || is_page) || !is_patient {
                 return Err(error.into());
             }
-            let mut pause = self.patience.pace().after(failures);
+            let mut pause = self.retry_policy.pace().after(failures);
             if let FetchError::Status { retry_after: Some(wish), .. } = &error {
                 let wish = wish.from_now(SystemTime::now());
-                if self.patience.tries.is_some() && wish > LONGEST_WISH {
+                if self.retry_policy.tries.is_some() && wish > MAX_SERVER_DELAY {
                     return Err(error.into());
                 }
                 pause = pause.max(wish);
@@ -139,16 +144,16 @@ impl RemoteDatabase {
                 response.refuse_page()?;
                 response.into_bytes().await
             }
-            Fetched::NotModified => Err(FetchError::unasked(&self.url)),
+            Fetched::NotModified => Err(FetchError::unexpected_not_modified(&self.url)),
         }
     }
 
-    fn bad(&self, source: BadAnswer) -> ReplicationError {
+    fn bad(&self, source: InvalidResponse) -> ReplicationError {
         ReplicationError::Answer { database: self.shown(), source }
     }
 
     fn post(&self, segments: &[&str], pairs: &[(&str, &str)], body: impl Into<Bytes>) -> Request {
-        Request::post(self.part(segments, pairs), JSON, body).within(MOST_BYTES)
+        Request::post(self.part(segments, pairs), JSON, body).within(MAX_BYTES)
     }
 
     /// Returns the address of a local document.
@@ -170,7 +175,7 @@ impl Replica for RemoteDatabase {
     }
 
     async fn open(&self, creates: bool) -> Result<String, ReplicationError> {
-        let look = Request::read(self.part(&[], &[])).within(MOST_BYTES);
+        let look = Request::read(self.part(&[], &[])).within(MAX_BYTES);
         match self.ask(look).await {
             Err(error) if error.status() == Some(StatusCode::NOT_FOUND) && creates => {
                 let make = Request::put(self.part(&[], &[]), JSON, Bytes::new());
@@ -180,7 +185,9 @@ impl Replica for RemoteDatabase {
                     made => {
                         let made = made?.root().member("ok").map(|it| it.value.raw() == "true");
                         if made != Some(true) {
-                            return Err(self.bad(BadAnswer("it does not say that it made one")));
+                            return Err(
+                                self.bad(InvalidResponse("it does not say that it made one"))
+                            );
                         }
                     }
                 }
@@ -191,7 +198,7 @@ impl Replica for RemoteDatabase {
             found => {
                 let found = found?;
                 if !["db_name", "update_seq"].iter().any(|it| found.root().member(it).is_some()) {
-                    return Err(self.bad(BadAnswer("it does not describe a database")));
+                    return Err(self.bad(InvalidResponse("it does not describe a database")));
                 }
             }
         }
@@ -202,7 +209,7 @@ impl Replica for RemoteDatabase {
         Ok(id.into())
     }
 
-    async fn changes(&self, asked: Changes<'_>) -> Result<ChangesPage, ReplicationError> {
+    async fn changes(&self, asked: ChangesQuery<'_>) -> Result<ChangesPage, ReplicationError> {
         let (after, most) = (asked.after.in_query(), asked.most.to_string());
         let mut pairs = vec![("style", "all_docs"), ("since", &*after), ("limit", &*most)];
         if asked.waits {
@@ -221,14 +228,14 @@ impl Replica for RemoteDatabase {
             }
         };
         let request = match body {
-            None => Request::read(self.part(&["_changes"], &pairs)).within(MOST_BYTES),
+            None => Request::read(self.part(&["_changes"], &pairs)).within(MAX_BYTES),
             Some(body) => self.post(&["_changes"], &pairs, body),
         };
         let request = if asked.waits { request.endless() } else { request };
         let page = match asked.filter {
             ReplicationFilter::All => self.ask(request).await?,
             _ => {
-                let [idle, overall] = FILTERED;
+                let [idle, overall] = FILTER_TIMEOUTS;
                 let fetcher = self.fetcher.within(idle, overall);
                 Self { fetcher, ..self.clone() }.ask(request).await?
             }
@@ -249,7 +256,7 @@ impl Replica for RemoteDatabase {
         &self,
         missing: &[MissingDocument],
         most_bytes: u64,
-    ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
+    ) -> Result<(Vec<FetchedDocument>, Vec<UnavailableRevision>), ReplicationError> {
         let pairs = [("revs", "true"), ("latest", "true"), ("attachments", "true")];
         let request = self.post(&["_bulk_get"], &pairs, documents_request(missing));
         // Many such responses may share one slow connection. They have no overall timeout as long as bytes
@@ -261,36 +268,41 @@ impl Replica for RemoteDatabase {
     async fn write(
         &self,
         documents: &[FetchedDocument],
-    ) -> Result<Vec<NotWritten>, ReplicationError> {
+    ) -> Result<Vec<RejectedDocument>, ReplicationError> {
         let answer = self.ask(self.post(&["_bulk_docs"], &[], write_request(documents))).await?;
-        read_not_written(&answer).map_err(|it| self.bad(it))
+        read_rejected_documents(&answer).map_err(|it| self.bad(it))
     }
 
     async fn settle(&self) -> Result<String, ReplicationError> {
         match self.start_time(self.post(&["_ensure_full_commit"], &[], Bytes::new())).await {
             // Servers without this request write durably at once.
             Err(error) if matches!(error.status().map(|it| it.as_u16()), Some(404 | 405 | 501)) => {
-                self.start_time(Request::read(self.part(&[], &[])).within(MOST_BYTES)).await
+                self.start_time(Request::read(self.part(&[], &[])).within(MAX_BYTES)).await
             }
             started => started,
         }
     }
 
-    async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError> {
-        let answer = match self.ask(Request::read(self.local_address(id)).within(MOST_LOCAL)).await
-        {
-            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => return Ok(None),
-            answer => answer?,
-        };
+    async fn local(&self, id: &str) -> Result<Option<ReplicaLocalDocument>, ReplicationError> {
+        let answer =
+            match self.ask(Request::read(self.local_address(id)).within(MAX_LOCAL_BYTES)).await {
+                Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => return Ok(None),
+                answer => answer?,
+            };
         let revision = answer.root().member("_rev").and_then(|it| text(it.value));
-        let revision = revision.ok_or_else(|| self.bad(BadAnswer("a document has a revision")))?;
-        Ok(Some(Local { revision: revision.into_owned(), text: answer.root().raw().to_owned() }))
+        let revision =
+            revision.ok_or_else(|| self.bad(InvalidResponse("a document has a revision")))?;
+        Ok(Some(ReplicaLocalDocument {
+            revision: revision.into_owned(),
+            text: answer.root().raw().to_owned(),
+        }))
     }
 
     async fn put_local(&self, id: &str, text: String) -> Result<String, ReplicationError> {
         let answer = self.ask(Request::put(self.local_address(id), JSON, text)).await?;
         let revision = answer.root().member("rev").and_then(|it| feedsync_couch::text(it.value));
-        let revision = revision.ok_or_else(|| self.bad(BadAnswer("a document has a revision")))?;
+        let revision =
+            revision.ok_or_else(|| self.bad(InvalidResponse("a document has a revision")))?;
         Ok(revision.into_owned())
     }
 }

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use feedsync_couch::replication::{
-    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Place, Unread,
+    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, RejectedDocument,
+    UnavailableRevision, UpdateSequence,
 };
 
 use super::{ReplicationError, ReplicationFilter};
@@ -18,7 +19,7 @@ pub trait Replica: Send + Sync {
     async fn open(&self, creates: bool) -> Result<String, ReplicationError>;
 
     /// Returns documents that changed after a position, the oldest change first.
-    async fn changes(&self, asked: Changes<'_>) -> Result<ChangesPage, ReplicationError>;
+    async fn changes(&self, asked: ChangesQuery<'_>) -> Result<ChangesPage, ReplicationError>;
 
     /// Returns the revisions that the database lacks.
     async fn missing(
@@ -33,20 +34,20 @@ pub trait Replica: Send + Sync {
         &self,
         missing: &[MissingDocument],
         most_bytes: u64,
-    ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError>;
+    ) -> Result<(Vec<FetchedDocument>, Vec<UnavailableRevision>), ReplicationError>;
 
     /// Merges revisions into the database; returns those that are refused.
     async fn write(
         &self,
         documents: &[FetchedDocument],
-    ) -> Result<Vec<NotWritten>, ReplicationError>;
+    ) -> Result<Vec<RejectedDocument>, ReplicationError>;
 
     /// Returns once everything that was written is durable. The result changes if another database replaces
     /// this one.
     async fn settle(&self) -> Result<String, ReplicationError>;
 
     /// Returns a local document.
-    async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError>;
+    async fn local(&self, id: &str) -> Result<Option<ReplicaLocalDocument>, ReplicationError>;
 
     /// Writes a local document, which names the revision that it replaces; returns its new revision.
     async fn put_local(&self, id: &str, text: String) -> Result<String, ReplicationError>;
@@ -54,7 +55,7 @@ pub trait Replica: Send + Sync {
 
 /// A local document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Local {
+pub struct ReplicaLocalDocument {
     /// Revision of the document.
     pub revision: String,
     /// Content of the document, as JSON.
@@ -63,9 +64,9 @@ pub struct Local {
 
 /// A request for changes.
 #[derive(Debug, Clone, Copy)]
-pub struct Changes<'a> {
+pub struct ChangesQuery<'a> {
     /// Position after which changes are requested.
-    pub after: &'a Place,
+    pub after: &'a UpdateSequence,
     /// Maximum number of documents; fewer are returned only at the end.
     pub most: usize,
     /// Selection of documents.

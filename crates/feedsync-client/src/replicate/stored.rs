@@ -5,21 +5,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync_couch::replication::{
-    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Place, Unread,
+    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, RejectedDocument,
+    UnavailableRevision, UpdateSequence,
 };
 use feedsync_couch::{
     ChangesFilter, DatabaseName, DocumentId, Json, LocalId, Refusal, RefusalKind, Revision, Since,
     SpecialMembers, Submission, members,
 };
 use feedsync_endpoint::Endpoint;
-use feedsync_endpoint::documents::difference::compare;
+use feedsync_endpoint::documents::difference::find_missing;
 use feedsync_endpoint::documents::leaves::Leaves;
-use feedsync_endpoint::documents::show::{Held, Show};
+use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
 use feedsync_endpoint::documents::{Edits, NewDocument, filter, sequence, write_documents};
-use feedsync_store::{Choose, Database, Databases, LocalDocument, StoreError};
+use feedsync_store::{Database, Databases, LocalDocument, SelectBodies, StoreError};
 use tokio::sync::OnceCell;
 
-use super::{Changes, Local, Replica, ReplicationError, ReplicationFilter};
+use super::{ChangesQuery, Replica, ReplicaLocalDocument, ReplicationError, ReplicationFilter};
 
 /// Maximum number of bytes of bodies in one page, if a selector examines them.
 const PAGE_BYTES: u64 = 8 << 20;
@@ -78,7 +79,7 @@ impl Replica for StoredDatabase {
         Ok(format!("{first} {}", self.name))
     }
 
-    async fn changes(&self, asked: Changes<'_>) -> Result<ChangesPage, ReplicationError> {
+    async fn changes(&self, asked: ChangesQuery<'_>) -> Result<ChangesPage, ReplicationError> {
         let wanted = match asked.filter {
             ReplicationFilter::All => Arc::new(ChangesFilter::None),
             ReplicationFilter::Selector { filter, .. } => Arc::clone(filter),
@@ -88,24 +89,25 @@ impl Replica for StoredDatabase {
                 Arc::new(ChangesFilter::Ids(ids))
             }
         };
-        let mut notices = self.databases.follow_database(&self.name);
+        let mut notices = self.databases.subscribe_to_database(&self.name);
         let place = Since::At(asked.after.in_query().into_owned());
-        let place = if *asked.after == Place::beginning() { Since::Beginning } else { place };
+        let place =
+            if *asked.after == UpdateSequence::beginning() { Since::Beginning } else { place };
         let database = self.database().await?;
         let after = sequence::after(&database, &place).map_err(|it| self.refused(it))?;
         let mut page = ChangesPage {
             documents: Vec::new(),
-            last: Place::of_text(&sequence::text(&database, after)),
+            last: UpdateSequence::of_text(&sequence::text(&database, after)),
             pending: None,
         };
         let mut after = after;
         loop {
             let most = asked.most - page.documents.len();
-            let (pass_over, choose) =
-                (filter::passes_over(&wanted), filter::chosen(&wanted, true, false));
+            let (skip_kind, choose) =
+                (filter::skips_kind(&wanted), filter::chosen(&wanted, true, false));
             let read = self
                 .databases
-                .document_changes(&self.name, after, most, pass_over, choose, PAGE_BYTES)
+                .document_changes(&self.name, after, most, skip_kind, choose, PAGE_BYTES)
                 .await
                 .map_err(|error| self.failed(error))?;
             // A position of another epoch is meaningless in this one.
@@ -113,7 +115,7 @@ impl Replica for StoredDatabase {
                 return Err(ReplicationError::Replaced { database: self.shown() });
             }
             for document in &read.documents {
-                let told = filter::told(&wanted, document, true);
+                let told = filter::listed_leaves(&wanted, document, true);
                 if !told.is_empty() {
                     let id = document.document.id.as_str().to_owned();
                     let revisions = told.iter().map(|leaf| leaf.revision.to_string()).collect();
@@ -121,7 +123,7 @@ impl Replica for StoredDatabase {
                 }
             }
             after = read.reached.max(after);
-            page.last = Place::of_text(&sequence::text(&read.database, after));
+            page.last = UpdateSequence::of_text(&sequence::text(&read.database, after));
             if page.documents.len() >= asked.most || (read.is_end && !asked.waits) {
                 break;
             }
@@ -147,7 +149,7 @@ impl Replica for StoredDatabase {
             let parsed = parsed.map_err(|error| self.refused(Refusal::from(error)))?;
             wanted.push((id.clone(), parsed));
         }
-        let compared = compare(&*self.databases, &self.name, wanted).await;
+        let compared = find_missing(&*self.databases, &self.name, wanted).await;
         let texts = |revisions: Vec<Revision>| revisions.iter().map(Revision::to_string).collect();
         let compared = compared.map_err(|error| self.failed(error))?.into_iter();
         let missing = compared.map(|it| MissingDocument {
@@ -162,7 +164,7 @@ impl Replica for StoredDatabase {
         &self,
         missing: &[MissingDocument],
         most_bytes: u64,
-    ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
+    ) -> Result<(Vec<FetchedDocument>, Vec<UnavailableRevision>), ReplicationError> {
         let mut wanted: HashMap<DocumentId, (Leaves, Vec<Revision>)> = HashMap::new();
         let mut ids = Vec::with_capacity(missing.len());
         for MissingDocument { id, revisions, ancestors } in missing {
@@ -173,7 +175,7 @@ impl Replica for StoredDatabase {
         }
         let wanted = Arc::new(wanted);
         let chosen = Arc::clone(&wanted);
-        let choose: Choose = Box::new(move |document| {
+        let choose: SelectBodies = Box::new(move |document| {
             let asked = chosen.get(&document.id).map(|(leaves, _)| leaves.of(&document.tree));
             asked.into_iter().flatten().flatten().collect()
         });
@@ -186,7 +188,7 @@ impl Replica for StoredDatabase {
         let (mut fetched, mut unread, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
         for (id, read) in ids.iter().zip(&page.documents) {
             let Some((leaves, had)) = wanted.get(id) else { continue };
-            let missing = |revision: String| Unread {
+            let missing = |revision: String| UnavailableRevision {
                 id: id.as_str().to_owned(),
                 revision,
                 error: RefusalKind::NotFound.error().to_owned(),
@@ -204,12 +206,13 @@ impl Replica for StoredDatabase {
                         continue;
                     }
                 };
-                let show = Show { revs: true, attachments: true, ..Show::default() };
+                let show =
+                    DocumentOptions { revs: true, attachments: true, ..DocumentOptions::default() };
                 let show = show.since(had, &read.document.tree, &revision);
-                let mut held = Held::new();
+                let mut held = AttachmentContents::new();
                 let all =
                     read.bodies.get(&revision).into_iter().flat_map(|it| it.attachments.iter());
-                for attachment in all.filter(|it| show.gives(it)) {
+                for attachment in all.filter(|it| show.includes_content(it)) {
                     bytes += attachment.length / 3 * 4;
                     if bytes > most_bytes {
                         return Err(too_large());
@@ -238,7 +241,7 @@ impl Replica for StoredDatabase {
     async fn write(
         &self,
         documents: &[FetchedDocument],
-    ) -> Result<Vec<NotWritten>, ReplicationError> {
+    ) -> Result<Vec<RejectedDocument>, ReplicationError> {
         let database = self.database().await?;
         let mut new = Vec::with_capacity(documents.len());
         for document in documents {
@@ -254,7 +257,7 @@ impl Replica for StoredDatabase {
         let refused = documents.iter().zip(written).filter_map(|(document, done)| {
             let refusal = done.err()?;
             let (error, reason) = (refusal.kind.error().to_owned(), refusal.reason.to_string());
-            Some(NotWritten { id: document.id.clone(), error, reason })
+            Some(RejectedDocument { id: document.id.clone(), error, reason })
         });
         Ok(refused.collect())
     }
@@ -264,11 +267,11 @@ impl Replica for StoredDatabase {
         Ok(self.database().await?.epoch.to_string())
     }
 
-    async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError> {
+    async fn local(&self, id: &str) -> Result<Option<ReplicaLocalDocument>, ReplicationError> {
         let id: LocalId = id.parse().map_err(|it| self.refused(it))?;
         let found = self.databases.local_document(&self.name, &id).await;
         let found = found.map_err(|error| self.failed(error))?;
-        Ok(found.map(|LocalDocument { revision, body }| Local {
+        Ok(found.map(|LocalDocument { revision, body }| ReplicaLocalDocument {
             revision: format!("0-{revision}"),
             text: format!("{{{}}}", members(&body)),
         }))

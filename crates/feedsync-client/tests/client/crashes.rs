@@ -121,9 +121,9 @@ async fn dropped_synchronisation_continues_where_it_was() {
     let (hub, anna) = apart().await;
     let url = hub.url();
     let mut dropped = 0;
-    for patience in 0.. {
+    for retry_policy in 0.. {
         let sync = anna.try_sync(&url, Direction::BOTH);
-        match tokio::time::timeout(Duration::from_millis(patience * 3), sync).await {
+        match tokio::time::timeout(Duration::from_millis(retry_policy * 3), sync).await {
             Ok(done) => {
                 done.unwrap();
                 break;

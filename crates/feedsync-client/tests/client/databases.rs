@@ -12,14 +12,14 @@ use std::sync::Arc;
 use feedsync_client::replicate::{
     Replica, Replicated, Replication, ReplicationError, ReplicationProgress, StoredDatabase,
 };
-use feedsync_couch::replication::NotWritten;
+use feedsync_couch::replication::RejectedDocument;
 use feedsync_couch::{DatabaseName, DocumentId, Json, Revision, Submission};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::leaves::{self, Leaves};
 use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
 use feedsync_server::{Config, serve};
 use feedsync_store::conformance::TestEnvironment;
-use feedsync_store::{EndpointName, Environment, MemoryStore, Number, ReadDocument};
+use feedsync_store::{ChangeNumber, EndpointName, Environment, LoadedDocument, MemoryStore};
 
 /// An endpoint with a database.
 pub(crate) struct Shelf {
@@ -29,13 +29,13 @@ pub(crate) struct Shelf {
 }
 
 /// Ignores all reports.
-pub(crate) struct Silent;
+pub(crate) struct NoProgress;
 
-impl ReplicationProgress for Silent {
+impl ReplicationProgress for NoProgress {
     fn begins(&self, _is_resumed: bool) {}
-    fn looked(&self, _documents: u64, _pending: Option<u64>) {}
-    fn refused(&self, _refused: &NotWritten) {}
-    fn carried(&self, _documents: u64) {}
+    fn examined(&self, _documents: u64, _pending: Option<u64>) {}
+    fn refused(&self, _refused: &RejectedDocument) {}
+    fn replicated(&self, _documents: u64) {}
 }
 
 /// A leaf in a form that is equal in all databases: revision, whether it is deleted, and content.
@@ -88,17 +88,18 @@ impl Shelf {
     }
 
     /// Returns all documents, in the order of their changes, with the bodies of all leaves.
-    pub(crate) async fn documents(&self) -> Vec<ReadDocument> {
+    pub(crate) async fn documents(&self) -> Vec<LoadedDocument> {
         let choose = leaves::chosen(Leaves::All);
         let databases = self.endpoint.databases();
         let (name, all) = (notes(), u64::MAX);
-        let page = databases.document_changes(&name, Number::ZERO, usize::MAX, None, choose, all);
+        let page =
+            databases.document_changes(&name, ChangeNumber::ZERO, usize::MAX, None, choose, all);
         page.await.unwrap().documents
     }
 
     /// Returns the leaves of all documents.
     pub(crate) async fn leaves(&self) -> BTreeMap<String, BTreeSet<KnownLeaf>> {
-        let known = |read: &ReadDocument| {
+        let known = |read: &LoadedDocument| {
             let leaves = read.document.tree.leaves().into_iter().map(|leaf| {
                 let body = &read.bodies[leaf.revision];
                 let attachments =
@@ -132,5 +133,5 @@ pub(crate) async fn replicated(
     target: Arc<dyn Replica>,
     environment: Arc<dyn Environment>,
 ) -> Result<Replicated, ReplicationError> {
-    replication.run(source, target, environment, &Silent, std::future::pending()).await
+    replication.run(source, target, environment, &NoProgress, std::future::pending()).await
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedsync_client::{Direction, Schedule, Terms};
+use feedsync_client::{Direction, Schedule, SubscriptionOptions};
 use feedsync_core::Format;
 use feedsync_formats::{FeedDetails, HeadMarkup};
 use feedsync_store::CollectionChange;
@@ -80,8 +80,12 @@ async fn details_of_a_plain_feed_that_is_subscribed_to_are_taken_up_once() {
     };
     library.put(FEED, &text("one"));
     let url = library.url(FEED);
-    let terms =
-        Terms { every: Duration::from_secs(900), plain: true, announced: false, title: None };
+    let terms = SubscriptionOptions {
+        every: Duration::from_secs(900),
+        plain: true,
+        announced: false,
+        title: None,
+    };
     let remote = reader.session.subscribe(&notes(), &url, terms, None).await.unwrap();
     Schedule::new(reader.session.clone()).read(&remote).await.unwrap().unwrap();
     assert_eq!(published(&reader).await.subtitle.as_deref(), Some("one"));
@@ -97,7 +101,7 @@ async fn details_go_from_hub_to_hub_and_a_name_that_stands_in_does_not() {
     let (source, nameless) = (Hub::new("source").await, Hub::new("nameless").await);
     source.peer.add("an item").await;
     nameless.peer.add("an item").await;
-    assert!(source.peer.endpoint().take_up_details(&notes(), &details("hub")).await.unwrap());
+    assert!(source.peer.endpoint().adopt_details(&notes(), &details("hub")).await.unwrap());
     for format in [Format::Atom, Format::Rss, Format::Opml, Format::Pox] {
         let reader = Peer::of_format("reader", format).await;
         reader.sync(&nameless.url()).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_client::{Direction, Session, Silent, SyncError};
+use feedsync_client::{Direction, NoProgress, Session, SyncError};
 use feedsync_core::{Creation, Format};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
@@ -46,7 +46,7 @@ async fn changes_are_pushed_though_nothing_can_be_stored() {
     }
     let theirs = hub.peer.add("theirs").await;
 
-    let failed = session.sync(&remote, Direction::BOTH, &Silent, false).await.unwrap_err();
+    let failed = session.sync(&remote, Direction::BOTH, &NoProgress, false).await.unwrap_err();
     assert!(matches!(failed, SyncError::DiskFull { offered, .. } if offered == count), "{failed}");
     assert!(failed.to_string().starts_with("the disk is full: changes from "), "{failed}");
     let ids = hub.peer.ids().await;
@@ -56,6 +56,6 @@ async fn changes_are_pushed_though_nothing_can_be_stored() {
 
     disk.empty();
     tokio::time::sleep(Duration::from_millis(1_100)).await;
-    session.sync(&remote, Direction::BOTH, &Silent, false).await.unwrap();
+    session.sync(&remote, Direction::BOTH, &NoProgress, false).await.unwrap();
     assert!(endpoint.item(&notes(), &theirs).await.is_ok());
 }

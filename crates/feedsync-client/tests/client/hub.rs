@@ -164,7 +164,7 @@ async fn a_dry_run_writes_nothing_on_either_side() {
     anna.add("mine").await;
     let (here, there) = (anna.state().await, hub.peer.state().await);
     let remote = anna.remote(&hub.url()).await;
-    let silent = feedsync_client::Silent;
+    let silent = feedsync_client::NoProgress;
     let report = anna.session.sync(&remote, Direction::BOTH, &silent, true).await.unwrap();
     assert_eq!((report.pulled.added, report.offered), (1, 1));
     assert_eq!((anna.state().await, hub.peer.state().await), (here, there));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_client::{Direction, Session, Silent, SyncError, Warning};
+use feedsync_client::{Direction, NoProgress, Session, SyncError, Warning};
 use feedsync_core::Format;
 use feedsync_endpoint::Retention;
 use feedsync_store::Moment;
@@ -338,7 +338,7 @@ async fn a_complete_feed_whose_parts_are_too_large_is_read_in_smaller_ones() {
     let policy = Policy { bytes: 256 << 10, ..Policy::new(Private::Allowed) };
     let session = Session::new(anna.endpoint().clone(), Fetcher::new(policy).unwrap());
     let remote = anna.remote(&hub.url()).await;
-    let report = session.sync(&remote, Direction::BOTH, &Silent, false).await.unwrap();
+    let report = session.sync(&remote, Direction::BOTH, &NoProgress, false).await.unwrap();
     assert_eq!(report.warnings, []);
     assert_eq!(anna.state().await, hub.peer.state().await);
 }
@@ -385,7 +385,7 @@ async fn the_place_after_a_push_is_not_remembered_if_it_left_a_conflict_that_is_
     let id = anna.add("one").await;
     let place = hub.peer.endpoint().collection(&notes()).await.unwrap();
     let since = place.until(place.last).to_string();
-    let until = place.until(feedsync_store::Number::new(place.last.get() + 1)).to_string();
+    let until = place.until(feedsync_store::ChangeNumber::new(place.last.get() + 1)).to_string();
     let body = format!(
         r#"{{"since":"{since}","until":"{until}","counts":{{"conflict":1}},
             "items":[{{"id":"{id}","outcome":"conflict"}}]}}"#

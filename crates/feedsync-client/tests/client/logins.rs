@@ -20,7 +20,7 @@ fn logins(site: &Site, login: Login) -> Logins {
 
 fn with_token(site: &Site) -> Fetcher {
     let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
-    fetcher.signed_in(logins(site, Login::token(TOKEN).unwrap())).unwrap()
+    fetcher.with_logins(logins(site, Login::token(TOKEN).unwrap())).unwrap()
 }
 
 fn shown(asked: &Asked) -> Option<&str> {
@@ -40,7 +40,7 @@ async fn a_token_is_sent_as_bearer_and_a_password_as_basic() {
     let site = Site::start(|_| document("text/plain", "x")).await;
     read(&with_token(&site), &site.url("/x")).await.unwrap();
     let basic = logins(&site, Login::password("anna", "secret").unwrap());
-    let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap().signed_in(basic).unwrap();
+    let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap().with_logins(basic).unwrap();
     read(&fetcher, &site.url("/x")).await.unwrap();
     let named = site.url("/x").replace("http://", "http://otto:own@");
     read(&fetcher, &named).await.unwrap();
@@ -106,7 +106,7 @@ async fn plain_http_beyond_this_machine_gets_no_login() {
     // No request is sent to this machine on behalf of strangers.
     let site = Site::start(|_| document("text/plain", "x")).await;
     let kept = logins(&site, Login::token(TOKEN).unwrap());
-    let strict = Fetcher::new(Policy::new(Private::Refused)).unwrap().signed_in(kept).unwrap();
+    let strict = Fetcher::new(Policy::new(Private::Refused)).unwrap().with_logins(kept).unwrap();
     let error = read(&strict, &site.url("/x")).await.unwrap_err();
     assert!(matches!(error, FetchError::Private { .. }), "{error}");
     assert_eq!(site.asked().len(), 0);
@@ -120,7 +120,7 @@ async fn no_error_shows_the_login_even_if_the_server_repeats_it() {
     })
     .await;
     let basic = logins(&site, Login::password("anna", "secret").unwrap());
-    let basic = Fetcher::new(Policy::new(Private::Allowed)).unwrap().signed_in(basic).unwrap();
+    let basic = Fetcher::new(Policy::new(Private::Allowed)).unwrap().with_logins(basic).unwrap();
     for fetcher in [with_token(&site), basic] {
         let error = read(&fetcher, &site.url("/x")).await.unwrap_err();
         let told = format!("{error} {error:?} {fetcher:?}");
@@ -132,7 +132,10 @@ async fn no_error_shows_the_login_even_if_the_server_repeats_it() {
         let peer = Peer::new("anna").await;
         let session = Session::new(peer.endpoint().clone(), fetcher);
         let remote = peer.remote(&site.url("/x")).await;
-        session.sync(&remote, Direction::BOTH, &feedsync_client::Silent, false).await.unwrap_err();
+        session
+            .sync(&remote, Direction::BOTH, &feedsync_client::NoProgress, false)
+            .await
+            .unwrap_err();
         let failure = peer.remembered(&remote.url).await.failure.unwrap();
         assert!(failure.contains("who is") && !failure.contains("ecret"), "{failure}");
         assert!(!failure.contains(TOKEN) && !failure.contains("YW5u"), "{failure}");
@@ -150,7 +153,7 @@ async fn a_session_signs_all_that_it_asks_of_its_hub() {
     peer.add("mine").await;
     let session = Session::new(peer.endpoint().clone(), with_token(&site));
     let remote = peer.remote(&site.url("/collections/notes")).await;
-    session.sync(&remote, Direction::BOTH, &feedsync_client::Silent, false).await.unwrap();
+    session.sync(&remote, Direction::BOTH, &feedsync_client::NoProgress, false).await.unwrap();
     assert_eq!(hub.peer.endpoint().collection(&notes()).await.unwrap().live, 2);
     assert!(site.asked().iter().any(|asked| asked.method == "POST"));
     for asked in site.asked() {

@@ -1,8 +1,8 @@
 //! Logs at unusual addresses, and copies of them.
 
 use feedsync_client::fetch::{Fetcher, Policy, Private, address};
-use feedsync_client::{LineAppend, LogAccess as _, LogCopy, RemoteLog, synchronise};
-use feedsync_log::{Answer, Ask};
+use feedsync_client::{LogAccess as _, LogCopy, PendingLines, RemoteLog, synchronise};
+use feedsync_log::{LogRequest, LogResponse};
 
 use crate::fetch::gzipped;
 use crate::site::{Asked, Site, answer, redirect};
@@ -23,8 +23,8 @@ async fn a_log_that_moved_is_appended_to_where_it_is() {
     })
     .await;
     let log = log(&site, "/old?who=anna");
-    let mut lines = LineAppend::new("{}\n", 7).unwrap();
-    synchronise(&log, &mut LineAppend::session(), &mut lines, &|| 0).await.unwrap();
+    let mut lines = PendingLines::new("{}\n", 7).unwrap();
+    synchronise(&log, &mut PendingLines::session(), &mut lines, &|| 0).await.unwrap();
     assert!(lines.is_empty());
     let posts: Vec<_> = site.asked().into_iter().filter(|asked| asked.method == "POST").collect();
     assert_eq!(posts.len(), 1);
@@ -70,9 +70,9 @@ async fn a_snapshot_is_packed_on_its_way_and_a_log_is_not() {
     })
     .await;
     let log = log(&site, "/log");
-    let told = log.ask(&Ask::Snapshot).await.unwrap();
+    let told = log.ask(&LogRequest::Snapshot).await.unwrap();
     assert_eq!((told.body, told.coding, told.ended), (snapshot, None, true));
-    synchronise(&log, &mut LineAppend::session(), &mut LineAppend::new("", 7).unwrap(), &|| 0)
+    synchronise(&log, &mut PendingLines::session(), &mut PendingLines::new("", 7).unwrap(), &|| 0)
         .await
         .unwrap();
     let codings = site
@@ -95,7 +95,8 @@ async fn a_snapshot_that_cannot_be_unpacked_or_has_no_end_is_none() {
         _ => answer(200, &[("Log-Covers", "\"1-2\""), ("Content-Encoding", "gzip")], &bomb),
     })
     .await;
-    let ask = async |path| -> Answer { log(&site, path).ask(&Ask::Snapshot).await.unwrap() };
+    let ask =
+        async |path| -> LogResponse { log(&site, path).ask(&LogRequest::Snapshot).await.unwrap() };
     assert_eq!(ask("/odd").await.coding.as_deref(), Some("br"));
     let told = ask("/bomb").await;
     assert!(!told.ended && told.body.len() < 80 << 20, "{}", told.body.len());

@@ -96,9 +96,9 @@ async fn strangers_reach_no_private_target() {
     let networks = ["10.0.0.0/8".parse().unwrap()];
     let fetchers = [
         ("refused", Fetcher::new(Policy::new(Private::Refused)).unwrap()),
-        ("stranger", open.for_stranger()),
-        ("stranger near a network", open.clone().reaching(&networks).unwrap().for_stranger()),
-        ("refusing", open.refusing_private()),
+        ("stranger", open.for_untrusted()),
+        ("stranger near a network", open.clone().with_networks(&networks).unwrap().for_untrusted()),
+        ("refusing", open.public_only()),
         ("learnt from a public address", open.given(public)),
     ];
     for scheme in ["http", "https"] {
@@ -139,7 +139,7 @@ async fn a_proxy_that_is_set_carries_public_addresses_only() {
     let target = Site::start(|_| document("text/plain", "inside")).await;
     let proxied = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
     let proxied = proxied.through(&address(&proxy.base).unwrap()).unwrap();
-    let stranger = proxied.for_stranger();
+    let stranger = proxied.for_untrusted();
     let public = Request::read(address("http://8.8.8.8/feed").unwrap());
     assert!(matches!(stranger.fetch(public).await, Ok(Fetched::Answer(_))));
     assert_eq!(proxy.targets(), ["http://8.8.8.8/feed"]);
@@ -154,8 +154,8 @@ async fn a_proxy_that_is_set_carries_public_addresses_only() {
     assert!(matches!(stranger.fetch(unknown).await, Err(FetchError::Unreachable { .. })));
     assert_eq!((proxy.asked().len(), target.asked().len()), (0, 0));
     // Networks that the operator names are reached directly.
-    let near = proxied.reaching(&["127.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()]);
-    let near = near.unwrap().for_stranger();
+    let near = proxied.with_networks(&["127.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()]);
+    let near = near.unwrap().for_untrusted();
     let answer = near.fetch(Request::read(address(&named).unwrap())).await;
     assert!(matches!(answer, Ok(Fetched::Answer(_))), "{answer:?}");
     assert_eq!((proxy.asked().len(), target.asked().len()), (0, 1));

@@ -11,12 +11,13 @@ use std::time::Duration;
 use feedsync_aggregator::FeedSchedule;
 use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_client::fetch::{FetchError, Fetcher, Policy, Private, address};
-use feedsync_client::replicate::{Patience, RemoteDatabase, Replica as _, ReplicationError};
+use feedsync_client::replicate::{RemoteDatabase, Replica as _, ReplicationError, RetryPolicy};
 use feedsync_client::{
-    Direction, LogAccess as _, LogError, Pace, RemoteLog, Silent, SyncError, Terms, Watch,
+    Direction, LogAccess as _, LogError, NoProgress, Pace, RemoteLog, SubscriptionOptions,
+    SyncError, Watch,
 };
 use feedsync_endpoint::NewUser;
-use feedsync_log::{Ask, Millis};
+use feedsync_log::{LogRequest, Millis};
 use feedsync_reading_state::FeedAddress;
 use feedsync_store::{Remote, RemoteState, Subscription, UserName};
 use tokio::time::timeout;
@@ -124,7 +125,7 @@ impl Caller {
         match self {
             Self::Documents => {
                 let pull = Direction { pull: true, push: false };
-                let error = peer.session.sync(&remote, pull, &Silent, false).await.unwrap_err();
+                let error = peer.session.sync(&remote, pull, &NoProgress, false).await.unwrap_err();
                 // Feeds that the publisher names are not requested either.
                 let named = peer.session.aggregated_by(&remote).await.unwrap_err();
                 is_private(&error) && is_private(&named)
@@ -151,15 +152,15 @@ impl Caller {
                 // A log names no other address. With a fetcher for public addresses only, its own address is
                 // refused.
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
-                let log = RemoteLog::new(fetcher.refusing_private(), address(private).unwrap());
-                let asked = log.ask(&Ask::Snapshot).await;
+                let log = RemoteLog::new(fetcher.public_only(), address(private).unwrap());
+                let asked = log.ask(&LogRequest::Snapshot).await;
                 matches!(asked, Err(LogError::Fetch(FetchError::Private { .. })))
             }
             Self::Databases => {
                 // Nor does a database.
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
-                let fetcher = fetcher.refusing_private();
-                let database = RemoteDatabase::new(fetcher, private, Patience::SOME).unwrap();
+                let fetcher = fetcher.public_only();
+                let database = RemoteDatabase::new(fetcher, private, RetryPolicy::BOUNDED).unwrap();
                 let asked = database.open(false).await;
                 matches!(asked, Err(ReplicationError::Fetch(FetchError::Private { .. })))
             }
@@ -204,11 +205,16 @@ async fn learnt(peer: &Peer, private: &str) -> Remote {
 
 async fn push(peer: &Peer, remote: &Remote) -> SyncError {
     let push = Direction { pull: false, push: true };
-    peer.session.sync(remote, push, &Silent, false).await.unwrap_err()
+    peer.session.sync(remote, push, &NoProgress, false).await.unwrap_err()
 }
 
-fn terms() -> Terms {
-    Terms { every: Duration::from_secs(900), plain: false, announced: true, title: None }
+fn terms() -> SubscriptionOptions {
+    SubscriptionOptions {
+        every: Duration::from_secs(900),
+        plain: false,
+        announced: true,
+        title: None,
+    }
 }
 
 #[tokio::test]
@@ -243,7 +249,8 @@ async fn a_subscription_that_was_public_stays_so_wherever_its_name_points_later(
         let subscription = Some(Subscription { due: None, ..subscription.clone() });
         let remote = Remote { subscription, ..remote };
         peer.store_remote(&remote).await;
-        let error = peer.session.sync(&remote, Direction::BOTH, &Silent, false).await.unwrap_err();
+        let error =
+            peer.session.sync(&remote, Direction::BOTH, &NoProgress, false).await.unwrap_err();
         assert!(is_private(&error), "{private}: {error}");
     }
     assert_eq!(site.asked().len(), 0);

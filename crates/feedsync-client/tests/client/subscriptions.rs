@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedsync_client::fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, address};
-use feedsync_client::{Direction, Schedule, Silent, SyncError, Terms};
+use feedsync_client::{Direction, NoProgress, Schedule, SubscriptionOptions, SyncError};
 use feedsync_core::{
     By, Creation, Format, Item, ItemId, Keep, MAX_CONFLICTS, Related, RelatedKind, Resolution,
     Resolved, Sharing, Stamp, Timestamp, Window,
@@ -18,8 +18,13 @@ use crate::world::{Hub, Peer, entry, notes};
 
 const EVERY: Duration = Duration::from_secs(900);
 
-fn terms() -> Terms {
-    Terms { every: EVERY, plain: false, announced: true, title: Some("Others".to_owned()) }
+fn terms() -> SubscriptionOptions {
+    SubscriptionOptions {
+        every: EVERY,
+        plain: false,
+        announced: true,
+        title: Some("Others".to_owned()),
+    }
 }
 
 async fn subscribe(peer: &Peer, url: &str) -> Remote {
@@ -159,7 +164,7 @@ async fn entries_without_sync_information_are_imported_where_that_was_asked() {
     library.put("/feed", FEED);
     let url = library.url("/feed");
     let (anna, ben) = (Peer::new("anna").await, Peer::new("ben").await);
-    let plain = Terms { plain: true, ..terms() };
+    let plain = SubscriptionOptions { plain: true, ..terms() };
     for peer in [&anna, &ben] {
         let remote = peer.session.subscribe(&notes(), &url, plain.clone(), None).await.unwrap();
         let schedule = Schedule::new(peer.session.clone());
@@ -171,7 +176,7 @@ async fn entries_without_sync_information_are_imported_where_that_was_asked() {
     // Without a request for import, the entries take no part.
     let other = Peer::new("other").await;
     let remote = subscribe(&other, &url).await;
-    let refused = other.session.sync(&remote, Direction::BOTH, &Silent, false).await;
+    let refused = other.session.sync(&remote, Direction::BOTH, &NoProgress, false).await;
     assert!(matches!(refused, Err(SyncError::NotFeedSync { .. })));
     // A second reading finds nothing new, and a changed entry is an update.
     let report = anna.sync(&url).await;
@@ -198,7 +203,7 @@ async fn an_entry_that_found_too_many_conflicts_is_imported_again_where_the_feed
         let endpoint = peer.endpoint();
         endpoint.incorporate(&notes(), Source::Offered, vec![item], None).await.unwrap();
     }
-    let plain = Terms { plain: true, ..terms() };
+    let plain = SubscriptionOptions { plain: true, ..terms() };
     peer.session.subscribe(&notes(), &url, plain, None).await.unwrap();
     let refused = peer.sync(&url).await;
     assert_eq!((refused.pulled.refused, refused.refused.len()), (1, 1));
@@ -257,13 +262,13 @@ async fn a_login_that_was_made_since_counts_when_a_subscription_is_due() {
     let way = move || {
         let mut logins = Logins::default();
         logins.keep(origin.clone(), Login::token("made-since").unwrap());
-        Fetcher::new(Policy::new(Private::Allowed))?.signed_in(logins)
+        Fetcher::new(Policy::new(Private::Allowed))?.with_logins(logins)
     };
     let schedule = Schedule::new(peer.session.clone()).renewing(way);
     let running = tokio::spawn(schedule.run());
-    let patience = tokio::time::Instant::now() + Duration::from_secs(20);
+    let retry_policy = tokio::time::Instant::now() + Duration::from_secs(20);
     while peer.remembered(&url).await.succeeded.is_none() {
-        assert!(tokio::time::Instant::now() < patience, "it is not read");
+        assert!(tokio::time::Instant::now() < retry_policy, "it is not read");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     running.abort();

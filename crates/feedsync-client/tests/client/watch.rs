@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use feedsync_client::{Direction, Due, Pace, Watch};
+use feedsync_client::{Direction, Pace, SyncTrigger, Watch};
 use tokio::time::timeout;
 
 use crate::library::shared;
@@ -20,11 +20,11 @@ fn patient() -> Pace {
 async fn watch(peer: &Peer, url: &str, pace: Pace) -> Watch {
     let remote = peer.remote(url).await;
     let mut watch = Watch::new(peer.session.clone(), remote, Direction::BOTH, pace);
-    assert_eq!(watch.next().await.unwrap(), Some(Due::Begin));
+    assert_eq!(watch.next().await.unwrap(), Some(SyncTrigger::Begin));
     watch
 }
 
-async fn due(watch: &mut Watch) -> Due {
+async fn due(watch: &mut Watch) -> SyncTrigger {
     timeout(SOON, watch.next()).await.expect("nothing was due").unwrap().unwrap()
 }
 
@@ -40,11 +40,11 @@ async fn a_change_on_either_side_makes_a_synchronisation_due_and_its_own_changes
     anna.sync(&hub.url()).await;
     assert!(is_quiet(&mut watch).await);
     hub.peer.add("there").await;
-    assert_eq!(due(&mut watch).await, Due::There);
+    assert_eq!(due(&mut watch).await, SyncTrigger::There);
     anna.sync(&hub.url()).await;
     assert!(is_quiet(&mut watch).await);
     anna.add("here").await;
-    assert_eq!(due(&mut watch).await, Due::Here);
+    assert_eq!(due(&mut watch).await, SyncTrigger::Here);
     anna.sync(&hub.url()).await;
     assert!(is_quiet(&mut watch).await);
     assert_eq!(anna.state().await, hub.peer.state().await);
@@ -57,10 +57,10 @@ async fn changes_before_the_watch_are_due_at_once() {
     let mut watch = watch(&anna, &hub.url(), patient()).await;
     anna.sync(&hub.url()).await;
     hub.peer.add("before it listens").await;
-    assert_eq!(due(&mut watch).await, Due::There);
+    assert_eq!(due(&mut watch).await, SyncTrigger::There);
     anna.sync(&hub.url()).await;
     anna.add("while it does not wait").await;
-    assert_eq!(due(&mut watch).await, Due::Here);
+    assert_eq!(due(&mut watch).await, SyncTrigger::Here);
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_broken_stream_is_resumed_where_it_was() {
     let url = site.url("/collections/notes");
     let mut watch = watch(&anna, &url, patient()).await;
     anna.sync(&url).await;
-    assert_eq!(due(&mut watch).await, Due::There);
+    assert_eq!(due(&mut watch).await, SyncTrigger::There);
     let asked: Vec<_> =
         site.asked().into_iter().filter(|asked| asked.target.ends_with("/events")).collect();
     let ids: Vec<_> = asked.iter().map(|asked| asked.headers["last-event-id"].clone()).collect();
@@ -110,7 +110,7 @@ async fn without_events_it_looks_every_so_often() {
     for _ in 0..2 {
         anna.sync(&url).await;
         let started = Instant::now();
-        assert_eq!(due(&mut watch).await, Due::Look);
+        assert_eq!(due(&mut watch).await, SyncTrigger::Poll);
         assert!(started.elapsed() >= Duration::from_millis(390));
     }
 }
@@ -126,7 +126,7 @@ async fn a_feed_is_looked_at_before_it_expires() {
     let mut watch = watch(&anna, &url, patient()).await;
     let started = Instant::now();
     anna.sync(&url).await;
-    assert_eq!(due(&mut watch).await, Due::Look);
+    assert_eq!(due(&mut watch).await, SyncTrigger::Poll);
     assert!(started.elapsed() < Duration::from_secs(4));
 }
 
@@ -144,7 +144,7 @@ async fn after_failures_it_waits_longer_and_as_long_as_the_server_wants() {
     for _ in 0..3 {
         anna.try_sync(&url, Direction::BOTH).await.unwrap_err();
         let started = Instant::now();
-        assert_eq!(due(&mut broken).await, Due::Look);
+        assert_eq!(due(&mut broken).await, SyncTrigger::Poll);
         waits.push(started.elapsed().as_millis());
     }
     assert!(waits[0] >= 95 && waits[1] >= 195 && waits[2] >= 395, "{waits:?}");
@@ -152,7 +152,7 @@ async fn after_failures_it_waits_longer_and_as_long_as_the_server_wants() {
     let mut busy = watch(&anna, &url, patient()).await;
     anna.try_sync(&url, Direction::BOTH).await.unwrap_err();
     let started = Instant::now();
-    assert_eq!(due(&mut busy).await, Due::Look);
+    assert_eq!(due(&mut busy).await, SyncTrigger::Poll);
     assert!(started.elapsed() >= Duration::from_millis(1_900));
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_client::{Direction, Session, Silent, SyncError, SyncReport};
+use feedsync_client::{Direction, NoProgress, Session, SyncError, SyncReport};
 use feedsync_core::{Base, Creation, Edit, Format, Item, ItemId, Payload};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, Revision, compose, revise};
@@ -138,7 +138,7 @@ impl Peer {
         direction: Direction,
     ) -> Result<SyncReport, SyncError> {
         let remote = self.remote(url).await;
-        self.session.sync(&remote, direction, &Silent, false).await
+        self.session.sync(&remote, direction, &NoProgress, false).await
     }
 
     pub(crate) async fn sync(&self, url: &str) -> SyncReport {

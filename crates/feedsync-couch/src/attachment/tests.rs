@@ -110,9 +110,9 @@ fn attachments_are_bounded_and_their_faults_named() {
         let members: Vec<_> = (0..count).map(|at| format!("\"a{at}\":{data}")).collect();
         read(&format!("{{{}}}", members.join(","))).map(|all| all.len())
     };
-    assert_eq!(many(MOST_ATTACHMENTS), Ok(MOST_ATTACHMENTS));
-    assert_eq!(many(MOST_ATTACHMENTS + 1), Err("There are too many attachments".to_owned()));
-    let longest = "x".repeat(MOST_NAME);
+    assert_eq!(many(MAX_ATTACHMENTS), Ok(MAX_ATTACHMENTS));
+    assert_eq!(many(MAX_ATTACHMENTS + 1), Err("There are too many attachments".to_owned()));
+    let longest = "x".repeat(MAX_ATTACHMENT_NAME_BYTES);
     for (name, is_name) in [
         ("a", true),
         (&longest, true),

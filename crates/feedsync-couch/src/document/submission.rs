@@ -7,7 +7,7 @@ use feedsync_formats::json::{Kind, Node};
 use super::Body;
 use crate::attachment::SentAttachment;
 use crate::json::{boolean, integer, text};
-use crate::many::MOST_NAMED;
+use crate::many::MAX_NAMED;
 use crate::name::DocumentId;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::revision::{Revision, Signature};
@@ -48,7 +48,7 @@ impl Submission {
     /// The same, also for local documents; their `_id` and `_rev` are ignored here.
     pub fn read_with(node: Node<'_>, special: SpecialMembers) -> Result<Self, Refusal> {
         if node.kind() != Kind::Object {
-            return Err(RefusalKind::BadRequest.because("Document must be a JSON object"));
+            return Err(RefusalKind::BadRequest.with_reason("Document must be a JSON object"));
         }
         let mut read = Self::default();
         let mut body = String::with_capacity(node.raw().len());
@@ -82,7 +82,7 @@ impl Submission {
         match name {
             "id" => {
                 let id = text(value).ok_or_else(|| {
-                    RefusalKind::IllegalDocumentId.because("Document id must be a string")
+                    RefusalKind::IllegalDocumentId.with_reason("Document id must be a string")
                 })?;
                 self.id = Some(id.parse()?);
             }
@@ -90,7 +90,7 @@ impl Submission {
             "revisions" => self.path = Some(path(value)?),
             "deleted" => {
                 self.is_deleted = boolean(value).ok_or_else(|| {
-                    RefusalKind::DocumentValidation.because("_deleted is true or false")
+                    RefusalKind::DocumentValidation.with_reason("_deleted is true or false")
                 })?;
             }
             "attachments" => self.attachments = SentAttachment::read_all(value)?,
@@ -98,7 +98,7 @@ impl Submission {
             _ if name == "access" || name.starts_with("replication_") => return Ok(true),
             _ => {
                 return Err(RefusalKind::DocumentValidation
-                    .because(format_args!("Bad special document member: _{name}")));
+                    .with_reason(format_args!("Bad special document member: _{name}")));
             }
         }
         Ok(false)
@@ -109,7 +109,7 @@ impl Submission {
         match (&self.path, &self.revision) {
             (Some(path), _) => Ok(path.clone()),
             (None, Some(revision)) => Ok(Path::root(revision)),
-            (None, None) => Err(RefusalKind::BadRequest.because(
+            (None, None) => Err(RefusalKind::BadRequest.with_reason(
                 "When `new_edits: false`, the document needs `_rev` or `_revisions` specified",
             )),
         }
@@ -157,7 +157,7 @@ pub(crate) fn revision(node: Node<'_>) -> Result<Revision, Refusal> {
 
 /// Reads `_revisions`: `{"start": N, "ids": [newest, ..., oldest]}`.
 fn path(node: Node<'_>) -> Result<Path, Refusal> {
-    let refuse = |reason: &str| RefusalKind::DocumentValidation.because(reason);
+    let refuse = |reason: &str| RefusalKind::DocumentValidation.with_reason(reason);
     let start = node.member("start").and_then(|start| integer(start.value));
     let start = start.ok_or_else(|| refuse("_revisions.start isn't an integer."))?;
     let ids = node.member("ids").filter(|ids| ids.value.kind() == Kind::Array);
@@ -167,7 +167,7 @@ fn path(node: Node<'_>) -> Result<Path, Refusal> {
         Ok(id.parse()?)
     };
     // No path stores more revisions.
-    let ids = ids.value.elements().take(MOST_NAMED);
+    let ids = ids.value.elements().take(MAX_NAMED);
     let signatures = ids.map(signature).collect::<Result<Vec<_>, _>>()?;
     Path::new(start, signatures).map_err(|error| refuse(&format!("_revisions: {error}")))
 }

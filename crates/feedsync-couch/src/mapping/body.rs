@@ -11,7 +11,7 @@ use feedsync_formats::json::{Kind, Node, check, push_string};
 use crate::document::push_compact;
 
 /// Prefix of our own names.
-const OWN: &str = "fs:";
+const RESERVED_PREFIX: &str = "fs:";
 
 /// Member of a payload that has the whole document as a string.
 const DOCUMENT: &str = "fs:document";
@@ -23,10 +23,10 @@ pub(super) const VERSION: &str = "fs:version";
 pub(super) const BLOBS: &str = "fs:blobs";
 
 /// Maximum depth of a payload, so that it fits into a feed as the conflict of an item.
-const MOST_DEPTH: usize = 200;
+const MAX_DEPTH: usize = 200;
 
 /// The contents of a document.
-pub(super) struct Said<'a> {
+pub(super) struct DocumentContents<'a> {
     /// The members of the payload, without braces.
     pub(super) members: String,
     /// The history that it states.
@@ -34,12 +34,12 @@ pub(super) struct Said<'a> {
 }
 
 /// Reads the contents of a document for an item.
-pub(super) fn said(body: &str) -> Said<'_> {
+pub(super) fn contents(body: &str) -> DocumentContents<'_> {
     let root = Node::root(body);
     let version = root.member(VERSION).map(|member| member.value);
-    let is_sound = check(body, MOST_DEPTH).is_ok_and(|flaws| flaws.is_empty());
+    let is_sound = check(body, MAX_DEPTH).is_ok_and(|flaws| flaws.is_empty());
     let members = is_sound.then(|| renamed(root, in_payload)).flatten();
-    Said { members: members.unwrap_or_else(|| as_string(body)), version }
+    DocumentContents { members: members.unwrap_or_else(|| as_string(body)), version }
 }
 
 /// The payload that embeds a document as a string.
@@ -58,79 +58,79 @@ pub(super) fn members(payload: Node<'_>) -> Option<String> {
         && only.name == DOCUMENT
     {
         let body = only.value.string()?.into_owned();
-        let is_document = check(&body, crate::MOST_DEPTH).is_ok()
+        let is_document = check(&body, crate::MAX_DEPTH).is_ok()
             && Node::root(&body).kind() == Kind::Object
             && Node::root(&body).span() == (0..body.len());
         // A document with a regular payload is not valid here: it would be mapped back to that payload.
-        let is_needed = is_document && said(&body).members == as_string(&body);
+        let is_needed = is_document && contents(&body).members == as_string(&body);
         return is_needed.then(|| crate::members(&body).to_owned());
     }
     renamed(payload, in_document)
 }
 
 /// Result of renaming a member.
-enum Name {
+enum RenamedMember {
     /// The name is unchanged.
-    Kept,
+    Unchanged,
     /// The member gets this name.
     Other(String),
     /// The member has another meaning on that side, and is removed.
-    Left,
+    Removed,
     /// The member cannot be represented.
     None,
 }
 
-fn in_payload(name: &str) -> Name {
+fn in_payload(name: &str) -> RenamedMember {
     match split(name) {
-        (0, "sync") => more(name),
-        (0, base) if base.starts_with('_') => Name::None,
-        (0, _) => Name::Kept,
-        (1, "version") => Name::Left,
-        (_, "sync" | "document" | "blobs") => more(name),
-        (_, "version") => less(name),
-        (_, base) if base.starts_with('_') => less(name),
-        _ => Name::Kept,
+        (0, "sync") => add_prefix(name),
+        (0, base) if base.starts_with('_') => RenamedMember::None,
+        (0, _) => RenamedMember::Unchanged,
+        (1, "version") => RenamedMember::Removed,
+        (_, "sync" | "document" | "blobs") => add_prefix(name),
+        (_, "version") => remove_prefix(name),
+        (_, base) if base.starts_with('_') => remove_prefix(name),
+        _ => RenamedMember::Unchanged,
     }
 }
 
-fn in_document(name: &str) -> Name {
+fn in_document(name: &str) -> RenamedMember {
     match split(name) {
-        (0, "sync") | (1, "blobs") => Name::Left,
-        (0, base) if base.starts_with('_') => more(name),
-        (0, _) => Name::Kept,
-        (1, "document") => Name::None,
-        (_, "sync" | "document" | "blobs") => less(name),
-        (_, "version") => more(name),
-        (_, base) if base.starts_with('_') => more(name),
-        _ => Name::Kept,
+        (0, "sync") | (1, "blobs") => RenamedMember::Removed,
+        (0, base) if base.starts_with('_') => add_prefix(name),
+        (0, _) => RenamedMember::Unchanged,
+        (1, "document") => RenamedMember::None,
+        (_, "sync" | "document" | "blobs") => remove_prefix(name),
+        (_, "version") => add_prefix(name),
+        (_, base) if base.starts_with('_') => add_prefix(name),
+        _ => RenamedMember::Unchanged,
     }
 }
 
 /// Number of `fs:` prefixes of a name, and the rest of the name.
 fn split(name: &str) -> (usize, &str) {
     let (mut count, mut base) = (0, name);
-    while let Some(rest) = base.strip_prefix(OWN) {
+    while let Some(rest) = base.strip_prefix(RESERVED_PREFIX) {
         (count, base) = (count + 1, rest);
     }
     (count, base)
 }
 
-fn more(name: &str) -> Name {
-    Name::Other(format!("{OWN}{name}"))
+fn add_prefix(name: &str) -> RenamedMember {
+    RenamedMember::Other(format!("{RESERVED_PREFIX}{name}"))
 }
 
-fn less(name: &str) -> Name {
-    Name::Other(name.strip_prefix(OWN).unwrap_or(name).to_owned())
+fn remove_prefix(name: &str) -> RenamedMember {
+    RenamedMember::Other(name.strip_prefix(RESERVED_PREFIX).unwrap_or(name).to_owned())
 }
 
-fn renamed(object: Node<'_>, rename: impl Fn(&str) -> Name) -> Option<String> {
+fn renamed(object: Node<'_>, rename: impl Fn(&str) -> RenamedMember) -> Option<String> {
     let mut out = String::with_capacity(object.raw().len());
     for member in object.members() {
         let name: Cow<'_, str> = match rename(&member.name) {
-            Name::Kept => member.name.clone(),
-            Name::Other(name) => name.into(),
-            Name::Left => continue,
-            Name::None => return None,
+            RenamedMember::Unchanged => member.name.clone(),
+            RenamedMember::Other(name) => name.into(),
+            RenamedMember::Removed => continue,
+            RenamedMember::None => return None,
         };
         if !out.is_empty() {
             out.push(',');

@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use feedsync_core::{Item, Payload};
 use sha2::{Digest as _, Sha256};
 
-use super::line::update_of;
+use super::signature::update_of;
 use crate::revision::Revision;
 use crate::tree::{Path, Tree};
 
 /// The deletion that ends a leaf; `None` after the last generation.
-pub fn settling(leaf: &Revision) -> Option<Path> {
+pub fn settling_deletion(leaf: &Revision) -> Option<Path> {
     let mut hash = Sha256::new();
     hash.update(b"feedsync: settled: ");
     hash.update(leaf.to_string());
@@ -30,18 +30,19 @@ pub fn settling(leaf: &Revision) -> Option<Path> {
 }
 
 /// Body of such a deletion.
-pub const SETTLING: &str = "{\"fs:settled\":true}";
+pub const SETTLED_BODY: &str = "{\"fs:settled\":true}";
 
 /// Whether a leaf is such a deletion: it has that body, and its revision is derived from its parent, if the
 /// parent is known.
-pub fn is_settling(path: &Path, is_deleted: bool, body: &str) -> bool {
-    let is_of = |leaf: Revision| settling(&leaf).is_some_and(|it| it.newest() == path.newest());
-    is_deleted && body == SETTLING && path.revisions().nth(1).is_none_or(is_of)
+pub fn is_settling_deletion(path: &Path, is_deleted: bool, body: &str) -> bool {
+    let is_of =
+        |leaf: Revision| settling_deletion(&leaf).is_some_and(|it| it.newest() == path.newest());
+    is_deleted && body == SETTLED_BODY && path.revisions().nth(1).is_none_or(is_of)
 }
 
 /// The leaves to end: live ones that the item has followed and that are not versions of it. The versions
 /// of the item must already be in the tree.
-pub fn to_be_settled<B>(
+pub fn leaves_to_settle<B>(
     tree: &Tree<B>,
     item: &Item<Payload>,
     versions: &[Revision],

@@ -6,7 +6,7 @@ use feedsync_core::{
 use feedsync_formats::Blob;
 use proptest::prelude::*;
 
-use super::line::revision_of_update;
+use super::signature::revision_of_update;
 use super::*;
 use crate::name::DocumentId;
 use crate::revision::Revision;
@@ -165,7 +165,7 @@ proptest! {
     #[test]
     fn different_revisions_map_to_different_updates(one in revision(), two in revision()) {
         let is_same = update_of(&one).unwrap().is_same(&update_of(&two).unwrap());
-        let are_told = line::is_told(&one) && line::is_told(&two);
+        let are_told = signature::encodes_update(&one) && signature::encodes_update(&two);
         prop_assert!(!is_same || one == two || are_told);
     }
 
@@ -179,7 +179,7 @@ proptest! {
         // No payload contains text that feeds cannot represent, and versions that were made as revisions are
         // JSON.
         let is_clean = |text: &str| !text.contains("fs:native") && !text.contains("ud800");
-        let is_made = !line::is_told(&mapped.path.newest());
+        let is_made = !signature::encodes_update(&mapped.path.newest());
         if !is_clean(&version.payload.text) || is_made && version.payload.format != Format::Json {
             return Ok(());
         }

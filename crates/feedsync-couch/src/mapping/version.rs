@@ -8,8 +8,8 @@ use feedsync_core::{
 use feedsync_formats::json::{self, Kind, Node};
 use feedsync_formats::{Blob, ReadOptions, blobs, blobs_member};
 
-use super::body::{self, BLOBS, Said, VERSION};
-use super::line::{is_told, revision_of_update, update_of};
+use super::body::{self, BLOBS, DocumentContents, VERSION};
+use super::signature::{encodes_update, revision_of_update, update_of};
 use crate::revision::{Revision, Signature};
 use crate::tree::{Path, Tree};
 
@@ -70,14 +70,14 @@ pub fn version_of(
     let newest = path.newest();
     let by_path =
         by_path(path, is_deleted).ok_or_else(|| MappingError::Revision(newest.clone()))?;
-    let Said { mut members, version } = body::said(body);
+    let DocumentContents { mut members, version } = body::contents(body);
     if !attachments.is_empty() {
         if !members.is_empty() {
             members.push(',');
         }
         members.push_str(&blobs_member(attachments));
     }
-    let told = version.filter(|it| is_told(&newest) && it.kind() == Kind::Object);
+    let told = version.filter(|it| encodes_update(&newest) && it.kind() == Kind::Object);
     if let Some(told) = told {
         let version = read(id, &members, told.raw());
         let is_it = |version: &Version<Payload>| {
@@ -128,8 +128,8 @@ pub fn revision_of(
     }
     let mut members = body::members(item).ok_or_else(unsaid)?;
     if let Some(sync) = item.member("sync")
-        && is_told(&path.newest())
-        && !is_told_by(&path, version)
+        && encodes_update(&path.newest())
+        && !follows_from(&path, version)
     {
         if !members.is_empty() {
             members.push(',');
@@ -155,7 +155,7 @@ fn by_path(path: &Path, is_deleted: bool) -> Option<ByPath> {
     let mut updates = path.revisions().map(|revision| update_of(&revision));
     let mut dot = updates.next()??;
     let mut count = u32::try_from(newest.generation()).ok()?;
-    if !is_told(&newest) {
+    if !encodes_update(&newest) {
         match is_deleted {
             true => count = 1,
             false => {
@@ -202,7 +202,7 @@ fn path_of(version: &Version<Payload>) -> Option<Path> {
 }
 
 /// Whether all values of a version follow from its path.
-fn is_told_by(path: &Path, version: &Version<Payload>) -> bool {
+fn follows_from(path: &Path, version: &Version<Payload>) -> bool {
     let Some(ByPath { updates, history }) = by_path(path, version.deleted) else { return false };
     let is_same = |(one, other): (&Update, &Update)| {
         let times = (one.when(), other.when());

@@ -9,37 +9,37 @@ use std::fmt::Write as _;
 use feedsync_formats::json::{Kind, Node, push_string};
 use sha2::{Digest as _, Sha256};
 
-use super::Place;
+use super::UpdateSequence;
 use crate::json::{Json, integer, text};
 
 /// Maximum number of stored positions, the newest ones.
-pub const MOST_CHECKPOINTS: usize = 50;
+pub const MAX_CHECKPOINTS: usize = 50;
 
 /// Progress of a replication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The passed positions, the newest first.
-    pub passed: Vec<Passed>,
+    pub passed: Vec<CheckpointEntry>,
 }
 
 /// A passed position: all changes up to it have been written and are durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passed {
+pub struct CheckpointEntry {
     /// Unique name of this entry.
     pub session: String,
     /// The position.
-    pub place: Place,
+    pub place: UpdateSequence,
     /// Position at which that run of the replication began.
-    pub began_at: Place,
+    pub began_at: UpdateSequence,
     /// Start of the run and time of the entry, as text for people.
     pub times: (String, String),
     /// Statistics of the run.
-    pub worked: Worked,
+    pub stats: ReplicationStats,
 }
 
 /// Statistics of a replication.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Worked {
+pub struct ReplicationStats {
     /// Number of revisions that were checked.
     pub checked: u64,
     /// Number of those that were missing.
@@ -57,7 +57,7 @@ impl Checkpoint {
     pub fn read(document: &Json) -> Self {
         let history = document.root().member("history").filter(|it| it.value.kind() == Kind::Array);
         let passed = history
-            .map(|it| it.value.elements().take(MOST_CHECKPOINTS).filter_map(passed).collect());
+            .map(|it| it.value.elements().take(MAX_CHECKPOINTS).filter_map(passed).collect());
         Self { passed: passed.unwrap_or_default() }
     }
 
@@ -84,31 +84,31 @@ impl Checkpoint {
     }
 
     /// The newest position that both sides have passed.
-    pub fn common<'a>(&'a self, other: &Self) -> Option<&'a Passed> {
-        let is_there = |passed: &&Passed| {
-            let same = |it: &&Passed| it.session == passed.session;
+    pub fn common<'a>(&'a self, other: &Self) -> Option<&'a CheckpointEntry> {
+        let is_there = |passed: &&CheckpointEntry| {
+            let same = |it: &&CheckpointEntry| it.session == passed.session;
             other.passed.iter().find(same).is_some_and(|it| it.place == passed.place)
         };
         self.passed.iter().find(is_there)
     }
 
     /// Adds a passed position.
-    pub fn pass(&mut self, passed: Passed) {
+    pub fn pass(&mut self, passed: CheckpointEntry) {
         self.passed.insert(0, passed);
-        self.passed.truncate(MOST_CHECKPOINTS);
+        self.passed.truncate(MAX_CHECKPOINTS);
     }
 }
 
-fn passed(node: Node<'_>) -> Option<Passed> {
+fn passed(node: Node<'_>) -> Option<CheckpointEntry> {
     let of = |name: &str| Some(text(node.member(name)?.value)?.into_owned());
     let count = |name: &str| node.member(name).and_then(|it| integer(it.value)).unwrap_or_default();
-    let place = |name: &str| node.member(name).and_then(|it| Place::read(it.value));
-    Some(Passed {
+    let place = |name: &str| node.member(name).and_then(|it| UpdateSequence::read(it.value));
+    Some(CheckpointEntry {
         session: of("session_id")?,
         place: place("recorded_seq")?,
-        began_at: place("start_last_seq").unwrap_or_else(Place::beginning),
+        began_at: place("start_last_seq").unwrap_or_else(UpdateSequence::beginning),
         times: (of("start_time").unwrap_or_default(), of("end_time").unwrap_or_default()),
-        worked: Worked {
+        stats: ReplicationStats {
             checked: count("missing_checked"),
             missing: count("missing_found"),
             read: count("docs_read"),
@@ -118,15 +118,15 @@ fn passed(node: Node<'_>) -> Option<Passed> {
     })
 }
 
-fn push_passed(out: &mut String, passed: &Passed) {
-    let Passed { session, place, began_at, times, worked } = passed;
+fn push_passed(out: &mut String, passed: &CheckpointEntry) {
+    let CheckpointEntry { session, place, began_at, times, stats } = passed;
     out.push_str("{\"session_id\":");
     push_string(out, session);
     out.push_str(",\"start_time\":");
     push_string(out, &times.0);
     out.push_str(",\"end_time\":");
     push_string(out, &times.1);
-    let Worked { checked, missing, read, written, refused } = worked;
+    let ReplicationStats { checked, missing, read, written, refused } = stats;
     let _ = write!(
         out,
         ",\"start_last_seq\":{},\"end_last_seq\":{place},\"recorded_seq\":{place},\"missing_checked\":{checked},\
@@ -153,13 +153,19 @@ pub fn replication_id(source: &str, target: &str, filter: &str) -> String {
 mod tests {
     use super::*;
 
-    fn passed(number: u64) -> Passed {
-        Passed {
+    fn passed(number: u64) -> CheckpointEntry {
+        CheckpointEntry {
             session: format!("s{number}"),
-            place: Place::of_text(&format!("{number}-x")),
-            began_at: Place::beginning(),
+            place: UpdateSequence::of_text(&format!("{number}-x")),
+            began_at: UpdateSequence::beginning(),
             times: ("then".to_owned(), "now".to_owned()),
-            worked: Worked { checked: number, missing: 4, read: 3, written: 2, refused: 1 },
+            stats: ReplicationStats {
+                checked: number,
+                missing: 4,
+                read: 3,
+                written: 2,
+                refused: 1,
+            },
         }
     }
 
@@ -174,7 +180,7 @@ mod tests {
         for number in 0..60 {
             checkpoint.pass(passed(number));
         }
-        assert_eq!(checkpoint.passed.len(), MOST_CHECKPOINTS);
+        assert_eq!(checkpoint.passed.len(), MAX_CHECKPOINTS);
         assert_eq!(reread(&checkpoint), checkpoint);
         let document = Json::read(checkpoint.document(None).into_bytes()).unwrap();
         let of = |name| document.root().member(name).unwrap().value.raw().to_owned();

@@ -2,11 +2,11 @@
 
 use feedsync_formats::json::{Kind, Member, Node, push_string};
 
-use super::{BadAnswer, ChangedDocument};
+use super::{ChangedDocument, InvalidResponse};
 use crate::json::{Json, boolean, integer, text};
 
 /// Maximum number of characters of a reason that is reported.
-const MOST_REASON: usize = 500;
+const MAX_REASON_CHARS: usize = 500;
 
 /// Revisions of a document that a target lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct FetchedDocument {
 
 impl FetchedDocument {
     /// Whether the document is the given revision or a descendant of it.
-    pub fn came_of(&self, revision: &str) -> bool {
+    pub fn descends_from(&self, revision: &str) -> bool {
         if self.revision.eq_ignore_ascii_case(revision) {
             return true;
         }
@@ -50,7 +50,7 @@ impl FetchedDocument {
 
 /// A revision that a source did not send.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnavailableRevision {
     /// Id of the document.
     pub id: String,
     /// The revision.
@@ -63,7 +63,7 @@ pub struct Unread {
 
 /// A document that a target did not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotWritten {
+pub struct RejectedDocument {
     /// Id of the document.
     pub id: String,
     /// Error in one word.
@@ -86,9 +86,9 @@ pub fn differences_request(documents: &[ChangedDocument]) -> String {
 }
 
 /// Parses the response to `_revs_diff`.
-pub fn read_differences(answer: &Json) -> Result<Vec<MissingDocument>, BadAnswer> {
+pub fn read_differences(answer: &Json) -> Result<Vec<MissingDocument>, InvalidResponse> {
     if answer.root().kind() != Kind::Object {
-        return Err(BadAnswer("what is missing is told by document"));
+        return Err(InvalidResponse("what is missing is told by document"));
     }
     let read = |member: Member<'_>| {
         let list = |name: &str| {
@@ -101,7 +101,7 @@ pub fn read_differences(answer: &Json) -> Result<Vec<MissingDocument>, BadAnswer
         Some(MissingDocument { id: member.name.into_owned(), revisions, ancestors })
     };
     let all = answer.root().members().map(read).collect::<Option<Vec<_>>>();
-    all.ok_or(BadAnswer("what is missing of a document is a list of revisions"))
+    all.ok_or(InvalidResponse("what is missing of a document is a list of revisions"))
 }
 
 /// The body of `_bulk_get`.
@@ -126,12 +126,15 @@ pub fn documents_request(missing: &[MissingDocument]) -> String {
 }
 
 /// Parses the response to `_bulk_get`; each revision is returned once, even if it is repeated.
-pub fn read_documents(answer: &Json) -> Result<(Vec<FetchedDocument>, Vec<Unread>), BadAnswer> {
-    const SHAPE: BadAnswer =
-        BadAnswer("documents are given one by one, each with its id and revision");
+pub fn read_documents(
+    answer: &Json,
+) -> Result<(Vec<FetchedDocument>, Vec<UnavailableRevision>), InvalidResponse> {
+    const SHAPE: InvalidResponse =
+        InvalidResponse("documents are given one by one, each with its id and revision");
     let results = answer.root().member("results").filter(|it| it.value.kind() == Kind::Array);
     let (mut fetched, mut unread) = (Vec::<FetchedDocument>::new(), Vec::new());
-    for result in results.ok_or(BadAnswer("a list of documents is missing"))?.value.elements() {
+    for result in results.ok_or(InvalidResponse("a list of documents is missing"))?.value.elements()
+    {
         let documents = result.member("docs").ok_or(SHAPE)?;
         for found in documents.value.elements() {
             if let Some(document) = found.member("ok") {
@@ -142,7 +145,7 @@ pub fn read_documents(answer: &Json) -> Result<(Vec<FetchedDocument>, Vec<Unread
                     fetched.push(document);
                 }
             } else {
-                unread.push(unread_revision(result, found).ok_or(SHAPE)?);
+                unread.push(unavailable_revision(result, found).ok_or(SHAPE)?);
             }
         }
     }
@@ -151,26 +154,26 @@ pub fn read_documents(answer: &Json) -> Result<(Vec<FetchedDocument>, Vec<Unread
 
 /// The error of a revision that was not sent, in the forms of CouchDB (`{"error": {...}}`) and of
 /// pouchdb-server (`{"missing": REV}`, and `{"error": ..., "reason": ...}`).
-fn unread_revision(result: Node<'_>, found: Node<'_>) -> Option<Unread> {
+fn unavailable_revision(result: Node<'_>, found: Node<'_>) -> Option<UnavailableRevision> {
     let of = |node: Node<'_>, name: &str| Some(text(node.member(name)?.value)?.into_owned());
     let id = of(result, "id").unwrap_or_default();
     if let Some(revision) = of(found, "missing") {
         let (error, reason) = ("missing".to_owned(), "it cannot be read".to_owned());
-        return Some(Unread { id, revision, error, reason });
+        return Some(UnavailableRevision { id, revision, error, reason });
     }
     let told = found.member("error")?.value;
     let told = if told.kind() == Kind::Object { told } else { found };
-    Some(Unread {
+    Some(UnavailableRevision {
         id: of(told, "id").unwrap_or(id),
         revision: of(told, "rev").unwrap_or_default(),
         error: of(told, "error").unwrap_or_else(|| "unknown".to_owned()),
-        reason: short(of(told, "reason").unwrap_or_default()),
+        reason: truncated(of(told, "reason").unwrap_or_default()),
     })
 }
 
 /// Truncates a text that is shown to people.
-fn short(mut reason: String) -> String {
-    let end = reason.char_indices().nth(MOST_REASON).map(|(at, _)| at);
+fn truncated(mut reason: String) -> String {
+    let end = reason.char_indices().nth(MAX_REASON_CHARS).map(|(at, _)| at);
     reason.truncate(end.unwrap_or(reason.len()));
     reason
 }
@@ -192,9 +195,9 @@ pub fn write_request<'a>(documents: impl IntoIterator<Item = &'a FetchedDocument
 }
 
 /// Parses the response to that request: the documents that were not accepted.
-pub fn read_not_written(answer: &Json) -> Result<Vec<NotWritten>, BadAnswer> {
+pub fn read_rejected_documents(answer: &Json) -> Result<Vec<RejectedDocument>, InvalidResponse> {
     if answer.root().kind() != Kind::Array {
-        return Err(BadAnswer("what was not written is a list"));
+        return Err(InvalidResponse("what was not written is a list"));
     }
     let failed = answer.root().elements().filter_map(|it| {
         let of = |name| Some(text(it.member(name)?.value)?.into_owned());
@@ -203,7 +206,8 @@ pub fn read_not_written(answer: &Json) -> Result<Vec<NotWritten>, BadAnswer> {
         // Some servers send `true` as the error, and its name in another member.
         let error = of("error").or_else(|| of("name")).unwrap_or_else(|| "unknown".to_owned());
         let reason = of("reason").or_else(|| of("message")).unwrap_or_default();
-        let refused = NotWritten { id: of("id").unwrap_or_default(), error, reason: short(reason) };
+        let refused =
+            RejectedDocument { id: of("id").unwrap_or_default(), error, reason: truncated(reason) };
         (!is_done).then_some(refused)
     });
     Ok(failed.collect())
@@ -221,7 +225,7 @@ fn push_texts(out: &mut String, texts: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bulk::{asked_documents, asked_revisions, bulk_documents};
+    use crate::bulk::{bulk_documents, requested_documents, requested_revisions};
 
     fn json(text: &str) -> Json {
         Json::read(text.as_bytes().to_vec()).unwrap()
@@ -235,7 +239,7 @@ mod tests {
             ChangedDocument { id: "b".to_owned(), revisions: texts(&["1-c"]) },
         ];
         let asked = json(&differences_request(&changed));
-        let asked = asked_revisions(asked.root()).unwrap();
+        let asked = requested_revisions(asked.root()).unwrap();
         assert_eq!((&*asked[0].0, asked[0].1.len(), &*asked[1].0), ("a\"\n", 2, "b"));
         let missing = read_differences(&json(
             r#"{"a":{"missing":["2-b","1-c"],"possible_ancestors":["1-x"]},"b":{"missing":["1-c"]}}"#,
@@ -246,7 +250,7 @@ mod tests {
         assert_eq!(request.matches(r#""atts_since":["1-x"]"#).count(), 2, "{request}");
         assert_eq!(request.matches("atts_since").count(), 2, "{request}");
         let request = json(&request);
-        let asked = asked_documents(request.root()).unwrap();
+        let asked = requested_documents(request.root()).unwrap();
         let asked: Vec<_> = asked.iter().map(|it| it.asked().unwrap()).collect();
         assert_eq!(asked.len(), 3);
         assert_eq!(asked[1].1.as_ref().unwrap().to_string(), "1-c");
@@ -259,16 +263,20 @@ mod tests {
         assert_eq!((fetched.len(), &*fetched[0].text), (1, r#"{"_id":"a","_rev":"3-d","n":1.0}"#));
         assert_eq!((&*unread[0].revision, &*unread[0].error), ("1-c", "not_found"));
         assert_eq!(unread[0].reason, "missing");
-        assert_eq!(short("\u{e4}".repeat(MOST_REASON + 1)), "\u{e4}".repeat(MOST_REASON));
+        assert_eq!(
+            truncated("\u{e4}".repeat(MAX_REASON_CHARS + 1)),
+            "\u{e4}".repeat(MAX_REASON_CHARS)
+        );
         let request = json(&write_request(&fetched));
         let (documents, new_edits) = bulk_documents(request.root()).unwrap();
         assert_eq!((documents[0].raw(), new_edits), (&*fetched[0].text, false));
         let refused =
             json(r#"[{"id":"a","rev":"3-d","error":"forbidden","reason":"no"},{"ok":true}]"#);
-        let refused = read_not_written(&refused).unwrap();
+        let refused = read_rejected_documents(&refused).unwrap();
         assert_eq!((refused.len(), &*refused[0].error), (1, "forbidden"));
         let odd = json(r#"[{"id":"a","rev":"1-a"},{"id":"b","error":true,"name":"conflict"},{}]"#);
-        let odd: Vec<_> = read_not_written(&odd).unwrap().into_iter().map(|it| it.error).collect();
+        let odd: Vec<_> =
+            read_rejected_documents(&odd).unwrap().into_iter().map(|it| it.error).collect();
         assert_eq!(odd, ["conflict", "unknown"]);
         let peer = json(
             r#"{"results":[{"id":"a","docs":[{"missing":"3-x"}]},
@@ -284,10 +292,10 @@ mod tests {
         let text =
             r#"{"_id":"a","_rev":"3-c","_revisions":{"start":3,"ids":["c","b"]}}"#.to_owned();
         let document = FetchedDocument { id: "a".to_owned(), revision: "3-c".to_owned(), text };
-        let came_of = |revision| document.came_of(revision);
-        assert!(came_of("3-c") && came_of("2-b") && came_of("2-B"));
+        let descends_from = |revision| document.descends_from(revision);
+        assert!(descends_from("3-c") && descends_from("2-b") && descends_from("2-B"));
         for other in ["1-a", "2-c", "3-b", "4-d", "x", "99999999999999999999-b"] {
-            assert!(!came_of(other), "{other}");
+            assert!(!descends_from(other), "{other}");
         }
     }
 
@@ -308,6 +316,6 @@ mod tests {
             assert!(read_documents(&json(text)).is_err(), "{text}");
         }
         assert!(read_documents(&json(r#"{"results":[{"docs":[{"ok":{"_id":"a"}}]}]}"#)).is_err());
-        assert!(read_not_written(&json("{}")).is_err());
+        assert!(read_rejected_documents(&json("{}")).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use feedsync_formats::json::{Kind, Node};
 
-use super::{BadAnswer, Place};
+use super::{InvalidResponse, UpdateSequence};
 use crate::json::{Json, integer, text};
 
 /// A changed document, with the listed revisions.
@@ -20,22 +20,22 @@ pub struct ChangesPage {
     /// The documents.
     pub documents: Vec<ChangedDocument>,
     /// Position up to which all changes were examined.
-    pub last: Place,
+    pub last: UpdateSequence,
     /// Number of remaining changes, if it is stated.
     pub pending: Option<u64>,
 }
 
 impl ChangesPage {
     /// Parses a response of the feeds `normal` and `longpoll`.
-    pub fn read(answer: &Json) -> Result<Self, BadAnswer> {
+    pub fn read(answer: &Json) -> Result<Self, InvalidResponse> {
         let root = answer.root();
         let results = root.member("results").filter(|it| it.value.kind() == Kind::Array);
-        let results = results.ok_or(BadAnswer("a list of changes is missing"))?;
+        let results = results.ok_or(InvalidResponse("a list of changes is missing"))?;
         let documents = results.value.elements().map(row).collect::<Option<Vec<_>>>();
-        let last = root.member("last_seq").and_then(|it| Place::read(it.value));
+        let last = root.member("last_seq").and_then(|it| UpdateSequence::read(it.value));
         Ok(Self {
-            documents: documents.ok_or(BadAnswer("a change has an id and revisions"))?,
-            last: last.ok_or(BadAnswer("the place of the last change is missing"))?,
+            documents: documents.ok_or(InvalidResponse("a change has an id and revisions"))?,
+            last: last.ok_or(InvalidResponse("the place of the last change is missing"))?,
             pending: root.member("pending").and_then(|it| integer(it.value)),
         })
     }
@@ -55,7 +55,7 @@ fn row(row: Node<'_>) -> Option<ChangedDocument> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<ChangesPage, BadAnswer> {
+    fn read(text: &str) -> Result<ChangesPage, InvalidResponse> {
         ChangesPage::read(&Json::read(text.as_bytes().to_vec()).unwrap())
     }
 

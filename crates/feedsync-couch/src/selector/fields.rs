@@ -2,14 +2,14 @@
 
 use feedsync_formats::json::{Node, push_string};
 
+use super::location::{Location, Value};
 use super::parse::path;
-use super::place::{Place, Value};
 use crate::query::texts;
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Maximum number of paths, and maximum size of all paths.
-const MOST: usize = 1_000;
-const MOST_BYTES: usize = 64 << 10;
+const MAX_PATHS: usize = 1_000;
+const MAX_PATH_BYTES: usize = 64 << 10;
 
 /// Paths whose values are returned; an empty list selects the whole document.
 #[derive(Debug, Clone, Default)]
@@ -24,9 +24,9 @@ enum Found<'a> {
 impl Fields {
     /// Parses an array of paths, which are written as in a selector.
     pub fn read(node: Node<'_>) -> Result<Self, Refusal> {
-        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
         let said = texts(node).map_err(|_| refuse("fields is an array of names"))?;
-        if said.len() > MOST || said.iter().map(String::len).sum::<usize>() > MOST_BYTES {
+        if said.len() > MAX_PATHS || said.iter().map(String::len).sum::<usize>() > MAX_PATH_BYTES {
             return Err(refuse("too many fields are asked for"));
         }
         let read = |text: &String| path(text).ok_or_else(|| refuse("a field has no name"));
@@ -40,9 +40,9 @@ impl Fields {
         }
         let mut found = Found::Object(Vec::new());
         for path in &self.0 {
-            let begin = Place::Value(Value::Json(document));
+            let begin = Location::Value(Value::Json(document));
             let place = path.iter().fold(begin, |place, name| place.field(name));
-            if let Place::Value(Value::Json(value)) = place {
+            if let Location::Value(Value::Json(value)) = place {
                 found.put(path, value.raw());
             }
         }
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn malformed_field_list_is_rejected() {
-        let many = format!("[{}\"a\"]", "\"a\",".repeat(MOST));
-        let long = format!("[\"{}\"]", "a".repeat(MOST_BYTES + 1));
+        let many = format!("[{}\"a\"]", "\"a\",".repeat(MAX_PATHS));
+        let long = format!("[\"{}\"]", "a".repeat(MAX_PATH_BYTES + 1));
         for fields in ["1", "{}", "[1]", "[\"\"]", "[\".a\"]", "[\"a.\"]", &many, &long] {
             assert!(Fields::read(Node::root(fields)).is_err(), "{fields}");
         }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use feedsync_formats::json::{Kind, Node};
 
-use super::place::Value;
+use super::location::Value;
 use super::rule::{Relation, Rule, Test};
 use super::text::Text;
 

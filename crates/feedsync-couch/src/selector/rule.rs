@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use feedsync_formats::json::{Kind, Node};
 use regex::bytes::Regex;
 
+use super::location::{Location, Value};
 use super::number;
-use super::place::{Place, Value};
 use super::text::Text;
 
 /// A condition.
@@ -66,7 +66,7 @@ pub(super) struct Operand(String);
 
 impl Rule {
     /// Whether the condition holds; `None` if the known values do not decide it.
-    pub(super) fn decide(&self, place: Place<'_>) -> Option<bool> {
+    pub(super) fn decide(&self, place: Location<'_>) -> Option<bool> {
         match self {
             Self::All(rules) => all(rules.iter().map(|rule| rule.decide(place))),
             Self::Any(rules) => not(all(rules.iter().map(|rule| not(rule.decide(place))))),
@@ -75,15 +75,15 @@ impl Rule {
                 rule.decide(path.iter().fold(place, |place, name| place.field(name)))
             }
             Self::Test(test) => match place {
-                Place::Value(value) => Some(test.holds(value)),
-                Place::Missing => Some(matches!(test, Test::Exists(false))),
-                Place::Unknown | Place::Document(_) | Place::OfType(_) => None,
+                Location::Value(value) => Some(test.holds(value)),
+                Location::Missing => Some(matches!(test, Test::Exists(false))),
+                Location::Unknown | Location::Document(_) | Location::OfType(_) => None,
             },
         }
     }
 
     fn holds(&self, node: Node<'_>) -> bool {
-        self.decide(Place::Value(Value::Json(node))) == Some(true)
+        self.decide(Location::Value(Value::Json(node))) == Some(true)
     }
 }
 

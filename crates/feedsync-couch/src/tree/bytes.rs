@@ -15,7 +15,7 @@ const IS_NEXT: u8 = 2;
 /// It has no parent.
 const IS_ROOT: u8 = 4;
 /// It has content.
-const IS_KEPT: u8 = 8;
+const HAS_CONTENT: u8 = 8;
 /// It is deleted.
 const IS_DELETED: u8 = 16;
 /// Its content has attachments.
@@ -23,7 +23,7 @@ const IS_ATTACHED: u8 = 32;
 
 /// Reference to the stored body of a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BodyPlace {
+pub struct BodyRef {
     /// Number of the body within its database.
     pub number: u64,
     /// Size in bytes, including the metadata of attachments.
@@ -32,7 +32,7 @@ pub struct BodyPlace {
     pub attached: u64,
 }
 
-impl BodyPlace {
+impl BodyRef {
     /// Size in bytes, including the contents of attachments.
     pub fn whole(&self) -> u64 {
         self.length.saturating_add(self.attached)
@@ -44,7 +44,7 @@ impl BodyPlace {
 #[error("a stored revision tree is damaged")]
 pub struct DamagedTree;
 
-impl Tree<BodyPlace> {
+impl Tree<BodyRef> {
     /// Serializes the tree.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(8 + self.nodes.len() * 20);
@@ -57,7 +57,7 @@ impl Tree<BodyPlace> {
             special |= if revision.signature().digest().is_none() { IS_TEXT } else { 0 };
             special |= if is_next { IS_NEXT } else { 0 };
             special |= if parents.is_empty() { IS_ROOT } else { 0 };
-            special |= if content.is_some() { IS_KEPT } else { 0 };
+            special |= if content.is_some() { HAS_CONTENT } else { 0 };
             special |= if content.is_some_and(|it| it.is_deleted) { IS_DELETED } else { 0 };
             let attached = content.map_or(0, |it| it.body.attached);
             special |= if attached > 0 { IS_ATTACHED } else { 0 };
@@ -89,7 +89,7 @@ impl Tree<BodyPlace> {
         if reader.byte()? != VERSION {
             return Err(DamagedTree);
         }
-        let mut nodes: Vec<Node<BodyPlace>> = Vec::with_capacity(bytes.len() / 20);
+        let mut nodes: Vec<Node<BodyRef>> = Vec::with_capacity(bytes.len() / 20);
         while !reader.0.is_empty() {
             let special = reader.byte()?;
             let before = nodes.last().map(|node| &node.revision);
@@ -106,12 +106,12 @@ impl Tree<BodyPlace> {
                     parents.push(reader.signature(is_text)?);
                 }
             }
-            let content = match special & IS_KEPT != 0 {
+            let content = match special & HAS_CONTENT != 0 {
                 true => {
                     let is_deleted = special & IS_DELETED != 0;
                     let (number, length) = (reader.number()?, reader.number()?);
                     let attached = if special & IS_ATTACHED != 0 { reader.number()? } else { 0 };
-                    Some(Content { is_deleted, body: BodyPlace { number, length, attached } })
+                    Some(Content { is_deleted, body: BodyRef { number, length, attached } })
                 }
                 false => None,
             };

@@ -226,7 +226,7 @@ proptest! {
         for (at, path) in paths.iter().enumerate() {
             let is_deleted = is_deleted(&path.newest());
             let attached = if at % 2 == 0 { 0 } else { at as u64 * 100_000 };
-            let body = BodyPlace { number: at as u64 * 1_000, length: at as u64, attached };
+            let body = BodyRef { number: at as u64 * 1_000, length: at as u64, attached };
             tree.graft(path, Content { is_deleted, body });
         }
         prop_assert_eq!(Tree::of_bytes(&tree.to_bytes()), Ok(tree));
@@ -250,15 +250,15 @@ fn a_tree_without_lengths_of_attachments_is_read() {
     old.extend([6, 40]);
     let mut tree = Tree::of_bytes(&old).unwrap();
     assert_eq!(tree.to_bytes(), old);
-    let place = |revision: &str, tree: &Tree<BodyPlace>| {
+    let place = |revision: &str, tree: &Tree<BodyRef>| {
         tree.content(&revision.parse().unwrap()).unwrap().body
     };
     let (first, second) = (format!("1-{}", "07".repeat(16)), format!("2-{}", "08".repeat(16)));
-    assert_eq!(place(&first, &tree), BodyPlace { number: 5, length: 90, attached: 0 });
-    assert_eq!(place(&second, &tree), BodyPlace { number: 6, length: 40, attached: 0 });
+    assert_eq!(place(&first, &tree), BodyRef { number: 5, length: 90, attached: 0 });
+    assert_eq!(place(&second, &tree), BodyRef { number: 6, length: 40, attached: 0 });
     let third: Revision = format!("3-{}", "09".repeat(16)).parse().unwrap();
     let path = Path::child(&second.parse().unwrap(), third.signature().clone()).unwrap();
-    let body = BodyPlace { number: 7, length: 50, attached: 1 << 40 };
+    let body = BodyRef { number: 7, length: 50, attached: 1 << 40 };
     tree.graft(&path, Content { is_deleted: false, body });
     let again = Tree::of_bytes(&tree.to_bytes()).unwrap();
     assert_eq!(again, tree);

@@ -8,7 +8,8 @@ use feedsync_core::{
     Timestamp, Version, line,
 };
 use feedsync_couch::mapping::{
-    SETTLING, is_settling, revision_of, settling, to_be_settled, update_of, version_of,
+    SETTLED_BODY, is_settling_deletion, leaves_to_settle, revision_of, settling_deletion,
+    update_of, version_of,
 };
 use feedsync_couch::{Content, Path, Revision};
 use rand::rngs::SmallRng;
@@ -382,7 +383,7 @@ impl World {
     /// The body of a revision, from any party that has it.
     fn body(&self, revision: &Revision) -> Option<String> {
         let contents = self.parties.iter().filter_map(|party| party.tree.content(revision));
-        contents.map(|content| content.body.clone()).find(|body| body != SETTLING)
+        contents.map(|content| content.body.clone()).find(|body| body != SETTLED_BODY)
     }
 
     fn carry_to_item(&mut self, at: usize) {
@@ -391,7 +392,7 @@ impl World {
         for leaf in tree.leaves() {
             let path = tree.path(leaf.revision).unwrap();
             let Content { is_deleted, body } = leaf.content;
-            if is_settling(&path, *is_deleted, body) {
+            if is_settling_deletion(&path, *is_deleted, body) {
                 continue;
             }
             let is_over =
@@ -420,9 +421,9 @@ impl World {
             self.graft(at, &path, content);
             versions.push(revision.path.newest());
         }
-        for leaf in to_be_settled(&self.parties[at].tree, &item, &versions) {
-            let content = Content { is_deleted: true, body: SETTLING.to_owned() };
-            self.graft(at, &settling(&leaf).unwrap(), content);
+        for leaf in leaves_to_settle(&self.parties[at].tree, &item, &versions) {
+            let content = Content { is_deleted: true, body: SETTLED_BODY.to_owned() };
+            self.graft(at, &settling_deletion(&leaf).unwrap(), content);
         }
         self.log.push_str(&format!("{at} carries to its document\n"));
     }

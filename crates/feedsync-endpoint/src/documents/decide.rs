@@ -5,24 +5,26 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use feedsync_couch::{
-    ANY_TYPE, Attachment, AttachmentDigest, BodyPlace, Content, DocumentId, Fingerprint, Graft,
-    Path, Refusal, RefusalKind, Revision, Tree, edited, signature,
+    ANY_TYPE, Attachment, AttachmentDigest, BodyRef, Content, DocumentId, Fingerprint, Graft, Path,
+    Refusal, RefusalKind, Revision, Tree, edited, signature,
 };
-use feedsync_store::{DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Kind};
+use feedsync_store::{DocumentEntry, DocumentWrite, DocumentsSnapshot, Kind, StoredBody};
 
-use super::{Elsewhere, Made, Prepared, PreparedAttachment, StoredAttachment, Written};
+use super::{
+    Elsewhere, PreparedAttachment, PreparedDocument, RevisionOrigin, StoredAttachment, Written,
+};
 
 /// Maximum number of leaves and of revisions of a document: each write visits all of them.
-const MOST_LEAVES: usize = 10_000;
-const MOST_REVISIONS: usize = 100_000;
+const MAX_LEAVES: usize = 10_000;
+const MAX_REVISIONS: usize = 100_000;
 
 /// State of a document during a decision. Several writes of one document see those before them.
 struct Draft<'a> {
-    found: &'a FoundDocument,
+    found: &'a DocumentEntry,
     elsewhere: Option<&'a Elsewhere>,
-    tree: Tree<BodyPlace>,
+    tree: Tree<BodyRef>,
     /// New bodies, by number and revision.
-    bodies: Vec<(u64, Revision, KeptBody)>,
+    bodies: Vec<(u64, Revision, StoredBody)>,
     kinds: BTreeMap<Revision, Kind>,
     is_written: bool,
     is_change: bool,
@@ -33,7 +35,7 @@ struct Draft<'a> {
 
 pub(super) fn decide(
     snapshot: &DocumentsSnapshot,
-    documents: &[Prepared],
+    documents: &[PreparedDocument],
     elsewhere: Option<&Elsewhere>,
 ) -> Result<(Vec<DocumentWrite>, Written), Refusal> {
     let mut drafts: BTreeMap<&DocumentId, Draft<'_>> = BTreeMap::new();
@@ -47,7 +49,7 @@ pub(super) fn decide(
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => {
                 let found = snapshot.document(&document.id).ok_or_else(|| {
-                    RefusalKind::Internal.because(format!("{} was not looked up", document.id))
+                    RefusalKind::Internal.with_reason(format!("{} was not looked up", document.id))
                 })?;
                 free.insert(Draft::of(found, elsewhere))
             }
@@ -55,7 +57,9 @@ pub(super) fn decide(
         let was_change = draft.is_change;
         let done = draft.write(document, &mut next, revisions_kept);
         match done {
-            Err(refusal) if !is_of_one(&refusal, &document.made, elsewhere) => return Err(refusal),
+            Err(refusal) if !concerns_one_document(&refusal, &document.made, elsewhere) => {
+                return Err(refusal);
+            }
             done => written.push(done),
         }
         if draft.is_change && !was_change {
@@ -76,17 +80,23 @@ pub(super) fn decide(
 
 /// Whether a refusal concerns one document alone: a conflict, or a replicated document. A missing attachment
 /// is first looked up in other documents. Until then it ends the decision.
-fn is_of_one(refusal: &Refusal, made: &Made, elsewhere: Option<&Elsewhere>) -> bool {
+fn concerns_one_document(
+    refusal: &Refusal,
+    made: &RevisionOrigin,
+    elsewhere: Option<&Elsewhere>,
+) -> bool {
     match refusal.kind {
         RefusalKind::Conflict | RefusalKind::Forbidden => true,
-        RefusalKind::MissingStub => elsewhere.is_some() && matches!(made, Made::Elsewhere(_)),
+        RefusalKind::MissingStub => {
+            elsewhere.is_some() && matches!(made, RevisionOrigin::Elsewhere(_))
+        }
         RefusalKind::Internal => false,
-        _ => matches!(made, Made::Elsewhere(_)),
+        _ => matches!(made, RevisionOrigin::Elsewhere(_)),
     }
 }
 
 impl<'a> Draft<'a> {
-    fn of(found: &'a FoundDocument, elsewhere: Option<&'a Elsewhere>) -> Self {
+    fn of(found: &'a DocumentEntry, elsewhere: Option<&'a Elsewhere>) -> Self {
         Self {
             found,
             elsewhere,
@@ -101,16 +111,16 @@ impl<'a> Draft<'a> {
 
     fn write(
         &mut self,
-        document: &Prepared,
+        document: &PreparedDocument,
         next: &mut u64,
         revisions_kept: usize,
     ) -> Result<Revision, Refusal> {
         let (path, attachments) = match &document.made {
-            Made::Here { base, fingerprint } => {
+            RevisionOrigin::Here { base, fingerprint } => {
                 self.edited(document, base.as_ref(), *fingerprint)?
             }
-            Made::Elsewhere(path) => {
-                let reach = match self.tree.len() < MOST_REVISIONS {
+            RevisionOrigin::Elsewhere(path) => {
+                let reach = match self.tree.len() < MAX_REVISIONS {
                     // The path may extend the stored tree further back than revisions are kept (section 1,
                     // inserting a path).
                     true => self.tree.reach(path, revisions_kept),
@@ -130,9 +140,9 @@ impl<'a> Draft<'a> {
         let revision = path.newest();
         let follows = path.revisions().nth(1).is_some_and(|it| self.tree.is_leaf(&it));
         if !follows && !self.tree.contains(&revision) {
-            self.check_room()?;
+            self.check_leaf_count()?;
         }
-        let body = KeptBody { text: Arc::clone(&document.text), attachments };
+        let body = StoredBody { text: Arc::clone(&document.text), attachments };
         let place = body.place(*next);
         let graft =
             self.tree.graft(&path, Content { is_deleted: document.is_deleted, body: place });
@@ -151,20 +161,20 @@ impl<'a> Draft<'a> {
     }
 
     /// Refuses a new leaf if the document has reached a maximum.
-    fn check_room(&mut self) -> Result<(), Refusal> {
+    fn check_leaf_count(&mut self) -> Result<(), Refusal> {
         let tree = &self.tree;
-        let count = || tree.len() >= MOST_LEAVES && tree.leaves().len() >= MOST_LEAVES;
-        let is_full = *self.is_full.get_or_insert_with(count) || tree.len() >= MOST_REVISIONS;
+        let count = || tree.len() >= MAX_LEAVES && tree.leaves().len() >= MAX_LEAVES;
+        let is_full = *self.is_full.get_or_insert_with(count) || tree.len() >= MAX_REVISIONS;
         let reason = format_args!(
-            "A document has at most {MOST_LEAVES} leaves, and {MOST_REVISIONS} revisions"
+            "A document has at most {MAX_LEAVES} leaves, and {MAX_REVISIONS} revisions"
         );
-        if is_full { Err(RefusalKind::Forbidden.because(reason)) } else { Ok(()) }
+        if is_full { Err(RefusalKind::Forbidden.with_reason(reason)) } else { Ok(()) }
     }
 
     /// Returns the path of an edit, and the attachments that the document has from then on.
     fn edited(
         &self,
-        document: &Prepared,
+        document: &PreparedDocument,
         base: Option<&Revision>,
         fingerprint: Fingerprint,
     ) -> Result<(Path, Arc<[Attachment]>), Refusal> {
@@ -186,7 +196,7 @@ impl<'a> Draft<'a> {
     /// Returns the attachments of a document of a generation whose ancestors are the revisions of a path.
     fn attachments(
         &self,
-        document: &Prepared,
+        document: &PreparedDocument,
         path: &Path,
         generation: u64,
     ) -> Result<Arc<[Attachment]>, Refusal> {
@@ -200,7 +210,7 @@ impl<'a> Draft<'a> {
     /// match an attachment of any revision.
     fn resolved(
         &self,
-        document: &Prepared,
+        document: &PreparedDocument,
         before: &[Revision],
         generation: u64,
     ) -> Result<Arc<[Attachment]>, Refusal> {
@@ -210,7 +220,7 @@ impl<'a> Draft<'a> {
                 Some((it.generation(), named))
             });
             let brought = |digest: &AttachmentDigest| {
-                brought_by(&document.made, generation, sent, (known, digest))
+                introduced_generation(&document.made, generation, sent, (known, digest))
             };
             let new = |digest: &AttachmentDigest, length: u64| Attachment {
                 name: sent.name.clone(),
@@ -242,7 +252,7 @@ impl<'a> Draft<'a> {
             let Some(kept) = kept else {
                 let found = sent.digest.as_ref().and_then(|it| self.elsewhere?.get_key_value(it));
                 let refuse = || {
-                    RefusalKind::MissingStub.because(format_args!(
+                    RefusalKind::MissingStub.with_reason(format_args!(
                         "Invalid attachment stub in {} for {}",
                         document.id, sent.name
                     ))
@@ -291,15 +301,15 @@ impl<'a> Draft<'a> {
 /// that generation. For a replicated revision it is the stated one (0 if none is stated). The exception is an
 /// ancestor of that generation or later that has different content under the name. With the stated
 /// generation, a client that has that ancestor would get a stub and keep the former content.
-fn brought_by(
-    made: &Made,
+fn introduced_generation(
+    made: &RevisionOrigin,
     generation: u64,
     sent: &PreparedAttachment,
     (known, digest): (Option<(u64, &Attachment)>, &AttachmentDigest),
 ) -> u64 {
     let said = match made {
-        Made::Here { .. } => return generation,
-        Made::Elsewhere(_) => sent.generation.unwrap_or(0),
+        RevisionOrigin::Here { .. } => return generation,
+        RevisionOrigin::Elsewhere(_) => sent.generation.unwrap_or(0),
     };
     match known {
         Some((at, known)) if known.digest != *digest && said <= at => generation,

@@ -9,7 +9,7 @@ use super::leaves;
 
 /// Missing revisions of a document, and stored leaves that may be their ancestors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct MissingRevisions {
     /// Id of the document; it may be invalid.
     pub id: String,
     /// Revisions that the database lacks.
@@ -24,11 +24,11 @@ const PAGE_BYTES: u64 = 8 << 20;
 
 /// Compares documents in the order of the request, each once. Documents of which no revision is missing are
 /// left out.
-pub async fn compare(
+pub async fn find_missing(
     databases: &dyn Databases,
     name: &DatabaseName,
     wanted: Vec<(String, Vec<Revision>)>,
-) -> Result<Vec<Difference>, StoreError> {
+) -> Result<Vec<MissingRevisions>, StoreError> {
     let wanted = united(wanted);
     // A document with an invalid id is missing, like any other that is not stored.
     let ids: Vec<Option<DocumentId>> = wanted.iter().map(|(id, _)| id.parse().ok()).collect();
@@ -57,7 +57,7 @@ pub async fn compare(
         let leaves = tree.map(|tree| tree.leaves()).unwrap_or_default();
         let ancestors = leaves.iter().filter(|leaf| leaf.revision.generation() < greatest);
         let ancestors = ancestors.map(|leaf| leaf.revision.clone()).collect();
-        differences.push(Difference { id, missing, ancestors });
+        differences.push(MissingRevisions { id, missing, ancestors });
     }
     Ok(differences)
 }

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 
 use feedsync_couch::selector::Subject;
-use feedsync_couch::{BodyPlace, ChangesFilter, Leaf, Revision};
+use feedsync_couch::{BodyRef, ChangesFilter, Leaf, Revision};
 use feedsync_formats::json::Node;
-use feedsync_store::{Choose, Kind, PassOver, ReadDocument};
+use feedsync_store::{Kind, LoadedDocument, SelectBodies, SkipKind};
 
 use super::leaves;
 
 /// Returns the leaves of a document that are reported: all of them that pass the filter, or the winner.
 /// `read` has the revisions that [`chosen`] selects.
-pub fn told<'a>(
+pub fn listed_leaves<'a>(
     filter: &ChangesFilter,
-    read: &'a ReadDocument,
+    read: &'a LoadedDocument,
     all_leaves: bool,
-) -> Vec<Leaf<'a, BodyPlace>> {
+) -> Vec<Leaf<'a, BodyRef>> {
     let leaves = read.document.tree.leaves().into_iter();
     let count = if all_leaves { usize::MAX } else { 1 };
-    leaves.take(count).filter(|leaf| is_meant(filter, read, leaf)).collect()
+    leaves.take(count).filter(|leaf| matches_filter(filter, read, leaf)).collect()
 }
 
 /// Selects the revisions that are read to report a change, with or without the document.
-pub fn chosen(filter: &Arc<ChangesFilter>, all_leaves: bool, with_document: bool) -> Choose {
+pub fn chosen(filter: &Arc<ChangesFilter>, all_leaves: bool, with_document: bool) -> SelectBodies {
     let looks = matches!(**filter, ChangesFilter::Selector(_));
     if !looks && !with_document {
         return leaves::none();
@@ -38,7 +38,7 @@ pub fn chosen(filter: &Arc<ChangesFilter>, all_leaves: bool, with_document: bool
 }
 
 /// Returns a test for documents that the filter excludes, by what is known without reading them.
-pub fn passes_over(filter: &Arc<ChangesFilter>) -> Option<PassOver> {
+pub fn skips_kind(filter: &Arc<ChangesFilter>) -> Option<SkipKind> {
     let filter = Arc::clone(filter);
     match *filter {
         ChangesFilter::None | ChangesFilter::Function(..) => None,
@@ -57,7 +57,7 @@ pub fn passes_over(filter: &Arc<ChangesFilter>) -> Option<PassOver> {
 }
 
 /// Whether a filter lets a leaf pass.
-fn is_meant(filter: &ChangesFilter, read: &ReadDocument, leaf: &Leaf<'_, BodyPlace>) -> bool {
+fn matches_filter(filter: &ChangesFilter, read: &LoadedDocument, leaf: &Leaf<'_, BodyRef>) -> bool {
     let id = &read.document.id;
     match filter {
         ChangesFilter::None => true,

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use feedsync_couch::{BodyPlace, Leaf, Refusal, RefusalKind, Revision, Tree};
-use feedsync_store::Choose;
+use feedsync_couch::{BodyRef, Leaf, Refusal, RefusalKind, Revision, Tree};
+use feedsync_store::SelectBodies;
 
 /// Revisions of a document that are requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub enum Leaves {
 impl Leaves {
     /// Returns the selected revisions, each once. `Err` is a revision that is not in the tree, or whose body
     /// is not stored.
-    pub fn of(&self, tree: &Tree<BodyPlace>) -> Vec<Result<Revision, Revision>> {
-        let leaves = |leaves: Vec<Leaf<'_, BodyPlace>>| -> Vec<Result<Revision, Revision>> {
+    pub fn of(&self, tree: &Tree<BodyRef>) -> Vec<Result<Revision, Revision>> {
+        let leaves = |leaves: Vec<Leaf<'_, BodyRef>>| -> Vec<Result<Revision, Revision>> {
             leaves.into_iter().map(|leaf| Ok(leaf.revision.clone())).collect()
         };
         let (revisions, latest) = match self {
@@ -52,23 +52,23 @@ impl Leaves {
 }
 
 /// Returns a selection of the requested revisions that exist.
-pub fn chosen(leaves: Leaves) -> Choose {
+pub fn chosen(leaves: Leaves) -> SelectBodies {
     Box::new(move |document| leaves.of(&document.tree).into_iter().flatten().collect())
 }
 
 /// Returns the same selection if its bodies together do not exceed a number of bytes; otherwise an empty
 /// selection.
-pub fn chosen_within(leaves: Leaves, most_bytes: u64) -> Choose {
+pub fn chosen_within(leaves: Leaves, most_bytes: u64) -> SelectBodies {
     Box::new(move |document| {
         let meant = leaves.of(&document.tree);
-        let do_fit = check_fit(&document.tree, &meant, most_bytes).is_ok();
+        let do_fit = check_size(&document.tree, &meant, most_bytes).is_ok();
         if do_fit { meant.into_iter().flatten().collect() } else { Vec::new() }
     })
 }
 
 /// Refuses revisions whose bodies together exceed a number of bytes.
-pub fn check_fit(
-    tree: &Tree<BodyPlace>,
+pub fn check_size(
+    tree: &Tree<BodyRef>,
     meant: &[Result<Revision, Revision>],
     most_bytes: u64,
 ) -> Result<(), Refusal> {
@@ -76,19 +76,19 @@ pub fn check_fit(
     let bytes: u64 = meant.iter().flatten().filter_map(length).sum();
     let refuse = || {
         let reason = "the revisions do not fit into one answer; ask for them one by one";
-        RefusalKind::TooLarge.because(reason)
+        RefusalKind::TooLarge.with_reason(reason)
     };
     if bytes > most_bytes { Err(refuse()) } else { Ok(()) }
 }
 
 /// Returns a selection of the winner alone.
-pub fn winner() -> Choose {
+pub fn winner() -> SelectBodies {
     Box::new(|document| {
         document.tree.winner().map(|leaf| leaf.revision.clone()).into_iter().collect()
     })
 }
 
 /// Returns an empty selection.
-pub fn none() -> Choose {
+pub fn none() -> SelectBodies {
     Box::new(|_| Vec::new())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use feedsync_couch::{DocumentId, Revision};
 use feedsync_store::{
-    Database, Databases, DatabasesExt as _, DocumentWrite, Kind, StoreError, Wanted,
+    Database, Databases, DatabasesExt as _, DocumentRequest, DocumentWrite, Kind, StoreError,
 };
 
 /// Purges leaves of documents with the ancestors that only they have, if the database still has the same
@@ -14,8 +14,8 @@ pub async fn purge_documents(
     Database { name, epoch, .. }: &Database,
     named: BTreeMap<DocumentId, Vec<Revision>>,
 ) -> Result<Vec<(DocumentId, Vec<Revision>)>, StoreError> {
-    let wanted = |id: &DocumentId| Wanted { id: id.clone(), with_attachments: false };
-    let wanted: Vec<Wanted> = named.keys().map(wanted).collect();
+    let wanted = |id: &DocumentId| DocumentRequest { id: id.clone(), with_attachments: false };
+    let wanted: Vec<DocumentRequest> = named.keys().map(wanted).collect();
     let epoch = *epoch;
     let (_, purged) = databases
         .decide_documents(name, wanted, move |snapshot| {

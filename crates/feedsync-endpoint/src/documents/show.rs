@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use feedsync_couch::{
-    Attachment, AttachmentDigest, AttachmentForm, BodyPlace, DatabaseName, DocumentWriter, Leaf,
+    Attachment, AttachmentDigest, AttachmentForm, BodyRef, DatabaseName, DocumentWriter, Leaf,
     Parameters, Refusal, RefusalKind, Revision, Tree, quoted,
 };
-use feedsync_store::{Database, Databases, ReadDocument};
+use feedsync_store::{Database, Databases, LoadedDocument};
 
 use super::{DocumentsError, sequence};
 
 /// Additional members that a request asks for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Show {
+pub struct DocumentOptions {
     /// `_revisions`.
     pub revs: bool,
     /// `_revs_info`.
@@ -32,9 +32,9 @@ pub struct Show {
 }
 
 /// Content of attachments, by digest.
-pub type Held = HashMap<AttachmentDigest, Vec<u8>>;
+pub type AttachmentContents = HashMap<AttachmentDigest, Vec<u8>>;
 
-impl Show {
+impl DocumentOptions {
     /// Parses the members from request parameters.
     pub fn of(parameters: &Parameters) -> Result<Self, Refusal> {
         let meta = parameters.flag("meta")?;
@@ -52,18 +52,18 @@ impl Show {
 
     /// Whether an attachment is returned with its content. An attachment of generation 0 may be of any
     /// generation.
-    pub fn gives(&self, attachment: &Attachment) -> bool {
+    pub fn includes_content(&self, attachment: &Attachment) -> bool {
         let generation = attachment.generation;
         generation > self.newer_than || self.newer_than == 0 || generation == 0
     }
 
     /// Whether the content of any of these attachments is sent, and not only stubs of them.
-    pub fn gives_any(&self, attachments: &[Attachment]) -> bool {
-        attachments.iter().any(|attachment| self.gives(attachment))
+    pub fn includes_any_content(&self, attachments: &[Attachment]) -> bool {
+        attachments.iter().any(|attachment| self.includes_content(attachment))
     }
 
     /// Returns the same for a client that has the attachments of earlier revisions.
-    pub fn since(self, had: &[Revision], tree: &Tree<BodyPlace>, revision: &Revision) -> Self {
+    pub fn since(self, had: &[Revision], tree: &Tree<BodyRef>, revision: &Revision) -> Self {
         let Some(path) = tree.path(revision).filter(|_| !had.is_empty()) else { return self };
         let known = path.revisions().find(|it| had.contains(it));
         Self { newer_than: known.map_or(0, |it| it.generation()), ..self }
@@ -73,9 +73,9 @@ impl Show {
     pub fn push(
         &self,
         out: &mut String,
-        read: &ReadDocument,
+        read: &LoadedDocument,
         revision: &Revision,
-        held: &Held,
+        held: &AttachmentContents,
         database: &Database,
     ) -> Option<()> {
         let kept = read.bodies.get(revision)?;
@@ -85,7 +85,7 @@ impl Show {
         let mut writer =
             DocumentWriter::begin(out, id, &revision.to_string(), is_deleted, &kept.text)
                 .attachments(&kept.attachments, |attachment| match held.get(&attachment.digest) {
-                    _ if !self.gives(attachment) => AttachmentForm::Stub,
+                    _ if !self.includes_content(attachment) => AttachmentForm::Stub,
                     _ if self.follows => AttachmentForm::Follows,
                     Some(bytes) => AttachmentForm::Data(bytes),
                     None => AttachmentForm::Stub,
@@ -101,7 +101,7 @@ impl Show {
         let others = others.iter().skip(1);
         let of = |is_deleted: bool| {
             let of = others.clone().filter(move |leaf| leaf.content.is_deleted == is_deleted);
-            of.map(|leaf: &Leaf<'_, BodyPlace>| leaf.revision)
+            of.map(|leaf: &Leaf<'_, BodyRef>| leaf.revision)
         };
         if self.conflicts {
             writer = writer.list("_conflicts", of(false));
@@ -119,7 +119,7 @@ impl Show {
 }
 
 /// `[{"rev": ..., "status": ...}, ...]`, the newest first.
-fn revisions_info(tree: &Tree<BodyPlace>, revision: &Revision) -> Option<String> {
+fn revisions_info(tree: &Tree<BodyRef>, revision: &Revision) -> Option<String> {
     let info = |revision: Revision| {
         let status = match tree.content(&revision) {
             None => "missing",
@@ -137,16 +137,16 @@ fn revisions_info(tree: &Tree<BodyPlace>, revision: &Revision) -> Option<String>
 pub async fn held(
     databases: &dyn Databases,
     name: &DatabaseName,
-    document: &ReadDocument,
+    document: &LoadedDocument,
     most: u64,
-) -> Result<Held, DocumentsError> {
+) -> Result<AttachmentContents, DocumentsError> {
     let all = document.bodies.values().flat_map(|body| body.attachments.iter());
     let all: BTreeMap<_, _> = all.map(|it| (&it.digest, it.length)).collect();
     if all.values().sum::<u64>() > most {
         let reason = "the attachments do not fit into one answer; ask for them one by one";
-        return Err(RefusalKind::TooLarge.because(reason).into());
+        return Err(RefusalKind::TooLarge.with_reason(reason).into());
     }
-    let mut held = Held::new();
+    let mut held = AttachmentContents::new();
     for digest in all.into_keys() {
         if let Some(bytes) = databases.attachment(name, digest).await? {
             held.insert(digest.clone(), bytes);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use feedsync_couch::{Attachment, DatabaseName, Json};
 use feedsync_store::{
-    Choose, EndpointName, MemoryStore, Number, ReadDocument, Store, StoredDocument,
+    ChangeNumber, EndpointName, LoadedDocument, MemoryStore, SelectBodies, Store, StoredDocument,
     SystemEnvironment,
 };
 use proptest::prelude::*;
@@ -62,12 +62,18 @@ impl Room {
         }
     }
 
-    fn changes(&self) -> Vec<ReadDocument> {
-        let all: Choose = Box::new(|document: &StoredDocument| {
+    fn changes(&self) -> Vec<LoadedDocument> {
+        let all: SelectBodies = Box::new(|document: &StoredDocument| {
             document.tree.leaves().into_iter().map(|leaf| leaf.revision.clone()).collect()
         });
-        let read =
-            self.databases.document_changes(&self.name, Number::ZERO, 99, None, all, u64::MAX);
+        let read = self.databases.document_changes(
+            &self.name,
+            ChangeNumber::ZERO,
+            99,
+            None,
+            all,
+            u64::MAX,
+        );
         wait(read).unwrap().documents
     }
 
@@ -126,8 +132,8 @@ fn document_at_maximum_revisions_takes_edits_but_no_new_paths() {
 fn places_write_the_same_text_as_a_single_position() {
     let room = Room::new();
     let database = wait(room.databases.database(&room.name)).unwrap().unwrap();
-    let places = sequence::Places::of(&database);
-    for number in [Number::ZERO, Number::new(7), Number::MAX] {
+    let places = sequence::SequenceWriter::of(&database);
+    for number in [ChangeNumber::ZERO, ChangeNumber::new(7), ChangeNumber::MAX] {
         let mut out = String::from(" ");
         places.push(&mut out, number);
         let alone = feedsync_couch::quoted(&sequence::text(&database, number));
@@ -329,13 +335,13 @@ fn kind_is_that_of_the_only_leaf() {
     let kinds = || {
         let kinds = Arc::new(std::sync::Mutex::new(Vec::new()));
         let seen = Arc::clone(&kinds);
-        let pass_over: feedsync_store::PassOver = Box::new(move |_, kind| {
+        let skip_kind: feedsync_store::SkipKind = Box::new(move |_, kind| {
             seen.lock().unwrap().push(kind.clone());
             true
         });
-        let none: Choose = Box::new(|_| Vec::new());
-        let zero = Number::ZERO;
-        let read = room.databases.document_changes(&room.name, zero, 9, Some(pass_over), none, 0);
+        let none: SelectBodies = Box::new(|_| Vec::new());
+        let zero = ChangeNumber::ZERO;
+        let read = room.databases.document_changes(&room.name, zero, 9, Some(skip_kind), none, 0);
         wait(read).unwrap();
         Arc::into_inner(kinds).unwrap().into_inner().unwrap()
     };
@@ -393,7 +399,7 @@ proptest! {
         }
         other.write(&rest, Edits::Replicated).unwrap();
         let state = |room: &Room| {
-            let said = |read: &ReadDocument| {
+            let said = |read: &LoadedDocument| {
                 let leaves: Vec<_> = read
                     .document
                     .tree

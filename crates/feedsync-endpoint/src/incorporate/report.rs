@@ -31,7 +31,7 @@ impl ItemOutcome {
     }
 
     /// Whether the item was refused by a bound that may pass, so that it may be accepted later.
-    pub const fn may_pass(self) -> bool {
+    pub const fn may_succeed_later(self) -> bool {
         matches!(self, Self::Refused(Refusal::TooManyConflicts { .. }))
     }
 

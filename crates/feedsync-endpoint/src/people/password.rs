@@ -15,7 +15,7 @@ use super::token::PREFIX;
 
 /// Permits for hashing. A hash takes 19 MiB and some hundredths of a second of CPU time, so at most two are
 /// computed at once.
-static TURNS: Semaphore = Semaphore::const_new(2);
+static HASH_PERMITS: Semaphore = Semaphore::const_new(2);
 
 /// A valid password for a user.
 pub struct Password(String);
@@ -54,7 +54,7 @@ impl Password {
         let mut salt = [0; 16];
         salt[..8].copy_from_slice(&environment.random().to_be_bytes());
         salt[8..].copy_from_slice(&environment.random().to_be_bytes());
-        in_turn(move || hash(&self.0, &salt)).await
+        with_permit(move || hash(&self.0, &salt)).await
     }
 }
 
@@ -67,9 +67,9 @@ impl fmt::Debug for Password {
 
 /// Whether a text is the password of a hash. Without a hash the result is `false`, after the same time.
 pub(super) async fn fits(text: String, known: Option<String>) -> Result<bool, PeopleError> {
-    in_turn(move || {
+    with_permit(move || {
         let exists = known.is_some();
-        let stored = known.map_or_else(nobodys, Ok)?;
+        let stored = known.map_or_else(dummy_hash, Ok)?;
         let stored = PasswordHash::new(&stored).map_err(|error| fault(error.into()))?;
         match Argon2::default().verify_password(text.as_bytes(), &stored) {
             Ok(()) => Ok(exists),
@@ -81,7 +81,7 @@ pub(super) async fn fits(text: String, known: Option<String>) -> Result<bool, Pe
 }
 
 /// Returns the hash of a password that no user has.
-fn nobodys() -> Result<String, PeopleError> {
+fn dummy_hash() -> Result<String, PeopleError> {
     static HASH: OnceLock<String> = OnceLock::new();
     if let Some(known) = HASH.get() {
         return Ok(known.clone());
@@ -100,11 +100,11 @@ fn fault(error: Error) -> PeopleError {
     PeopleError::Hash(error.to_string())
 }
 
-async fn in_turn<T: Send + 'static>(
+async fn with_permit<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, PeopleError> + Send + 'static,
 ) -> Result<T, PeopleError> {
     let stopped = || PeopleError::Hash("the program stops".to_owned());
-    let turn = TURNS.acquire().await.map_err(|_| stopped())?;
+    let turn = HASH_PERMITS.acquire().await.map_err(|_| stopped())?;
     // The permit moves into the task, since the work continues even if the caller stops waiting.
     let work = move || {
         let _turn = turn;

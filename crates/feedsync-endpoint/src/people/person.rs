@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use feedsync_store::{CollectionName, Digest, Grant, Role, Scope, Token, User, UserId, UserName};
 
-use crate::readings::Reader;
+use crate::readings::ReadingOwner;
 
 /// A person who signed in, with the rights at that moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,19 +14,19 @@ pub struct Person {
     administrator: bool,
     roles: BTreeMap<CollectionName, Role>,
     scope: Scope,
-    proof: Proof,
+    proof: Credential,
 }
 
 /// Credential with which a person signed in, by which the person is looked up again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(super) enum Credential {
     /// A token of this digest.
     Token(Digest),
     /// The digest of the hash of the password; `None` if the user has no password.
     Password(Option<Digest>),
 }
 
-impl Proof {
+impl Credential {
     /// Returns the proof for the current password of a user.
     pub(super) fn password(user: &User) -> Self {
         Self::Password(user.password.as_ref().map(|hash| Digest::of(hash.as_bytes())))
@@ -37,16 +37,16 @@ impl Person {
     pub(super) fn new(user: User, grants: Vec<Grant>, token: Option<Token>) -> Self {
         let roles = grants.into_iter().map(|grant| (grant.collection, grant.role)).collect();
         let (proof, scope) = match token {
-            Some(token) => (Proof::Token(token.digest), token.scope),
-            None => (Proof::password(&user), Scope::default()),
+            Some(token) => (Credential::Token(token.digest), token.scope),
+            None => (Credential::password(&user), Scope::default()),
         };
         let (name, id, administrator) = (user.name, user.id, user.administrator);
         Self { user: name, id, administrator, roles, scope, proof }
     }
 
     /// Returns the user's name and id, by which the reading collection is found.
-    pub fn reader(&self) -> Reader {
-        Reader { name: self.user.clone(), id: self.id.clone() }
+    pub fn reader(&self) -> ReadingOwner {
+        ReadingOwner { name: self.user.clone(), id: self.id.clone() }
     }
 
     /// Returns the name of the user.
@@ -62,12 +62,12 @@ impl Person {
     /// Returns the digest of the token that was used; `None` if a password was.
     pub fn token(&self) -> Option<Digest> {
         match self.proof {
-            Proof::Token(digest) => Some(digest),
-            Proof::Password(_) => None,
+            Credential::Token(digest) => Some(digest),
+            Credential::Password(_) => None,
         }
     }
 
-    pub(super) fn proof(&self) -> Proof {
+    pub(super) fn proof(&self) -> Credential {
         self.proof
     }
 

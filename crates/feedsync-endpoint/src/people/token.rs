@@ -9,9 +9,9 @@ pub(super) const PREFIX: &str = "fsy_";
 
 /// The text of a token: `fsy_` and 64 hexadecimal digits.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct TokenSecret(String);
 
-impl Secret {
+impl TokenSecret {
     /// Creates a random token.
     pub(super) fn random(environment: &dyn Environment) -> Self {
         let mut text = PREFIX.to_owned();
@@ -52,7 +52,7 @@ pub fn label(text: &str) -> Result<String, LabelError> {
     fits.then(|| text.to_owned()).ok_or(LabelError)
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for TokenSecret {
     /// Hides the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
@@ -76,13 +76,13 @@ mod tests {
 
     #[test]
     fn a_token_is_parsed_and_never_shown() {
-        let secret = Secret::random(&SystemEnvironment);
+        let secret = TokenSecret::random(&SystemEnvironment);
         assert_eq!(secret.as_str().len(), 68);
-        assert_eq!(Secret::parse(secret.as_str()), Some(secret.clone()));
-        assert_ne!(Secret::random(&SystemEnvironment), secret);
+        assert_eq!(TokenSecret::parse(secret.as_str()), Some(secret.clone()));
+        assert_ne!(TokenSecret::random(&SystemEnvironment), secret);
         assert_eq!(format!("{secret:?}"), "Secret");
         for text in ["", "fsy_", &secret.as_str()[4..], &secret.as_str().to_uppercase(), "fsy_é"] {
-            assert_eq!(Secret::parse(text), None, "{text}");
+            assert_eq!(TokenSecret::parse(text), None, "{text}");
         }
     }
 }

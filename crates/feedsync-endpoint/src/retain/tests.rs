@@ -97,7 +97,7 @@ impl World {
         self.endpoint.mark_sent(&self.notes, last).await.unwrap();
     }
 
-    async fn retain(&self, retained: &mut Retained) -> u64 {
+    async fn retain(&self, retained: &mut RetentionProgress) -> u64 {
         self.endpoint.retain(&self.notes, retained).await.unwrap()
     }
 
@@ -116,7 +116,7 @@ async fn tombstones_go_when_they_are_old_enough_and_others_know_of_them() {
     world.keep(r#"{"tombstones": "90d"}"#).await;
     world.add(&["a", "b", "c", "d"]).await;
     world.delete(&["a", "c"]).await;
-    let mut retained = Retained::default();
+    let mut retained = RetentionProgress::default();
     world.day(1_091);
     assert_eq!(world.retain(&mut retained).await, 0, "nobody was shown the deletions");
     world.show().await;
@@ -128,7 +128,7 @@ async fn tombstones_go_when_they_are_old_enough_and_others_know_of_them() {
     assert_eq!(world.retain(&mut retained).await, 2);
     assert_eq!(world.ids().await, ["d", "b"]);
     let collection = world.endpoint.collection(&world.notes).await.unwrap();
-    assert_eq!(collection.horizon, Number::new(6), "those who have seen less learn it");
+    assert_eq!(collection.horizon, ChangeNumber::new(6), "those who have seen less learn it");
     world.day(1_200);
     assert_eq!(world.retain(&mut retained).await, 1);
     assert_eq!(world.ids().await, ["b"]);
@@ -143,7 +143,7 @@ async fn live_items_go_by_age_and_by_number_and_those_with_conflicts_stay() {
     world.add(&["e", "f", "g"]).await;
     world.delete(&["g"]).await;
     world.show().await;
-    let mut retained = Retained::default();
+    let mut retained = RetentionProgress::default();
     assert_eq!(world.retain(&mut retained).await, 0, "nothing was set");
     world.keep(r#"{"age": "20d"}"#).await;
     world.day(1_021);
@@ -173,14 +173,14 @@ async fn retained_items_are_not_read_again() {
     world.show().await;
     world.keep(r#"{"tombstones": "1d", "count": 1198}"#).await;
     world.day(1_002);
-    let mut retained = Retained::default();
+    let mut retained = RetentionProgress::default();
     assert_eq!(world.retain(&mut retained).await, 2);
-    let (live, tombstones) = (Number::ZERO, Number::new(1_202));
+    let (live, tombstones) = (ChangeNumber::ZERO, ChangeNumber::new(1_202));
     assert_eq!((retained.live, retained.tombstones), (live, tombstones));
     world.keep(r#"{"tombstones": "1d", "count": 600}"#).await;
     assert_eq!(world.retain(&mut retained).await, 597);
     // The first 600 changes are gone: those of three tombstones and of the purged items.
-    assert_eq!((retained.live, retained.tombstones), (Number::new(600), tombstones));
+    assert_eq!((retained.live, retained.tombstones), (ChangeNumber::new(600), tombstones));
     world.endpoint.store().drop_collection(&world.notes).await.unwrap();
     let (title, settings) = ("Notes".to_owned(), BTreeMap::new());
     let new = NewCollection { name: world.notes.clone(), title, format: Format::Atom, settings };
@@ -199,7 +199,7 @@ async fn a_setting_that_cannot_be_read_purges_nothing() {
     world.show().await;
     world.keep(r#"{"moons": 1}"#).await;
     world.day(9_000);
-    let refused = world.endpoint.retain(&world.notes, &mut Retained::default()).await;
+    let refused = world.endpoint.retain(&world.notes, &mut RetentionProgress::default()).await;
     assert!(matches!(refused, Err(EndpointError::Setting(_))), "{refused:?}");
     assert_eq!(world.ids().await, ["a"]);
 }
@@ -222,7 +222,7 @@ async fn partial_feed_begins_where_its_age_and_count_say() {
         world.set("partial", partial).await;
         let publication = world.endpoint.publish(&world.notes, None).await.unwrap();
         let collection = &publication.collection;
-        let since = collection.until(Number::new(first)).to_string();
+        let since = collection.until(ChangeNumber::new(first)).to_string();
         assert_eq!(
             (publication.after.get(), &publication.window.since),
             (first, &since),
@@ -230,7 +230,7 @@ async fn partial_feed_begins_where_its_age_and_count_say() {
         );
         assert_eq!(publication.window.until, collection.until(collection.last).to_string());
         let all = world.endpoint.publish_complete(&world.notes).await.unwrap();
-        assert_eq!(all.after, Number::ZERO, "{partial}");
+        assert_eq!(all.after, ChangeNumber::ZERO, "{partial}");
     }
     world.day(1_040);
     world.set("partial", r#"{"age":"19d"}"#).await;

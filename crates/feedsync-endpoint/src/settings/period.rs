@@ -21,7 +21,7 @@ const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1
 
 /// Maximum period in seconds: a hundred years. Added to the current time in microseconds, it stays far below
 /// any bound.
-const MOST: u64 = 36_500 * 86_400;
+const MAX_SECONDS: u64 = 36_500 * 86_400;
 
 impl Period {
     /// Returns the length of the period.
@@ -49,7 +49,7 @@ impl FromStr for Period {
             let (_, unit) = UNITS.into_iter().find(|(letter, _)| unit == letter.to_string())?;
             let digits =
                 Some(digits).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
-            digits.parse::<u64>().ok()?.checked_mul(unit).filter(|seconds| *seconds <= MOST)
+            digits.parse::<u64>().ok()?.checked_mul(unit).filter(|seconds| *seconds <= MAX_SECONDS)
         };
         seconds().map(Self).ok_or_else(|| PeriodError(text.to_owned()))
     }
@@ -67,7 +67,7 @@ impl fmt::Display for Period {
 impl From<Duration> for Period {
     /// Truncates a duration to whole seconds and to the maximum period.
     fn from(duration: Duration) -> Self {
-        Self(duration.as_secs().min(MOST))
+        Self(duration.as_secs().min(MAX_SECONDS))
     }
 }
 

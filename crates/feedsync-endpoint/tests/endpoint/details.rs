@@ -3,7 +3,7 @@
 use feedsync_core::Format;
 use feedsync_endpoint::{Actor, Settings};
 use feedsync_formats::{FeedDetails, HeadMarkup};
-use feedsync_store::{ActSelection, CollectionChange, CollectionName, UserName};
+use feedsync_store::{AuditSelection, CollectionChange, CollectionName, UserName};
 
 use crate::support::{endpoint, notes};
 
@@ -21,10 +21,10 @@ async fn details_of_the_first_feed_are_taken_up_and_published() {
     let hub = endpoint("hub").await;
     assert!(hub.publish(&notes(), None).await.unwrap().details.is_empty());
     let nothing = FeedDetails { left_out: 2, ..FeedDetails::default() };
-    assert!(!hub.take_up_details(&notes(), &nothing).await.unwrap());
+    assert!(!hub.adopt_details(&notes(), &nothing).await.unwrap());
     let ann = Actor { user: Some(UserName::new("ann").unwrap()), address: None };
-    assert!(hub.on_behalf_of(ann).take_up_details(&notes(), &details("first")).await.unwrap());
-    assert!(!hub.take_up_details(&notes(), &details("second")).await.unwrap());
+    assert!(hub.on_behalf_of(ann).adopt_details(&notes(), &details("first")).await.unwrap());
+    assert!(!hub.adopt_details(&notes(), &details("second")).await.unwrap());
     for published in [
         hub.publish(&notes(), None).await.unwrap().details,
         hub.publish(&notes(), Some("anything")).await.unwrap().details,
@@ -34,11 +34,11 @@ async fn details_of_the_first_feed_are_taken_up_and_published() {
     ] {
         assert_eq!(published, details("first"));
     }
-    let acts = hub.store().acts(ActSelection { limit: 9, ..Default::default() }).await.unwrap();
+    let acts = hub.store().acts(AuditSelection { limit: 9, ..Default::default() }).await.unwrap();
     let acts: Vec<_> = acts.iter().map(|recorded| recorded.act.detail.as_str()).collect();
     assert_eq!(acts, ["author, markup, subtitle"]);
     let none = CollectionName::new("none").unwrap();
-    assert!(hub.take_up_details(&none, &details("first")).await.is_err());
+    assert!(hub.adopt_details(&none, &details("first")).await.is_err());
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn details_that_somebody_set_are_never_overwritten() {
         settings.write(&mut stored);
         let change = CollectionChange { settings: Some(stored), ..CollectionChange::default() };
         let before = hub.change_collection(&notes(), change).await.unwrap();
-        assert!(!hub.take_up_details(&notes(), &details("feed")).await.unwrap(), "{name}");
+        assert!(!hub.adopt_details(&notes(), &details("feed")).await.unwrap(), "{name}");
         assert_eq!(hub.collection(&notes()).await.unwrap(), before, "{name}");
     }
 }
@@ -68,7 +68,7 @@ async fn other_settings_stay_when_details_are_taken_up() {
     let change =
         CollectionChange { settings: Some(stored.clone().into()), ..CollectionChange::default() };
     hub.change_collection(&notes(), change).await.unwrap();
-    assert!(hub.take_up_details(&notes(), &details("feed")).await.unwrap());
+    assert!(hub.adopt_details(&notes(), &details("feed")).await.unwrap());
     let settings = hub.collection(&notes()).await.unwrap().settings;
     assert!(stored.iter().all(|(name, value)| settings.get(name) == Some(value)), "{settings:?}");
     assert_eq!(settings.len(), stored.len() + 3);

@@ -6,7 +6,7 @@ use feedsync_core::{
     Stamp, Timestamp, Update, Updates,
 };
 use feedsync_endpoint::{
-    Conclusion, EditFailure, Endpoint, EndpointError, ItemOutcome, Seen, Source,
+    Conclusion, EditFailure, Endpoint, EndpointError, ItemOutcome, SeenVersions, Source,
 };
 use feedsync_store::{NewRemote, Origin, RemoteId, RemoteState};
 
@@ -39,7 +39,7 @@ async fn item_of_two_remotes_is_kept_when_one_drops_it() {
         state.state.pushed = before;
         bob.store().change_remote(state.clone()).await.unwrap();
     }
-    assert_eq!(bob.discard_absent(&notes(), first, &Seen::default()).await.unwrap(), 1);
+    assert_eq!(bob.discard_absent(&notes(), first, &SeenVersions::default()).await.unwrap(), 1);
     assert!(bob.item(&notes(), &both).await.is_ok());
     assert!(bob.item(&notes(), &one).await.is_err());
     assert_eq!(bob.store().discarded(&notes()).await.unwrap()[0].item.id, one);
@@ -65,7 +65,7 @@ async fn reader_of_a_feed(titles: &[&str]) -> (Endpoint, RemoteId, Vec<Item<Payl
 async fn items_that_a_publisher_lost_stay_once_it_went_back() {
     let (bob, publisher, items) = reader_of_a_feed(&["lost", "older there", "there"]).await;
     let [lost, older, there] = &items[..] else { panic!() };
-    let mut shown = Seen::default();
+    let mut shown = SeenVersions::default();
     shown.insert(there);
     let mut before = older.clone();
     let earlier = Update::signed(
@@ -80,7 +80,7 @@ async fn items_that_a_publisher_lost_stay_once_it_went_back() {
     assert_eq!(origins(lost).await, Origin::Mixed);
     assert_eq!(origins(older).await, Origin::Mixed);
     assert_eq!(origins(there).await, Origin::Remote(publisher));
-    assert_eq!(bob.discard_absent(&notes(), publisher, &Seen::default()).await.unwrap(), 1);
+    assert_eq!(bob.discard_absent(&notes(), publisher, &SeenVersions::default()).await.unwrap(), 1);
     assert!(bob.item(&notes(), &there.id).await.is_err());
     assert!(bob.item(&notes(), &lost.id).await.is_ok());
 }
@@ -89,7 +89,8 @@ async fn items_that_a_publisher_lost_stay_once_it_went_back() {
 #[tokio::test]
 async fn versions_that_come_again_after_a_discard_are_kept() {
     let (bob, publisher, items) = reader_of_a_feed(&["gone"]).await;
-    let discard = async || bob.discard_absent(&notes(), publisher, &Seen::default()).await.unwrap();
+    let discard =
+        async || bob.discard_absent(&notes(), publisher, &SeenVersions::default()).await.unwrap();
     assert_eq!(discard().await, 1);
     let source = Source::Remote(publisher);
     bob.incorporate(&notes(), source, items.clone(), None).await.unwrap();
@@ -161,7 +162,7 @@ async fn foresee_equals_incorporate_for_an_edit_by_a_copy() {
     theirs.winner.payload = titled("Soya milk");
     let before = ann.item(&notes(), &id).await.unwrap();
     let items = vec![theirs.clone(), theirs];
-    let foreseen = ann.foresee(&notes(), Source::Offered, items.clone()).await.unwrap();
+    let foreseen = ann.preview(&notes(), Source::Offered, items.clone()).await.unwrap();
     assert_eq!(ann.item(&notes(), &id).await.unwrap(), before);
     assert_eq!(ann.identity().await.unwrap().by, by);
     let outcomes: Vec<_> = foreseen.items.iter().map(|report| report.outcome).collect();

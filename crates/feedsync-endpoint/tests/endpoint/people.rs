@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::support::{endpoint, notes};
 use feedsync_endpoint::{Actor, Endpoint, NewToken, NewUser, Password, PeopleError};
 use feedsync_store::{
-    ActSelection, EndpointName, Environment, Grant, MemoryStore, Moment, Role, Scope, StoreError,
+    AuditSelection, EndpointName, Environment, Grant, MemoryStore, Moment, Role, Scope, StoreError,
     SystemEnvironment, TokenKind, UserName,
 };
 
@@ -55,7 +55,7 @@ async fn a_password_signs_in_its_user_until_it_is_changed_or_the_user_disabled()
     hub.set_password(&user("anna"), Some(password)).await.unwrap();
     assert!(!signs_in("anna", "correct horse").await);
     assert!(signs_in("anna", "battery staple").await);
-    let by = async |text: &str, kind| hub.person_of_token(text, kind).await.unwrap().is_some();
+    let by = async |text: &str, kind| hub.sign_in_with_token(text, kind).await.unwrap().is_some();
     assert!(!by(session.as_str(), TokenKind::Session).await, "browsers are signed out");
     assert!(by(access.as_str(), TokenKind::Access).await);
 
@@ -87,7 +87,7 @@ async fn a_token_signs_in_until_it_expires_or_is_revoked_and_for_its_kind_alone(
     let lasting = token("anna", TokenKind::Access);
     let (brief, _) = hub.issue_token(NewToken { expires, ..lasting.clone() }).await.unwrap();
     let (lasting, known) = hub.issue_token(lasting).await.unwrap();
-    let by = async |text: &str, kind| hub.person_of_token(text, kind).await.unwrap();
+    let by = async |text: &str, kind| hub.sign_in_with_token(text, kind).await.unwrap();
 
     let person = by(lasting.as_str(), TokenKind::Access).await.unwrap();
     assert_eq!((person.user(), person.token()), (&user("anna"), Some(known.digest)));
@@ -124,7 +124,7 @@ async fn changes_of_users_are_recorded_without_secrets() {
     hub.set_disabled(&user("ben"), true).await.unwrap();
     assert!(hub.set_disabled(&user("anna"), true).await.is_err(), "the last administrator");
     hub.remove_user(&user("ben")).await.unwrap();
-    let selection = ActSelection { limit: 99, ..Default::default() };
+    let selection = AuditSelection { limit: 99, ..Default::default() };
     let recorded = hub.store().acts(selection).await.unwrap();
     let told: Vec<_> = recorded
         .iter()
@@ -161,19 +161,19 @@ async fn person_again_returns_current_rights_or_none() {
     hub.add_user(new("anna", Some("correct horse"), true)).await.unwrap();
     hub.add_user(new("ben", None, false)).await.unwrap();
     let anna = hub.check_password(&user("anna"), "correct horse").await.unwrap().unwrap();
-    assert_eq!(hub.person_again(&anna).await.unwrap(), Some(anna.clone()));
+    assert_eq!(hub.refresh_person(&anna).await.unwrap(), Some(anna.clone()));
     hub.set_password(&user("anna"), Some(Password::new("battery staple").unwrap())).await.unwrap();
-    assert_eq!(hub.person_again(&anna).await.unwrap(), None, "another password");
+    assert_eq!(hub.refresh_person(&anna).await.unwrap(), None, "another password");
 
     let (secret, known) = hub.issue_token(token("ben", TokenKind::Access)).await.unwrap();
-    let ben = hub.person_of_token(secret.as_str(), TokenKind::Access).await.unwrap().unwrap();
+    let ben = hub.sign_in_with_token(secret.as_str(), TokenKind::Access).await.unwrap().unwrap();
     assert_eq!(ben.role(&notes()), None);
     let grant = Grant { user: user("ben"), collection: notes(), role: Role::Reader };
     hub.grant(grant).await.unwrap();
-    let now = hub.person_again(&ben).await.unwrap().unwrap();
+    let now = hub.refresh_person(&ben).await.unwrap().unwrap();
     assert_eq!(now.role(&notes()), Some(Role::Reader));
     hub.revoke_token(&user("ben"), known.digest).await.unwrap();
-    assert_eq!(hub.person_again(&ben).await.unwrap(), None, "the token has ended");
+    assert_eq!(hub.refresh_person(&ben).await.unwrap(), None, "the token has ended");
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn change_password_keeps_the_current_session() {
     let (there, _) = begin("there").await;
     assert_eq!(token.expires.map(|expires| expires > token.created), Some(true));
     let person =
-        async |secret: &str| hub.person_of_token(secret, TokenKind::Session).await.unwrap();
+        async |secret: &str| hub.sign_in_with_token(secret, TokenKind::Session).await.unwrap();
     let anna = person(here.as_str()).await.unwrap();
     hub.change_password(&anna, Password::new("battery staple").unwrap()).await.unwrap();
     assert!(person(here.as_str()).await.is_some());

@@ -2,7 +2,7 @@
 
 use feedsync_core::{Creation, Edit, ItemId};
 use feedsync_endpoint::{EndpointError, Retention};
-use feedsync_store::{Moment, Number, PageLimit};
+use feedsync_store::{ChangeNumber, Moment, PageLimit};
 
 use crate::support::{endpoint, notes, titled};
 
@@ -18,7 +18,7 @@ async fn publication_whose_tombstones_were_purged_meanwhile_is_not_read_to_its_e
     let publication = hub.publish(&notes(), None).await.unwrap();
     let documents = hub.publish_sse(&notes(), false).await.unwrap();
     let page = async |after| hub.page(&publication, after, PageLimit::items(1)).await;
-    let first = page(Number::ZERO).await.unwrap();
+    let first = page(ChangeNumber::ZERO).await.unwrap();
     assert!(first.more);
 
     // A new change removes nothing from the publication.
@@ -31,7 +31,7 @@ async fn publication_whose_tombstones_were_purged_meanwhile_is_not_read_to_its_e
     assert_eq!(hub.purge(&notes(), retention).await.unwrap(), 1);
     let overtaken = |error: EndpointError| matches!(error, EndpointError::Overtaken(_));
     assert!(page(first.through).await.is_err_and(overtaken));
-    let sse = hub.sse_page(&documents, Number::ZERO, PageLimit::items(9)).await;
+    let sse = hub.sse_page(&documents, ChangeNumber::ZERO, PageLimit::items(9)).await;
     assert!(sse.is_err_and(overtaken));
 
     // A new publication begins after the purged changes.

@@ -3,7 +3,7 @@
 use crate::support::{endpoint, notes, titled};
 use feedsync_core::{Creation, Edit, ItemId};
 use feedsync_endpoint::{Actor, Retention, Source};
-use feedsync_store::{Act, ActSelection, Moment, UserName};
+use feedsync_store::{AuditAction, AuditSelection, Moment, UserName};
 
 #[tokio::test]
 async fn each_change_of_an_item_is_recorded_with_who_made_it() {
@@ -36,7 +36,7 @@ async fn each_change_of_an_item_is_recorded_with_who_made_it() {
     let retention = Retention { changed_before: Moment::MAX, live: false };
     assert_eq!(hub.purge(&notes(), retention).await.unwrap(), 1);
 
-    let act = |action: &str, item: Option<&str>, detail: &str| Act {
+    let act = |action: &str, item: Option<&str>, detail: &str| AuditAction {
         collection: Some(notes()),
         item: item.map(|id| ItemId::new(id).unwrap()),
         detail: detail.to_owned(),
@@ -52,7 +52,7 @@ async fn each_change_of_an_item_is_recorded_with_who_made_it() {
         act("create", Some("a"), ""),
     ];
     let recorded =
-        hub.store().acts(ActSelection { limit: 99, ..Default::default() }).await.unwrap();
-    let acts: Vec<Act> = recorded.into_iter().map(|recorded| recorded.act).collect();
+        hub.store().acts(AuditSelection { limit: 99, ..Default::default() }).await.unwrap();
+    let acts: Vec<AuditAction> = recorded.into_iter().map(|recorded| recorded.act).collect();
     assert_eq!(acts, expected);
 }

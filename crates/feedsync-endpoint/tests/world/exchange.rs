@@ -5,9 +5,9 @@
 
 use feedsync_core::window::{Reason, Step, after_complete, after_reading};
 use feedsync_core::{Format, Item, Payload, Related, RelatedKind, Sharing, Timestamp, Window};
-use feedsync_endpoint::{Conclusion, Publication, Seen, Source};
+use feedsync_endpoint::{Conclusion, Publication, SeenVersions, Source};
 use feedsync_formats::{FeedHead, FeedWriter, ReadOptions, project, read};
-use feedsync_store::{Number, Origin, PageLimit, Remote, RemoteState, StoredItem};
+use feedsync_store::{ChangeNumber, Origin, PageLimit, Remote, RemoteState, StoredItem};
 
 use super::peer::{Peer, list, now};
 
@@ -87,7 +87,7 @@ impl<'a> Exchange<'a> {
             self.push()?;
         }
         let until = publication.window.until.clone();
-        let mut seen = Seen::default();
+        let mut seen = SeenVersions::default();
         let mut after = None;
         loop {
             self.message()?;
@@ -116,7 +116,7 @@ impl<'a> Exchange<'a> {
     fn read_changes(
         &mut self,
         publication: &Publication,
-        mut seen: Option<&mut Seen>,
+        mut seen: Option<&mut SeenVersions>,
     ) -> Result<(), Lost> {
         let mut after = publication.after;
         loop {
@@ -158,7 +158,7 @@ impl<'a> Exchange<'a> {
     /// Offers items that changed here since the last time.
     pub(crate) fn push(&mut self) -> Result<(), Lost> {
         let may_lack = self.remote.state.may_lack;
-        let mut after = if may_lack { Number::ZERO } else { self.remote.state.pushed };
+        let mut after = if may_lack { ChangeNumber::ZERO } else { self.remote.state.pushed };
         loop {
             let store = self.here.endpoint.store();
             let limit = PageLimit::items(self.weather.page);

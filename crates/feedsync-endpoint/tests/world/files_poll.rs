@@ -6,8 +6,10 @@ use std::rc::Rc;
 
 use feedsync_core::window::{self, Reason, Step, Warning, without_complete};
 use feedsync_core::{Item, Payload};
-use feedsync_endpoint::subscriber::{Judgement, after_both, concluded, is_whole, leads_back};
-use feedsync_endpoint::{Conclusion, Seen, Source};
+use feedsync_endpoint::subscriber::{
+    Judgement, after_both, concluded, is_complete_feed, leads_back,
+};
+use feedsync_endpoint::{Conclusion, SeenVersions, Source};
 use feedsync_store::{Remote, RemoteState};
 
 use super::peer::{Peer, list, now};
@@ -65,7 +67,7 @@ impl<'a> Poll<'a> {
         };
         let outcome = match step {
             Step::Merge(conclusion) => {
-                let is_complete = reason.is_some() && is_whole(sharing);
+                let is_complete = reason.is_some() && is_complete_feed(sharing);
                 self.conclude_with(partial, noted, &conclusion, is_complete)
             }
             Step::IsComplete { .. } => panic!("no publisher has one file for both feeds"),
@@ -151,8 +153,8 @@ impl<'a> Poll<'a> {
     }
 }
 
-fn seen(versions: &[&Version]) -> Seen {
-    let mut seen = Seen::default();
+fn seen(versions: &[&Version]) -> SeenVersions {
+    let mut seen = SeenVersions::default();
     let items = versions.iter().flat_map(|version| &version.reading().feed.items);
     items.for_each(|item| seen.insert(item));
     seen

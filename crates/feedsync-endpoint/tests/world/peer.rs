@@ -12,8 +12,8 @@ use feedsync_core::{
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{
-    CollectionChange, CollectionName, EndpointName, Image, MemoryStore, NewCollection, NewRemote,
-    Number, PageLimit, Remote, RemoteId, Store as _, StoredItem,
+    ChangeNumber, CollectionChange, CollectionName, EndpointName, Image, MemoryStore,
+    NewCollection, NewRemote, PageLimit, Remote, RemoteId, Store as _, StoredItem,
 };
 
 use super::clock::Surroundings;
@@ -137,7 +137,7 @@ impl Peer {
     }
 
     pub(crate) fn stored(&self) -> Vec<StoredItem> {
-        let (mut items, mut after) = (Vec::new(), Number::ZERO);
+        let (mut items, mut after) = (Vec::new(), ChangeNumber::ZERO);
         loop {
             let limit = PageLimit::items(1_000);
             let page = now(self.endpoint.store().changes(&list(), after, None, limit));

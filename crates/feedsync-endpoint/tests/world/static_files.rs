@@ -9,7 +9,7 @@ use std::rc::Rc;
 use feedsync_core::{Format, Related, RelatedKind, Sharing};
 use feedsync_endpoint::Publication;
 use feedsync_formats::{FeedHead, FeedWriter, Mode, ReadOptions, Reading, read, suffix};
-use feedsync_store::{Number, PageLimit, StoredItem};
+use feedsync_store::{ChangeNumber, PageLimit, StoredItem};
 
 use super::peer::{Peer, list, now};
 
@@ -129,7 +129,7 @@ pub(crate) fn address(index: usize, extent: Extent, format: Format) -> String {
 }
 
 fn in_window(peer: &Peer, publication: &Publication) -> Vec<StoredItem> {
-    let (mut items, mut after): (Vec<StoredItem>, Number) = (Vec::new(), publication.after);
+    let (mut items, mut after): (Vec<StoredItem>, ChangeNumber) = (Vec::new(), publication.after);
     loop {
         let page = now(peer.endpoint.page(publication, after, PageLimit::items(2)));
         let page = page.expect("a page");

@@ -39,23 +39,24 @@ fn malformed_content_ranges_are_ignored() {
     }
 }
 
-fn typed(status: u16, media_type: &str) -> Answer {
-    Answer { status, media_type: Some(media_type.to_owned()), ..Answer::default() }
+fn typed(status: u16, media_type: &str) -> LogResponse {
+    LogResponse { status, media_type: Some(media_type.to_owned()), ..LogResponse::default() }
 }
 
-fn tagged(answer: Answer) -> Answer {
-    Answer { etag: Some("\"g-1\"".to_owned()), ..answer }
+fn tagged(answer: LogResponse) -> LogResponse {
+    LogResponse { etag: Some("\"g-1\"".to_owned()), ..answer }
 }
 
-fn of_hub(answer: Answer) -> Answer {
-    Answer { generation: Some("g".to_owned()), ..answer }
+fn of_hub(answer: LogResponse) -> LogResponse {
+    LogResponse { generation: Some("g".to_owned()), ..answer }
 }
 
 /// Offsets are known only in responses that are not compressed (LR25, LR31).
 #[test]
 fn body_begins_where_the_request_or_the_range_of_the_answer_says() {
     let range = |text: &str| Some(text.to_owned());
-    let at_7 = |status, content_range| Answer { status, content_range, start: 7, ..typed(0, "") };
+    let at_7 =
+        |status, content_range| LogResponse { status, content_range, start: 7, ..typed(0, "") };
     for (answer, expected) in [
         (at_7(200, None), Some(7)),
         (at_7(200, range("bytes 10-14/15")), Some(7)),
@@ -66,7 +67,7 @@ fn body_begins_where_the_request_or_the_range_of_the_answer_says() {
         (at_7(416, range("bytes */15")), None),
     ] {
         assert_eq!(answer.begins_at(), expected, "{answer:?}");
-        let packed = Answer { coding: Some("gzip".to_owned()), ..answer };
+        let packed = LogResponse { coding: Some("gzip".to_owned()), ..answer };
         assert_eq!(packed.begins_at(), None, "{packed:?}");
     }
 }
@@ -77,10 +78,10 @@ fn only_quoted_tags_with_a_text_are_strong() {
     for (etag, is_strong) in
         [("\"e\"", true), ("W/\"e\"", false), ("\"\"", false), ("e", false), ("", false)]
     {
-        let answer = Answer { etag: Some(etag.to_owned()), ..Answer::default() };
+        let answer = LogResponse { etag: Some(etag.to_owned()), ..LogResponse::default() };
         assert_eq!(answer.strong(), is_strong.then(|| etag.to_owned()));
     }
-    assert_eq!(Answer::default().strong(), None);
+    assert_eq!(LogResponse::default().strong(), None);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn pages_are_known_by_media_type_or_by_the_begin_of_their_body() {
     }
     let sent = |status, start, body: &str| {
         let body = body.into();
-        Answer { status, start, body, ..Answer::default() }.is_page()
+        LogResponse { status, start, body, ..LogResponse::default() }.is_page()
     };
     for body in ["<!doctype html>", "\n <!DOCTYPE HTML PUBLIC \"\">", "<html lang=en>", " <HTML"] {
         for (status, is_page) in
@@ -118,7 +119,7 @@ fn pages_are_known_by_media_type_or_by_the_begin_of_their_body() {
 #[test]
 fn success_without_the_marks_of_a_log_is_foreign() {
     let plain = |status| typed(status, "text/plain");
-    let dated = |answer: Answer| Answer { is_dated: true, ..answer };
+    let dated = |answer: LogResponse| LogResponse { is_dated: true, ..answer };
     for (answer, is_no_log) in [
         (plain(200), true),
         (tagged(plain(200)), false),
@@ -186,7 +187,7 @@ fn refusal_comes_from_the_server_of_the_log_or_from_another() {
         (of_hub(typed(412, "text/plain")), true, true),
         (of_hub(typed(404, "text/html")), true, true),
         (typed(404, "text/html"), false, false),
-        (Answer { body: b"<html>".to_vec(), ..typed(404, "") }, false, false),
+        (LogResponse { body: b"<html>".to_vec(), ..typed(404, "") }, false, false),
     ] {
         for (has_generations, is_refusal) in [(false, of_files), (true, with_generations)] {
             let expected = if is_refusal { Ok(()) } else { Err(answer.foreign()) };
@@ -205,7 +206,7 @@ fn request_is_retryable_without_a_response_or_from_a_busy_server() {
     }
     let silent = Interruption::Silent { host: "hub.example".to_owned() };
     for status in [0, 200, 507] {
-        let answer = Answer { interruption: Some(silent.clone()), ..typed(status, "") };
+        let answer = LogResponse { interruption: Some(silent.clone()), ..typed(status, "") };
         assert_eq!(answer.excuse(), Some(Stop::Interrupted(silent.clone())));
     }
 }

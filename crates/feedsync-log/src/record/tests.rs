@@ -85,7 +85,7 @@ fn malformed_record_names_its_fault() {
     assert_eq!(Line::read(deep.as_bytes()), Line::Foreign(LineError::TooLarge));
     let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(matches!(Line::read(deeper.as_bytes()), Line::Foreign(_)));
-    let long = format!(r#"{{"v":1,"x":"{}"}}"#, "x".repeat(MOST_RECORD));
+    let long = format!(r#"{{"v":1,"x":"{}"}}"#, "x".repeat(MAX_RECORD_BYTES));
     assert_eq!(Line::read(long.as_bytes()), Line::Foreign(LineError::TooLarge));
 }
 
@@ -102,15 +102,15 @@ fn values_may_be_nested_to_the_limit_and_no_deeper() {
     let objects = |depth| format!("{}7{}", r#"{"y":"#.repeat(depth), "}".repeat(depth));
     for nested in [arrays, objects] {
         // The record itself is one level.
-        record(&detailed(&nested(MOST_DEPTH - 1)));
-        let deeper = detailed(&nested(MOST_DEPTH));
+        record(&detailed(&nested(MAX_DEPTH - 1)));
+        let deeper = detailed(&nested(MAX_DEPTH));
         assert_eq!(Line::read(deeper.as_bytes()), Line::Foreign(LineError::TooLarge));
     }
 }
 
 #[test]
 fn record_may_have_the_maximum_size_and_no_byte_more() {
-    let room = MOST_RECORD - detailed("\"\"").len();
+    let room = MAX_RECORD_BYTES - detailed("\"\"").len();
     let sized = |bytes| detailed(&format!("\"{}\"", "x".repeat(bytes)));
     assert_eq!(record(&sized(room)).details["x"].as_str().map(str::len), Some(room));
     let larger = sized(room + 1);

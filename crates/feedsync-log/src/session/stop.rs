@@ -52,13 +52,13 @@ pub enum Stop {
     #[error(
         "the server confirmed an append, but the lines are not in the log; they are sent next time"
     )]
-    NotKept,
+    NotStored,
     /// The response does not match the request.
     #[error("an answer that cannot be one: {0}")]
     Fault(&'static str),
     /// The log was replaced repeatedly.
     #[error("the log is replaced again and again")]
-    Unsteady,
+    ReplacedRepeatedly,
 }
 
 fn unavailable(status: u16) -> String {

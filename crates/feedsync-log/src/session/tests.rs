@@ -38,25 +38,32 @@ fn resumed(position: Position) -> Session {
     Session::new(Some(position), Start::Whole)
 }
 
-fn part(start: u64, body: &str, complete: u64, etag: &str) -> Answer {
+fn part(start: u64, body: &str, complete: u64, etag: &str) -> LogResponse {
     let last = start + body.len() as u64 - 1;
-    Answer {
+    LogResponse {
         status: 206,
         etag: Some(etag.to_owned()),
         content_range: Some(format!("bytes {start}-{last}/{complete}")),
         body: body.into(),
         ended: true,
-        ..Answer::default()
+        ..LogResponse::default()
     }
 }
 
-fn whole(start: u64, body: &str) -> Answer {
+fn whole(start: u64, body: &str) -> LogResponse {
     let etag = Some("\"w\"".to_owned());
-    Answer { status: 200, etag, start, body: body.into(), ended: true, ..Answer::default() }
+    LogResponse {
+        status: 200,
+        etag,
+        start,
+        body: body.into(),
+        ended: true,
+        ..LogResponse::default()
+    }
 }
 
-fn status(status: u16) -> Answer {
-    Answer { status, ended: true, ..Answer::default() }
+fn status(status: u16) -> LogResponse {
+    LogResponse { status, ended: true, ..LogResponse::default() }
 }
 
 fn lines(text: &str) -> Event {
@@ -64,28 +71,28 @@ fn lines(text: &str) -> Event {
 }
 
 /// Makes the next request and passes the response to the session.
-fn answer(session: &mut Session, answer: Answer) -> Event {
+fn answer(session: &mut Session, answer: LogResponse) -> Event {
     let ask = session.next(&[]).expect("something to ask for");
-    session.answered(&ask, answer, 1)
+    session.handle_response(&ask, answer, 1)
 }
 
 fn read(session: &Session) -> Read {
     match session.next(&[]) {
-        Some(Ask::Read(read)) => read,
+        Some(LogRequest::Read(read)) => read,
         other => panic!("{other:?}"),
     }
 }
 
-fn append(session: &Session, waiting: &[Waiting<'_>]) -> Append {
+fn append(session: &Session, waiting: &[PendingRecord<'_>]) -> Append {
     match session.next(waiting) {
-        Some(Ask::Append(append)) => append,
+        Some(LogRequest::Append(append)) => append,
         other => panic!("{other:?}"),
     }
 }
 
 /// Waiting records whose lines have a fixed length.
-fn waiting(ids: &[RecordId]) -> Vec<Waiting<'_>> {
-    ids.iter().map(|id| Waiting { id, line: TWO }).collect()
+fn waiting(ids: &[RecordId]) -> Vec<PendingRecord<'_>> {
+    ids.iter().map(|id| PendingRecord { id, line: TWO }).collect()
 }
 
 fn ids(count: u64) -> Vec<RecordId> {

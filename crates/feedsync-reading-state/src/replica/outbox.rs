@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_log::{Device, Record, RecordId, at_once};
+use feedsync_log::{Device, Record, RecordId, append_batch};
 
 use crate::action::Action;
 use crate::change::Change;
@@ -36,7 +36,8 @@ impl Outbox {
 
     /// The first records, up to the number that one request appends.
     pub(super) fn lines(&self) -> Vec<(RecordId, String)> {
-        at_once(self.records.values().map(|record| (record.id.clone(), record.line()))).collect()
+        append_batch(self.records.values().map(|record| (record.id.clone(), record.line())))
+            .collect()
     }
 
     /// The record with an id.

@@ -1,4 +1,4 @@
-use feedsync_log::{Answer, Ask, Session, Start};
+use feedsync_log::{LogRequest, LogResponse, Session, Start};
 
 use super::*;
 
@@ -30,8 +30,8 @@ fn having_read(lines: &str) -> (Session, Event) {
     let ask = session.next(&[]).unwrap();
     let etag = Some(format!("\"1.0000000a-{}\"", lines.len()));
     let body = lines.as_bytes().to_vec();
-    let answer = Answer { status: 200, etag, body, ended: true, ..Answer::default() };
-    let event = session.answered(&ask, answer, 0);
+    let answer = LogResponse { status: 200, etag, body, ended: true, ..LogResponse::default() };
+    let event = session.handle_response(&ask, answer, 0);
     (session, event)
 }
 
@@ -151,10 +151,10 @@ fn a_new_replica_by_snapshot_equals_an_old_one() {
     let mut phone = replica("phone");
     let mut session = Session::new(None, Start::Whole);
     let ask = session.next(&[]).unwrap();
-    assert_eq!(ask, Ask::Snapshot);
+    assert_eq!(ask, LogRequest::Snapshot);
     let body = compaction.snapshot.into_bytes();
-    let answer = Answer { status: 200, body, ended: true, ..Answer::default() };
-    let event = session.answered(&ask, answer, 0);
+    let answer = LogResponse { status: 200, body, ended: true, ..LogResponse::default() };
+    let event = session.handle_response(&ask, answer, 0);
     phone.apply(event, &mut session, 7).unwrap();
     assert_eq!(phone.state(), laptop.state());
     assert_eq!(session.position().offset, lines.len() as u64);
@@ -170,13 +170,18 @@ fn page_in_place_of_a_snapshot_is_ignored_and_damaged_snapshot_is_an_error() {
         let (mut phone, mut session) = (replica("phone"), Session::new(None, Start::Whole));
         let ask = session.next(&[]).unwrap();
         let covers = covers.map(str::to_owned);
-        let answer =
-            Answer { status: 200, covers, body: body.to_vec(), ended: true, ..Answer::default() };
-        let event = session.answered(&ask, answer, 0);
+        let answer = LogResponse {
+            status: 200,
+            covers,
+            body: body.to_vec(),
+            ended: true,
+            ..LogResponse::default()
+        };
+        let event = session.handle_response(&ask, answer, 0);
         phone.apply(event, &mut session, 7).map(|_| session.next(&[]).unwrap())
     };
     for page in [b"<!doctype html>\n<p>".as_slice(), b"<p>", b"{\"v\":1}\n"] {
-        assert!(matches!(taken(None, page), Ok(Ask::Read(_))));
+        assert!(matches!(taken(None, page), Ok(LogRequest::Read(_))));
         assert_eq!(taken(Some("\"1.0000000a-3\""), page).unwrap_err().line, 1);
     }
     let torn = b"{\"v\":1,\"snapshot\":{\"feeds\":1,\"kept\":0}}\n";
@@ -270,7 +275,8 @@ fn first_log_gets_earlier_changes_once() {
     let mut session = laptop.session();
     while !session.is_in_step() {
         let ask = session.next(&[]).unwrap();
-        let event = session.answered(&ask, Answer { status: 404, ..Answer::default() }, 0);
+        let event =
+            session.handle_response(&ask, LogResponse { status: 404, ..LogResponse::default() }, 0);
         laptop.apply(event, &mut session, 7).unwrap();
     }
     assert!(laptop.offer(&session));
@@ -283,15 +289,15 @@ fn log_with_a_weak_tag_of_a_hub_is_compacted() {
     let mut laptop = replica("laptop");
     let mut session = session();
     let ask = session.next(&[]).unwrap();
-    let answer = Answer {
+    let answer = LogResponse {
         status: 200,
         etag: Some("W/\"1.0000000a-1\"".to_owned()),
         generation: Some("1.0000000a".to_owned()),
         body: b"\n".to_vec(),
         ended: true,
-        ..Answer::default()
+        ..LogResponse::default()
     };
-    let event = session.answered(&ask, answer, 0);
+    let event = session.handle_response(&ask, answer, 0);
     laptop.apply(event, &mut session, 7).unwrap();
     laptop.offer(&session);
     let compaction = laptop.compacted(&session, 9).unwrap();

@@ -2,7 +2,7 @@
 //! versions are preserved (LR45, LR48, LR49).
 
 use crate::support::*;
-use feedsync_log::Covered;
+use feedsync_log::SnapshotCoverage;
 use feedsync_reading_state::{
     Action, DocumentError, FeedState, ReaderState, Snapshot, SnapshotFault, document_id,
     read_document, read_documents, write_document,
@@ -214,7 +214,7 @@ fn snapshot() -> String {
     ] {
         state.apply(&record(line));
     }
-    let covers = Covered {
+    let covers = SnapshotCoverage {
         covers: "1.9c2e11ab-4096".to_owned(),
         offset: 4_096,
         overlap: "...}\n".to_owned(),

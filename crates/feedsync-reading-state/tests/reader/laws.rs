@@ -1,7 +1,7 @@
 //! Laws by which all three transports of changes give the same result (LR5, LR15).
 
 use crate::support::*;
-use feedsync_log::{Covered, Millis, Stamp};
+use feedsync_log::{Millis, SnapshotCoverage, Stamp};
 use feedsync_reading_state::{Action, ArticleId, FeedState, ReaderState, Snapshot};
 use proptest::prelude::*;
 
@@ -22,9 +22,14 @@ fn is_read(done: &[(Action, Stamp)], article: &ArticleId, at: Option<Millis>) ->
     told.max().is_some_and(|(_, is_read)| is_read)
 }
 
-fn any_covered() -> impl Strategy<Value = Covered> {
+fn any_covered() -> impl Strategy<Value = SnapshotCoverage> {
     (".{0,9}", any::<u64>(), ".{0,9}", prop::option::of(".{0,9}")).prop_map(
-        |(covers, offset, overlap, generation)| Covered { covers, offset, overlap, generation },
+        |(covers, offset, overlap, generation)| SnapshotCoverage {
+            covers,
+            offset,
+            overlap,
+            generation,
+        },
     )
 }
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_log::{Answer, Ask, Event, Line, Millis, RecordId, Session, Stop, Waiting};
+use feedsync_log::{
+    Event, Line, LogRequest, LogResponse, Millis, PendingRecord, RecordId, Session, Stop,
+};
 use feedsync_reading_state::{ReaderState, Replica};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -29,7 +31,7 @@ pub(crate) struct World {
     backup: Option<Server>,
     nodes: Vec<Node>,
     /// Appends that are still in transit.
-    late: Vec<Ask>,
+    late: Vec<LogRequest>,
     now: u64,
     deeds: Deeds,
     /// Whether the server was restored.
@@ -127,16 +129,16 @@ impl World {
         let Some(ask) = self.nodes[node].ask() else { return };
         let fate = if faulty { self.random.random_range(0..20) } else { 20 };
         let answer = match fate {
-            0 => Answer::default(),
-            1 if matches!(ask, Ask::Append(_)) => {
+            0 => LogResponse::default(),
+            1 if matches!(ask, LogRequest::Append(_)) => {
                 self.late.push(ask.clone());
-                Answer::default()
+                LogResponse::default()
             }
             2 => {
                 self.server.answer(&ask);
-                Answer::default()
+                LogResponse::default()
             }
-            3 => Answer { status: 503, ended: true, ..Answer::default() },
+            3 => LogResponse { status: 503, ended: true, ..LogResponse::default() },
             4 => {
                 let mut answer = self.server.answer(&ask);
                 let keep = self.random.random_range(0..=answer.body.len());
@@ -151,7 +153,7 @@ impl World {
         let node = &mut self.nodes[node];
         let Some(session) = &mut node.session else { return };
         let told = self.trace.then(|| shown(&ask, &answer));
-        let event = session.answered(&ask, answer, random);
+        let event = session.handle_response(&ask, answer, random);
         if let Some(told) = told {
             let event = match &event {
                 Event::Lines(_) => "lines".to_owned(),
@@ -252,13 +254,15 @@ pub(crate) fn same(found: &ReaderState, expected: &ReaderState, who: &str) {
     assert!(found == expected, "{who} lacks {lacks:#?} and invents {invents:#?}");
 }
 
-fn shown(ask: &Ask, answer: &Answer) -> String {
+fn shown(ask: &LogRequest, answer: &LogResponse) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let ask = match ask {
-        Ask::Append(append) => format!("append {:?} {}", append.condition, text(&append.body)),
+        LogRequest::Append(append) => {
+            format!("append {:?} {}", append.condition, text(&append.body))
+        }
         ask => format!("{ask:?}"),
     };
-    let Answer { status, etag, content_range, start, ended, .. } = answer;
+    let LogResponse { status, etag, content_range, start, ended, .. } = answer;
     format!("{ask} -> {status} {etag:?} {content_range:?} {start} {ended} {}", text(&answer.body))
 }
 
@@ -269,13 +273,13 @@ impl Node {
     }
 
     /// Next request of its session; begins a session if there is none.
-    fn ask(&mut self) -> Option<Ask> {
+    fn ask(&mut self) -> Option<LogRequest> {
         let session = self.session.get_or_insert_with(|| self.replica.session());
         if self.replica.offer(session) {
             self.disk = self.replica.write();
         }
         let waiting = self.replica.waiting();
-        let lines: Vec<_> = waiting.iter().map(|(id, line)| Waiting { id, line }).collect();
+        let lines: Vec<_> = waiting.iter().map(|(id, line)| PendingRecord { id, line }).collect();
         let ask = session.next(&lines);
         if ask.is_none() {
             self.session = None;

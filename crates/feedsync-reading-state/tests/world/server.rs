@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_log::{Answer, Append, Ask, Condition, Lines, MOST_READ, Range, Read};
+use feedsync_log::{
+    Append, Condition, Lines, LogRequest, LogResponse, MAX_READ_BYTES, Range, Read,
+};
 use rand::Rng;
 use rand::rngs::SmallRng;
 
@@ -68,12 +70,12 @@ impl Server {
     }
 
     /// Responds to a request.
-    pub(crate) fn answer(&mut self, ask: &Ask) -> Answer {
+    pub(crate) fn answer(&mut self, ask: &LogRequest) -> LogResponse {
         match ask {
-            Ask::Read(read) => self.read(read),
-            Ask::Append(append) => self.append(append),
-            Ask::Snapshot => match &self.snapshot {
-                Some(body) => Answer {
+            LogRequest::Read(read) => self.read(read),
+            LogRequest::Append(append) => self.append(append),
+            LogRequest::Snapshot => match &self.snapshot {
+                Some(body) => LogResponse {
                     covers: self.covers.clone().filter(|_| self.habit == Habit::Hub),
                     body: body.clone(),
                     ..status(200)
@@ -83,7 +85,7 @@ impl Server {
         }
     }
 
-    fn read(&mut self, read: &Read) -> Answer {
+    fn read(&mut self, read: &Read) -> LogResponse {
         let shown = match &mut self.stale {
             Some((shown, left)) if *left > 0 => {
                 *left -= 1;
@@ -94,36 +96,36 @@ impl Server {
         let Some(log) = shown else { return status(404) };
         let base = self.of(&log, 206);
         if read.unless.is_some() && read.unless == base.etag {
-            return Answer { status: 304, ..base };
+            return LogResponse { status: 304, ..base };
         }
         let length = log.bytes.len() as u64;
         let (start, end) = match read.range {
             Range::From { offset, most } => (offset, offset.saturating_add(most).min(length)),
             Range::Last(most) => (length.saturating_sub(most), length),
         };
-        assert!(MOST_READ > length, "the world's logs are read at once");
+        assert!(MAX_READ_BYTES > length, "the world's logs are read at once");
         if self.habit == Habit::NoRanges {
             let skipped = start.min(length);
             let body = log.bytes[usize::try_from(skipped).unwrap()..].to_vec();
-            return Answer { status: 200, start: skipped, body, ..base };
+            return LogResponse { status: 200, start: skipped, body, ..base };
         }
         if start >= end {
             let content_range = Some(format!("bytes */{length}"));
-            return Answer { status: 416, content_range, ..base };
+            return LogResponse { status: 416, content_range, ..base };
         }
         let range = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
-        Answer {
+        LogResponse {
             content_range: Some(format!("bytes {start}-{}/{length}", end - 1)),
             body: log.bytes[range].to_vec(),
             ..base
         }
     }
 
-    fn append(&mut self, append: &Append) -> Answer {
+    fn append(&mut self, append: &Append) -> LogResponse {
         if let Some(tag) = self.keys.get(&append.key)
             && self.habit == Habit::Hub
         {
-            return Answer { etag: Some(tag.clone()), ..self.now(204) };
+            return LogResponse { etag: Some(tag.clone()), ..self.now(204) };
         }
         let tag = self.log.as_ref().and_then(|log| self.of(log, 0).etag);
         let length = self.length() as u64;
@@ -165,7 +167,7 @@ impl Server {
         true
     }
 
-    pub(crate) fn begin(&mut self, tag: &str, header: &str) -> Option<Answer> {
+    pub(crate) fn begin(&mut self, tag: &str, header: &str) -> Option<LogResponse> {
         if self.log.as_ref().and_then(|log| self.of(log, 0).etag).as_deref() != Some(tag) {
             return None;
         }
@@ -207,11 +209,11 @@ impl Server {
         }
     }
 
-    fn now(&self, status_: u16) -> Answer {
+    fn now(&self, status_: u16) -> LogResponse {
         self.log.as_ref().map_or_else(|| status(status_), |log| self.of(log, status_))
     }
 
-    fn of(&self, log: &Log, status_: u16) -> Answer {
+    fn of(&self, log: &Log, status_: u16) -> LogResponse {
         let place = format!("{}-{}", name(log.generation), log.bytes.len());
         let (etag, generation) = match self.habit {
             Habit::Hub => (format!("\"{place}\""), Some(name(log.generation))),
@@ -219,7 +221,7 @@ impl Server {
             // The tag does not state the position.
             _ => (format!("\"{:x}\"", place.len() as u64 * 31 + digest(&place)), None),
         };
-        Answer { etag: Some(etag), generation, ..status(status_) }
+        LogResponse { etag: Some(etag), generation, ..status(status_) }
     }
 }
 
@@ -232,6 +234,6 @@ fn digest(text: &str) -> u64 {
         .fold(7, |hash, byte| ((hash % (1 << 50)) * 131 + u64::from(byte)) % ((1 << 61) - 1))
 }
 
-fn status(status: u16) -> Answer {
-    Answer { status, ended: true, ..Answer::default() }
+fn status(status: u16) -> LogResponse {
+    LogResponse { status, ended: true, ..LogResponse::default() }
 }

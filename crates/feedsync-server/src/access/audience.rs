@@ -7,7 +7,7 @@
 use feedsync_endpoint::{Endpoint, Settings};
 use feedsync_formats::is_draft;
 use feedsync_store::{
-    Collection, CollectionName, Number, PageLimit, Role, Selection, StoreError, StoredItem,
+    ChangeNumber, Collection, CollectionName, PageLimit, Role, Selection, StoreError, StoredItem,
 };
 
 use crate::access::{Principal, settings};
@@ -30,7 +30,7 @@ pub(crate) enum Audience {
 pub(crate) struct Seen {
     pub(crate) items: Vec<StoredItem>,
     /// Number of the last change on the page if there are older ones.
-    pub(crate) older: Option<Number>,
+    pub(crate) older: Option<ChangeNumber>,
     /// The collection as it was last read.
     pub(crate) collection: Collection,
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use axum::extract::{FromRequestParts, Path};
 use feedsync_core::Format;
-use feedsync_endpoint::{Actor, Endpoint, PeopleError, Secret};
+use feedsync_endpoint::{Actor, Endpoint, PeopleError, TokenSecret};
 use feedsync_store::{Collection, CollectionName, StoreError, UserName};
 use http::request::Parts;
 use http::{HeaderMap, Uri};
@@ -80,7 +80,7 @@ impl Call {
     }
 
     /// Token of the browser's session.
-    pub(crate) fn session(&self) -> Option<Secret> {
+    pub(crate) fn session(&self) -> Option<TokenSecret> {
         access::session::read(&self.headers, self.base.is_secure())
     }
 
@@ -89,7 +89,7 @@ impl Call {
         &self,
         hub: &Hub,
         user: &UserName,
-        secret: &Secret,
+        secret: &TokenSecret,
     ) -> Result<(), Problem> {
         match self.endpoint(hub).revoke_token(user, secret.digest()).await {
             Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => hub.access.forget(),
@@ -102,7 +102,7 @@ impl Call {
     /// principal's name.
     pub(crate) fn endpoint(&self, hub: &Hub) -> Endpoint {
         let endpoint = self.endpoint_of(hub, self.principal.user().cloned());
-        if self.right == Right::Edit { endpoint.growing_by_at_most(0) } else { endpoint }
+        if self.right == Right::Edit { endpoint.with_growth_limit(0) } else { endpoint }
     }
 
     /// Endpoint for changes of items that keep a collection within its limits of items and bytes. Call it
@@ -110,7 +110,7 @@ impl Call {
     pub(crate) async fn growing_endpoint(&self, hub: &Hub) -> Result<Endpoint, Problem> {
         let endpoint = self.endpoint_of(hub, self.principal.user().cloned());
         Ok(match quotas::growth(hub, &self.collection_name()?).await? {
-            Some(bytes) => endpoint.growing_by_at_most(bytes),
+            Some(bytes) => endpoint.with_growth_limit(bytes),
             None => endpoint,
         })
     }
@@ -119,7 +119,7 @@ impl Call {
     pub(crate) fn endpoint_of(&self, hub: &Hub, user: Option<UserName>) -> Endpoint {
         let address = self.from.map(|address| address.to_string());
         let most = hub.config.limits.collection_items as u64;
-        hub.endpoint.on_behalf_of(Actor { user, address }).holding_at_most(most)
+        hub.endpoint.on_behalf_of(Actor { user, address }).with_item_limit(most)
     }
 
     /// Representation that the suffix of the path names, if it has one.

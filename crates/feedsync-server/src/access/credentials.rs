@@ -5,7 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use feedsync_endpoint::Secret;
+use feedsync_endpoint::TokenSecret;
 use feedsync_reader_api::google;
 use feedsync_store::UserName;
 use http::{HeaderMap, HeaderName, header};
@@ -20,11 +20,11 @@ pub(super) enum Credentials {
     /// Nothing.
     None,
     /// An access token, with the user that the request names.
-    Token(Secret, Option<UserName>),
+    Token(TokenSecret, Option<UserName>),
     /// A user's password.
     Password(UserName, String),
     /// A browser session.
-    Session(Secret),
+    Session(TokenSecret),
     /// The cookie of a database client.
     OfDatabases(OfDatabases),
     /// Credentials that sign in nobody, whatever is stored.
@@ -39,7 +39,7 @@ pub(super) fn read(headers: &HeaderMap, secure: bool, is_of_databases: bool) -> 
     match (given.next(), given.next()) {
         (None, _) if headers.contains_key(AUTH_TOKEN) => {
             let token = headers.get(AUTH_TOKEN).and_then(|token| token.to_str().ok());
-            let secret = token.and_then(|token| Secret::parse(token.trim()));
+            let secret = token.and_then(|token| TokenSecret::parse(token.trim()));
             secret.map_or(Credentials::Invalid, |secret| Credentials::Token(secret, None))
         }
         (None, _) => {
@@ -59,10 +59,10 @@ fn authorization(text: &str) -> Option<Credentials> {
     let (scheme, given) = text.split_once(' ')?;
     let given = given.trim();
     if scheme.eq_ignore_ascii_case("GoogleLogin") {
-        return Some(Credentials::Token(Secret::parse(google::authorization(text)?)?, None));
+        return Some(Credentials::Token(TokenSecret::parse(google::authorization(text)?)?, None));
     }
     if scheme.eq_ignore_ascii_case("bearer") {
-        return Some(Credentials::Token(Secret::parse(given)?, None));
+        return Some(Credentials::Token(TokenSecret::parse(given)?, None));
     }
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
@@ -70,7 +70,7 @@ fn authorization(text: &str) -> Option<Credentials> {
     let pair = String::from_utf8(STANDARD.decode(given).ok()?).ok()?;
     let (user, password) = pair.split_once(':')?;
     let user = UserName::new(user).ok()?;
-    Some(match Secret::parse(password) {
+    Some(match TokenSecret::parse(password) {
         Some(secret) => Credentials::Token(secret, Some(user)),
         None => Credentials::Password(user, password.to_owned()),
     })

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use feedsync_endpoint::{Actor, Endpoint};
-use feedsync_store::Act;
+use feedsync_store::AuditAction;
 
 use super::recent::Recent;
 use crate::http::bucket::Bucket;
@@ -53,7 +53,7 @@ impl Failures {
             untold => format!("{why}; {untold} more from this address were not recorded"),
         };
         let actor = Actor { user: None, address: address.map(|address| address.to_string()) };
-        let act = Act { detail, ..actor.act(ACTION) };
+        let act = AuditAction { detail, ..actor.act(ACTION) };
         if let Err(error) = endpoint.store().record(act).await {
             tracing::warn!(%error, "a failed sign-in could not be recorded");
         }

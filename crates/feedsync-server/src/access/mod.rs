@@ -32,7 +32,7 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_endpoint::{Endpoint, Person, Secret};
+use feedsync_endpoint::{Endpoint, Person, TokenSecret};
 use feedsync_store::{Collection, CollectionName, Digest, TokenKind, UserName};
 use http::request::Parts;
 use http::{Extensions, HeaderValue, Method, header};
@@ -184,7 +184,7 @@ impl Access {
     /// names another user.
     pub(crate) async fn by_access_token(
         &self,
-        secret: &Secret,
+        secret: &TokenSecret,
         user: Option<&UserName>,
         address: Option<IpAddr>,
     ) -> Result<Option<Arc<Person>>, Problem> {
@@ -206,7 +206,7 @@ impl Access {
 
     async fn by_token(
         &self,
-        secret: &Secret,
+        secret: &TokenSecret,
         kind: TokenKind,
         address: Option<IpAddr>,
     ) -> Result<Option<Arc<Person>>, Problem> {
@@ -222,7 +222,7 @@ impl Access {
             self.failed(address, "too many attempts").await;
             return Err(problem);
         }
-        let person = self.endpoint.person_of_token(secret.as_str(), kind).await?;
+        let person = self.endpoint.sign_in_with_token(secret.as_str(), kind).await?;
         if person.is_none() {
             self.verified.remove(&given);
             // Browsers go on sending the cookie of an ended session.
@@ -275,7 +275,7 @@ impl Access {
             Principal::Anonymous => Principal::Anonymous,
             Principal::Person(person) => {
                 let person =
-                    self.endpoint.person_again(person).await?.ok_or_else(Problem::sign_in)?;
+                    self.endpoint.refresh_person(person).await?.ok_or_else(Problem::sign_in)?;
                 Principal::Person(Arc::new(person))
             }
         };
@@ -292,7 +292,7 @@ impl Access {
         if let Some(person) = known.and_then(|key| self.people.get(&key)) {
             return Ok(Some(person));
         }
-        let person = self.endpoint.person_again(person).await?;
+        let person = self.endpoint.refresh_person(person).await?;
         Ok(person.map(|person| match known {
             Some(key) => self.believe(key, person),
             None => Arc::new(person),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedsync_endpoint::{Person, Reader};
+use feedsync_endpoint::{Person, ReadingOwner};
 use feedsync_store::{CollectionName, Role, UserName};
 
 /// The principal of a request, with rights that are at most a second old.
@@ -26,7 +26,7 @@ impl Principal {
     }
 
     /// The signed-in user as the owner of a reading collection.
-    pub(crate) fn reader(&self) -> Option<Reader> {
+    pub(crate) fn reader(&self) -> Option<ReadingOwner> {
         match self {
             Self::Person(person) => Some(person.reader()),
             Self::Local | Self::Anonymous => None,

@@ -1,8 +1,8 @@
 //! Quotas of users: the collections, databases, documents and bytes that each may own.
 
 use feedsync_couch::DatabaseName;
-use feedsync_endpoint::doors::DoorOf;
-use feedsync_store::{CollectionName, GrantsOf, Role, Usage, UserId, UserName};
+use feedsync_endpoint::bridge::BridgeStatus;
+use feedsync_store::{CollectionName, GrantFilter, Role, Usage, UserId, UserName};
 
 use crate::access::Principal;
 use crate::http::problem::Problem;
@@ -13,7 +13,7 @@ use crate::hub::Hub;
 pub(crate) async fn collections(hub: &Hub, principal: &Principal) -> Result<(), Problem> {
     let most = hub.config.limits.owned_collections;
     let Some(user) = bounded(principal).filter(|_| most > 0) else { return Ok(()) };
-    let grants = hub.endpoint.store().grants(GrantsOf::User(user)).await?;
+    let grants = hub.endpoint.store().grants(GrantFilter::User(user)).await?;
     let owned = grants.iter().filter(|grant| grant.role == Role::Owner).count();
     if owned < most {
         return Ok(());
@@ -64,7 +64,7 @@ pub(crate) async fn documents(
 /// Refuses to add so many bytes to a log if that exceeds the quota of the user to whom its collection is
 /// charged.
 pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<(), Problem> {
-    let charged = hub.endpoint.store().charged_collection(name).await?;
+    let charged = hub.endpoint.store().collection_charged_to(name).await?;
     match usage(hub, charged).await? {
         Some(usage) => room(hub, &usage, bytes, name.as_str()),
         None => Ok(()),
@@ -83,7 +83,7 @@ pub(crate) async fn log_to_be(hub: &Hub, principal: &Principal, bytes: u64) -> R
 /// Number of bytes that the items of a collection may grow by. `None` if no quota applies.
 pub(crate) async fn growth(hub: &Hub, name: &CollectionName) -> Result<Option<u64>, Problem> {
     let most = hub.config.limits.owned_bytes as u64;
-    let charged = hub.endpoint.store().charged_collection(name).await?;
+    let charged = hub.endpoint.store().collection_charged_to(name).await?;
     Ok(usage(hub, charged).await?.map(|usage| most.saturating_sub(usage.bytes())))
 }
 
@@ -92,11 +92,11 @@ async fn charged(hub: &Hub, name: &DatabaseName) -> Result<Option<UserId>, Probl
     let databases = hub.endpoint.databases();
     // A database that was dropped meanwhile is not charged: the write itself reports it.
     let Some(database) = databases.database(name).await? else { return Ok(None) };
-    match hub.endpoint.door_of(&database).await? {
-        DoorOf::Collection(collection) => {
-            Ok(hub.endpoint.store().charged_collection(&collection).await?)
+    match hub.endpoint.bridge_status(&database).await? {
+        BridgeStatus::Collection(collection) => {
+            Ok(hub.endpoint.store().collection_charged_to(&collection).await?)
         }
-        DoorOf::Nothing | DoorOf::Closed => Ok(databases.charged(name).await?),
+        BridgeStatus::Nothing | BridgeStatus::Closed => Ok(databases.charged(name).await?),
     }
 }
 

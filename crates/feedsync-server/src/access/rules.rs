@@ -4,7 +4,7 @@
 //! nothing. A signed-in client that may not read a collection gets 404, as for one that does not exist. One
 //! that may read it gets 403 for other rights.
 
-use feedsync_endpoint::{Endpoint, Settings, may_be_named};
+use feedsync_endpoint::{Endpoint, Settings, is_name_allowed};
 use feedsync_store::{Collection, CollectionName, Role, StoreError};
 
 use super::settings::settings;
@@ -66,7 +66,7 @@ async fn may_make(
     name: &CollectionName,
 ) -> Result<bool, Problem> {
     Ok(principal.may_create()
-        && may_be_named(name, principal.user())
+        && is_name_allowed(name, principal.user())
         && endpoint.store().collection(name).await?.is_none())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Over https it has the prefix `__Host-`, so that no neighbouring host can set it (RFC 6265bis 4.1.3).
 
-use feedsync_endpoint::Secret;
+use feedsync_endpoint::TokenSecret;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::http::problem::Problem;
@@ -31,7 +31,7 @@ pub struct Cookie {
 }
 
 /// `Set-Cookie` value that begins a session of so many seconds.
-pub(crate) fn begin(secret: &Secret, seconds: u64, secure: bool) -> HeaderValue {
+pub(crate) fn begin(secret: &TokenSecret, seconds: u64, secure: bool) -> HeaderValue {
     SESSION.set(secret.as_str(), seconds, secure)
 }
 
@@ -41,15 +41,15 @@ pub(crate) fn end(secure: bool) -> HeaderValue {
 }
 
 /// Session token of a request, over http or https.
-pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<Secret> {
-    Secret::parse(&SESSION.read(headers, secure)?)
+pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<TokenSecret> {
+    TokenSecret::parse(&SESSION.read(headers, secure)?)
 }
 
 /// Credentials of a database client: a session or an access token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OfDatabases {
-    Session(Secret),
-    Token(Secret),
+    Session(TokenSecret),
+    Token(TokenSecret),
 }
 
 impl OfDatabases {
@@ -64,8 +64,8 @@ impl OfDatabases {
             || if is_of_a_page(headers) { None } else { OF_PROGRAMS.read(headers, secure) };
         let value = OF_DATABASES.read(headers, secure).or_else(of_a_program)?;
         match value.strip_prefix(TOKEN) {
-            Some(token) => Secret::parse(token).map(Self::Token),
-            None => Secret::parse(&value).map(Self::Session),
+            Some(token) => TokenSecret::parse(token).map(Self::Token),
+            None => TokenSecret::parse(&value).map(Self::Session),
         }
     }
 
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_cookie_is_for_this_hub_alone_and_comes_back() {
         let token = format!("fsy_{}", "0a".repeat(32));
-        let secret = Secret::parse(&token).unwrap();
+        let secret = TokenSecret::parse(&token).unwrap();
         let text = |value: HeaderValue| value.to_str().unwrap().to_owned();
         let plain = text(begin(&secret, 60, false));
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_client_of_databases_keeps_a_session_or_its_token() {
-        let secret = Secret::parse(&format!("fsy_{}", "0a".repeat(32))).unwrap();
+        let secret = TokenSecret::parse(&format!("fsy_{}", "0a".repeat(32))).unwrap();
         for kept in [OfDatabases::Session(secret.clone()), OfDatabases::Token(secret.clone())] {
             let program = HeaderMap::new();
             let mut browser = HeaderMap::new();

@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_core::Window;
 use feedsync_endpoint::Publication;
-use feedsync_store::{Number, PageLimit, Until};
+use feedsync_store::{ChangeNumber, PageLimit, Until};
 
 use crate::access::call::Call;
 use crate::collections::document::{Dated, Document, Pages};
@@ -96,7 +96,7 @@ struct Links<'a> {
     /// `since` of the first page; empty if it has none.
     from: &'a str,
     /// Change after which the first page begins.
-    begin: Number,
+    begin: ChangeNumber,
 }
 
 impl<'a> Links<'a> {
@@ -122,7 +122,7 @@ impl<'a> Links<'a> {
 
     /// Paths of the other pages; `through` is the last change of this one if more follow. A single page with
     /// all changes has none.
-    fn pages(&self, through: Option<Number>) -> Pages {
+    fn pages(&self, through: Option<ChangeNumber>) -> Pages {
         let Publication { after, up_to, .. } = *self.publication;
         let is_first = after == self.begin;
         if is_first && through.is_none() {
@@ -138,13 +138,13 @@ impl<'a> Links<'a> {
     }
 
     /// Change after which the page before this one begins.
-    fn page_before(&self, number: Number) -> Number {
+    fn page_before(&self, number: ChangeNumber) -> ChangeNumber {
         let limit = u64::try_from(self.limit.get()).unwrap_or(u64::MAX);
-        self.begin.max(Number::new(number.get().saturating_sub(limit)))
+        self.begin.max(ChangeNumber::new(number.get().saturating_sub(limit)))
     }
 
     /// Path of the page after a change.
-    fn path(&self, after: Number) -> String {
+    fn path(&self, after: ChangeNumber) -> String {
         let collection = &self.publication.collection;
         let path = View::Changes.path(&collection.name, self.suffix);
         let place = match (after == self.begin, self.from) {

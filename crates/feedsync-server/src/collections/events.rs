@@ -10,7 +10,7 @@
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_store::{Collection, CollectionName, Epoch, Number, StoreError, Until};
+use feedsync_store::{ChangeNumber, Collection, CollectionName, Epoch, StoreError, Until};
 use futures_util::stream;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
@@ -63,7 +63,7 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
 
 /// The change after which the client resumes; none if the text is from another epoch of the collection,
 /// or if changes after it were purged.
-fn place(text: &str, collection: &Collection) -> Option<Number> {
+fn place(text: &str, collection: &Collection) -> Option<ChangeNumber> {
     let until: Until = text.parse().ok()?;
     let known = collection.horizon..=collection.last;
     (until.epoch == collection.epoch && known.contains(&until.number)).then_some(until.number)
@@ -78,7 +78,7 @@ struct Following {
     is_behind: bool,
     name: CollectionName,
     epoch: Epoch,
-    after: Number,
+    after: ChangeNumber,
     first: Option<String>,
     stopping: watch::Receiver<bool>,
     _place: FollowerPlace,

@@ -15,7 +15,7 @@ use feedsync_core::{Format, ItemId};
 use feedsync_endpoint::{ItemOutcome, Report, Source};
 use feedsync_formats::sse::{self, SseReading};
 use feedsync_formats::{ReadOptions, Reading, Refused, detect, with_charset};
-use feedsync_store::{Collection, Number};
+use feedsync_store::{ChangeNumber, Collection};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ pub(crate) async fn take(
         .into_response())
 }
 
-fn answer(report: &Report, before: Number, refused: &[Refused], plain: usize) -> Value {
+fn answer(report: &Report, before: ChangeNumber, refused: &[Refused], plain: usize) -> Value {
     let collection = &report.collection;
     let until = |number| collection.until(number).to_string();
     let counts = report.counts;
@@ -143,12 +143,12 @@ fn losses_of(losses: &[(ItemId, Vec<UpgradeLoss>)]) -> Value {
 }
 
 /// The last change before this transaction: its changes have the last numbers, one for each item.
-fn before(report: &Report) -> Number {
+fn before(report: &Report) -> ChangeNumber {
     let put: HashSet<_> = report
         .items
         .iter()
         .filter(|item| !matches!(item.outcome, ItemOutcome::Unchanged | ItemOutcome::Refused(_)))
         .map(|item| &item.id)
         .collect();
-    Number::new(report.collection.last.get().saturating_sub(put.len() as u64))
+    ChangeNumber::new(report.collection.last.get().saturating_sub(put.len() as u64))
 }

@@ -15,7 +15,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_core::{Format, Item};
 use feedsync_endpoint::Endpoint;
-use feedsync_store::{Collection, CollectionName, Number, PageLimit, Selection, StoredItem};
+use feedsync_store::{ChangeNumber, Collection, CollectionName, PageLimit, Selection, StoredItem};
 
 use crate::access::audience::Audience;
 use crate::access::call::Call;
@@ -88,14 +88,14 @@ enum Place {
     /// The newest change.
     First,
     /// The newest change before this one; the page continues to older ones.
-    Before(Number),
+    Before(ChangeNumber),
     /// The oldest change after this one; the page continues to newer ones. It is shown newest first, too.
-    After(Number),
+    After(ChangeNumber),
 }
 
 impl Place {
     fn asked(call: &Call) -> Result<Self, Problem> {
-        let number = |name| Ok::<_, Problem>(call.query.number(name, 0)?.map(Number::new));
+        let number = |name| Ok::<_, Problem>(call.query.number(name, 0)?.map(ChangeNumber::new));
         match (number("before")?, number("after")?) {
             (None, None) => Ok(Self::First),
             (Some(number), None) => Ok(Self::Before(number)),
@@ -152,7 +152,7 @@ impl Page {
         let selection = Selection { before, ..Selection::default() };
         let page = audience.listing(endpoint, name, selection, limit).await?;
         let previous = before.filter(|before| *before <= page.collection.last).map(|before| {
-            let below = Number::new(before.get().saturating_sub(1));
+            let below = ChangeNumber::new(before.get().saturating_sub(1));
             Place::After(page.items.first().map_or(below, |first| first.number))
         });
         let next = page.older.map(Place::Before);
@@ -165,7 +165,7 @@ impl Page {
         endpoint: &Endpoint,
         name: &CollectionName,
         audience: Audience,
-        after: Number,
+        after: ChangeNumber,
         limit: usize,
     ) -> Result<Option<Self>, Problem> {
         let mut items: Vec<StoredItem> = Vec::new();
@@ -194,7 +194,7 @@ impl Page {
             return Ok(None);
         }
         items.reverse();
-        let from_here = after.next().filter(|_| after > Number::ZERO);
+        let from_here = after.next().filter(|_| after > ChangeNumber::ZERO);
         let next = match from_here {
             Some(number) => {
                 let selection = Selection { before: Some(number), ..Selection::default() };
@@ -220,7 +220,7 @@ fn paths(around: &Around, path: impl Fn(Place) -> String) -> Pages {
         first: Some(path(Place::First)),
         previous: previous.map(&path),
         next: next.map(&path),
-        last: Some(path(Place::After(Number::ZERO))),
+        last: Some(path(Place::After(ChangeNumber::ZERO))),
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use feedsync_endpoint::{Endpoint, Settings};
 use feedsync_store::{
-    Collection, CollectionName, Epoch, Notices, Number, PageLimit, StoreError, StoredItem,
+    ChangeNumber, Collection, CollectionName, Epoch, Notices, PageLimit, StoreError, StoredItem,
 };
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
@@ -34,9 +34,9 @@ const LOOK: Duration = Duration::from_secs(10);
 pub(crate) struct Batch {
     pub(crate) epoch: Epoch,
     /// The change before the first of them.
-    pub(crate) after: Number,
+    pub(crate) after: ChangeNumber,
     /// The last of them; equal to `after` where the reader only reports its position.
-    pub(crate) through: Number,
+    pub(crate) through: ChangeNumber,
     /// One event for each change.
     pub(crate) events: Bytes,
     /// Settings of the collection when they were read, and the time of that.
@@ -137,7 +137,13 @@ impl Reader {
         }
     }
 
-    fn send(&self, collection: &Collection, after: Number, through: Number, events: String) {
+    fn send(
+        &self,
+        collection: &Collection,
+        after: ChangeNumber,
+        through: ChangeNumber,
+        events: String,
+    ) {
         let (epoch, events) = (collection.epoch, Bytes::from(events));
         // Settings that cannot be parsed are not cached: each client reads them, and gets the error.
         let settings = Settings::read(&collection.settings).ok().map(Arc::new);

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync_core::ItemId;
-use feedsync_endpoint::{Member, MemberChange, MemberEdit, Standing};
+use feedsync_endpoint::{BaseStatus, Member, MemberChange, MemberEdit};
 use feedsync_formats::entry_document;
 use feedsync_store::{Collection, CollectionName, StoredItem};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -83,7 +83,7 @@ pub(crate) async fn replace(
         }
         MemberEdit::Beside(member) => Ok(whole(StatusCode::OK, &call, &member)),
         MemberEdit::Stale(member) => {
-            let unknown = conditions.judge(&member.stored, claim.as_ref()) == Standing::Unknown;
+            let unknown = conditions.judge(&member.stored, claim.as_ref()) == BaseStatus::Unknown;
             if unknown && claim.is_some() && conditions.is_empty() {
                 return Err(Problem::conflict(
                     "the sx:sync of the entry names a version that this item never had here; \

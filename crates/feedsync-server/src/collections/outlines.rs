@@ -13,7 +13,7 @@ use std::vec;
 use feedsync_core::ItemId;
 use feedsync_endpoint::{Endpoint, EndpointError};
 use feedsync_formats::{OutlinePlace, nest};
-use feedsync_store::{Collection, CollectionName, Number, StoredItem};
+use feedsync_store::{ChangeNumber, Collection, CollectionName, StoredItem};
 use tokio::task::JoinError;
 
 use crate::collections::span::{PAGE, Rest, Span};
@@ -89,14 +89,14 @@ struct Outline {
 /// The second pass.
 pub(crate) struct Outlines {
     order: Peekable<vec::IntoIter<Outline>>,
-    up_to: Option<Number>,
+    up_to: Option<ChangeNumber>,
     gone: Gone,
-    shown: Option<Number>,
+    shown: Option<ChangeNumber>,
 }
 
 impl Outlines {
     /// Position that the outlines cover once all are sent.
-    pub(crate) fn shown(&self) -> Option<Number> {
+    pub(crate) fn shown(&self) -> Option<ChangeNumber> {
         self.shown
     }
 

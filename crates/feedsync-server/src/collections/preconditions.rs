@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use feedsync_core::{Item, Payload, Update};
-use feedsync_endpoint::{Guard, Standing, standing};
+use feedsync_endpoint::{BaseStatus, Guard, base_status};
 use feedsync_store::{Moment, StoredItem};
 use http::{HeaderMap, StatusCode, header};
 
@@ -73,31 +73,31 @@ impl Conditions {
 
     /// Compares the version that the editor saw with an item. It is given by `If-Match`, else by the entry's
     /// own claim (AP45), else it is the winner.
-    pub(crate) fn judge(&self, stored: &StoredItem, claim: Option<&Update>) -> Standing {
+    pub(crate) fn judge(&self, stored: &StoredItem, claim: Option<&Update>) -> BaseStatus {
         let winner = stored.item.winner.dot();
         let is = |tag: &Listed, dot: &Update| {
             tag.opaque.as_ref().is_none_or(|tag| tag.split(PARTS).next() == Some(&*version(dot)))
         };
         if self.if_none_match.iter().any(|tag| is(tag, winner)) {
-            return Standing::Unknown;
+            return BaseStatus::Unknown;
         }
         if let Some(tags) = &self.if_match {
             let is_named = |dot: &Update| tags.iter().any(|tag| !tag.weak && is(tag, dot));
-            return standing(&stored.item, is_named);
+            return base_status(&stored.item, is_named);
         }
         if self.is_too_late(stored) {
-            return Standing::Unknown;
+            return BaseStatus::Unknown;
         }
         match claim {
             Some(claim) => {
-                standing(&stored.item, |dot| dot.is_same(claim) && dot.when() == claim.when())
+                base_status(&stored.item, |dot| dot.is_same(claim) && dot.when() == claim.when())
             }
-            None => Standing::Current,
+            None => BaseStatus::Current,
         }
     }
 
     /// The same for media of this digest.
-    pub(crate) fn judge_media(&self, stored: &StoredItem, digest: &str) -> Standing {
+    pub(crate) fn judge_media(&self, stored: &StoredItem, digest: &str) -> BaseStatus {
         let is =
             |tag: &Listed| tag.opaque.as_deref().is_none_or(|tag| without_coding(tag) == digest);
         let wanted = match &self.if_match {
@@ -105,7 +105,7 @@ impl Conditions {
             None => !self.is_too_late(stored),
         };
         let unwanted = self.if_none_match.iter().any(is);
-        if wanted && !unwanted { Standing::Current } else { Standing::Unknown }
+        if wanted && !unwanted { BaseStatus::Current } else { BaseStatus::Unknown }
     }
 
     /// Whether the member changed after the second that `If-Unmodified-Since` names.

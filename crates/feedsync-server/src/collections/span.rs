@@ -2,7 +2,7 @@
 
 use feedsync_core::ItemId;
 use feedsync_endpoint::{Endpoint, EndpointError, Publication};
-use feedsync_store::{Collection, CollectionName, Number, PageLimit, StoredItem};
+use feedsync_store::{ChangeNumber, Collection, CollectionName, PageLimit, StoredItem};
 
 /// Size of one page: large enough to be worth a read, small enough for memory.
 pub(crate) const PAGE: PageLimit = PageLimit { items: 500, bytes: 256 << 10 };
@@ -14,14 +14,14 @@ pub(crate) enum Span {
         /// The publication.
         publication: Box<Publication>,
         /// Number of the last change that was read.
-        after: Number,
+        after: ChangeNumber,
     },
     /// Items, by id.
     Complete {
         /// Id of the last item that was read.
         after: Option<ItemId>,
         /// Change up to which the collection was covered once the last item is sent.
-        shown: Option<Number>,
+        shown: Option<ChangeNumber>,
     },
 }
 
@@ -37,12 +37,12 @@ pub(crate) struct Part {
 pub(crate) enum Rest {
     More(Span),
     /// No items; the collection was covered up to this change once the page is sent.
-    Nothing(Option<Number>),
+    Nothing(Option<ChangeNumber>),
 }
 
 impl Span {
     /// Number of the last change that it covers, if it has such a bound.
-    pub(crate) fn up_to(&self) -> Option<Number> {
+    pub(crate) fn up_to(&self) -> Option<ChangeNumber> {
         match self {
             Self::Changes { publication, .. } => Some(publication.up_to),
             Self::Complete { .. } => None,
@@ -81,7 +81,7 @@ impl Span {
 
 /// Change up to which a collection was covered once the changes of a publication up to `through`
 /// are sent; none if they begin after changes that the client has not seen.
-pub(crate) fn shown(publication: &Publication, through: Number) -> Option<Number> {
+pub(crate) fn shown(publication: &Publication, through: ChangeNumber) -> Option<ChangeNumber> {
     let seen = publication.collection.sent.max(publication.collection.horizon);
     (publication.after <= seen).then_some(through)
 }

@@ -125,7 +125,7 @@ async fn settled(
 ) -> Result<SsePublication, Problem> {
     let mut publication = hub.endpoint.publish_sse(name, is_complete).await?;
     for _ in 0..WAITS {
-        let Some(time) = publication.settles_in else { break };
+        let Some(time) = publication.stable_in else { break };
         sleep(time).await;
         publication = hub.endpoint.publish_sse(name, is_complete).await?;
     }

@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use feedsync_core::{Format, Item, Payload};
 use feedsync_endpoint::{Endpoint, EndpointError};
 use feedsync_formats::{AppCollection, FeedHead, FeedWriter, JsonFeedWriter, Link};
-use feedsync_store::{Collection, Number};
+use feedsync_store::{ChangeNumber, Collection};
 
 use crate::collections::member;
 use crate::collections::outlines::{Outlines, Placed, Places, PlacesError};
@@ -21,7 +21,7 @@ pub(crate) enum Items {
         /// Its items, in order; in listings for readers they carry the hub's links.
         items: Vec<Shown>,
         /// Change up to which the collection was covered once it is sent.
-        shown: Option<Number>,
+        shown: Option<ChangeNumber>,
     },
     /// All items of a span, read while they are written.
     Span(Span),
@@ -121,14 +121,14 @@ pub(crate) struct Writing {
 enum Stage {
     Page {
         items: std::vec::IntoIter<Shown>,
-        shown: Option<Number>,
+        shown: Option<ChangeNumber>,
     },
     Span(Span),
     Places(Places),
     Outlines(Outlines),
     /// Everything is written; the covered change once it is sent.
     Written {
-        shown: Option<Number>,
+        shown: Option<ChangeNumber>,
     },
     Sent,
 }
@@ -280,7 +280,7 @@ impl Writing {
 
     /// Records the covered change. The response is complete either way: a lost record costs at most a
     /// conflict.
-    async fn sent(&self, shown: Option<Number>) {
+    async fn sent(&self, shown: Option<ChangeNumber>) {
         let name = &self.collection.name;
         if let Some(up_to) = shown
             && let Err(error) = self.endpoint.mark_sent(name, up_to).await

@@ -32,11 +32,12 @@ pub(super) async fn answer_info(asked: &Asked, body: Body) -> Result<Response, F
     }
     let (_turn, sent) = asked.json(body).await?;
     let keys = sent.root().member("keys");
-    let keys = keys.ok_or_else(|| RefusalKind::BadRequest.because("`keys` member must exist."))?;
+    let keys =
+        keys.ok_or_else(|| RefusalKind::BadRequest.with_reason("`keys` member must exist."))?;
     let keys = texts(keys.value)
-        .map_err(|_| RefusalKind::BadRequest.because("`keys` must be an array of strings"))?;
+        .map_err(|_| RefusalKind::BadRequest.with_reason("`keys` must be an array of strings"))?;
     if keys.len() > MAX_KEYS {
-        return Err(RefusalKind::BadRequest.because("too_many_keys").into());
+        return Err(RefusalKind::BadRequest.with_reason("too_many_keys").into());
     }
     let mut rows = Vec::with_capacity(keys.len());
     for key in keys {
@@ -95,7 +96,8 @@ impl Range {
         let key = |names: [&str; 2]| -> Result<Option<String>, Refusal> {
             for name in names {
                 if let Some(json) = parameters.json(name)? {
-                    let refuse = || RefusalKind::QueryParse.because(format!("{name} is no name"));
+                    let refuse =
+                        || RefusalKind::QueryParse.with_reason(format!("{name} is no name"));
                     return text(json.root()).map(|key| Some(key.into_owned())).ok_or_else(refuse);
                 }
             }

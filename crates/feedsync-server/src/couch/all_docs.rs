@@ -12,10 +12,10 @@ use axum::response::Response;
 use feedsync_couch::{
     DatabaseName, Json, Parameters, Refusal, RefusalKind, Revision, named, quoted,
 };
-use feedsync_endpoint::documents::show::{Held, Show};
+use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
 use feedsync_endpoint::documents::{leaves, sequence};
 use feedsync_formats::json::{Kind, Node};
-use feedsync_store::{Database, ReadDocument};
+use feedsync_store::{Database, LoadedDocument};
 use http::Method;
 
 use super::pieces::{self, Pieces};
@@ -92,7 +92,7 @@ pub(super) async fn answer_queries(
     let database = asked.database(name, Need::Use).await?;
     let sent = asked.json(body).await?;
     let database = asked.still(&database, Need::Use).await?;
-    let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+    let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
     let queries = sent.1.root().member("queries");
     let queries = queries.ok_or_else(|| refuse("POST body must include `queries` parameter."))?;
     if queries.value.kind() != Kind::Array {
@@ -101,7 +101,7 @@ pub(super) async fn answer_queries(
     let queries = named(queries.value)?;
     if queries.len() > MAX_QUERIES {
         let reason = format!("a request has at most {MAX_QUERIES} queries");
-        return Err(RefusalKind::TooLarge.because(reason).into());
+        return Err(RefusalKind::TooLarge.with_reason(reason).into());
     }
     let read = |query| Query::read(asked, listed, Some(query));
     let queries = queries.into_iter().map(read).collect::<Result<VecDeque<_>, Refusal>>()?;
@@ -130,16 +130,16 @@ impl Query {
         let mut parameters = asked.parameters.clone();
         if let Some(body) = body {
             if body.kind() != Kind::Object {
-                return Err(RefusalKind::BadRequest.because("A query must be a JSON object"));
+                return Err(RefusalKind::BadRequest.with_reason("A query must be a JSON object"));
             }
             parameters = parameters.with(body, "keys");
         }
         let rows = Rows {
             include_docs: parameters.flag("include_docs")?,
-            show: Show {
+            show: DocumentOptions {
                 attachments: parameters.flag("attachments")?,
                 conflicts: parameters.flag("conflicts")?,
-                ..Show::default()
+                ..DocumentOptions::default()
             },
         };
         let of_query = parameters.json("keys")?;
@@ -211,7 +211,7 @@ fn refuse_beside_keys(parameters: &Parameters) -> Result<(), Refusal> {
         false => Ok(()),
         true => {
             let reason = "`keys` is incompatible with `key`, `start_key` and `end_key`";
-            Err(RefusalKind::QueryParse.because(reason))
+            Err(RefusalKind::QueryParse.with_reason(reason))
         }
     }
 }
@@ -310,19 +310,19 @@ impl Pieces for Queries {
 #[derive(Clone, Copy)]
 struct Rows {
     include_docs: bool,
-    show: Show,
+    show: DocumentOptions,
 }
 
 impl Rows {
-    fn choose(self) -> feedsync_store::Choose {
+    fn choose(self) -> feedsync_store::SelectBodies {
         if self.include_docs { leaves::winner() } else { leaves::none() }
     }
 
     fn push(
         self,
         out: &mut String,
-        read: &ReadDocument,
-        held: &Held,
+        read: &LoadedDocument,
+        held: &AttachmentContents,
         database: &Database,
     ) -> Option<()> {
         let id = quoted(read.document.id.as_str());
@@ -347,10 +347,10 @@ async fn held_of(
     asked: &Asked,
     database: &Database,
     rows: &Rows,
-    read: &ReadDocument,
-) -> Result<Held, Failure> {
+    read: &LoadedDocument,
+) -> Result<AttachmentContents, Failure> {
     Ok(match rows.show.attachments {
         true => asked.held(&database.name, read).await?,
-        false => Held::new(),
+        false => AttachmentContents::new(),
     })
 }

@@ -103,7 +103,7 @@ async fn change(
 }
 
 fn no_attachment() -> Refusal {
-    RefusalKind::NotFound.because("Document is missing attachment")
+    RefusalKind::NotFound.with_reason("Document is missing attachment")
 }
 
 async fn read(

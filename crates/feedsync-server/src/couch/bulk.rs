@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, Json, Refusal, Revision, Submission, asked_revisions, bulk_documents,
-    quoted,
+    DatabaseName, DocumentId, Json, Refusal, Revision, Submission, bulk_documents, quoted,
+    requested_revisions,
 };
-use feedsync_endpoint::documents::difference::Difference;
+use feedsync_endpoint::documents::difference::MissingRevisions;
 use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
 use feedsync_formats::json::Node;
 use http::{Method, StatusCode};
@@ -179,13 +179,13 @@ async fn compared(
     asked: &Asked,
     name: &DatabaseName,
     body: Body,
-) -> Result<Vec<Difference>, Failure> {
+) -> Result<Vec<MissingRevisions>, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
     let (_turn, sent) = asked.json(body).await?;
     let database = asked.still(&database, Need::Use).await?;
-    let wanted = asked_revisions(sent.root())?;
-    Ok(asked.hub.revisions.compare(&*asked.databases, &database, wanted).await?)
+    let wanted = requested_revisions(sent.root())?;
+    Ok(asked.hub.revisions.find_missing(&*asked.databases, &database, wanted).await?)
 }
 
 fn listed(revisions: &[Revision]) -> String {
@@ -200,7 +200,7 @@ pub(super) async fn differences(
     body: Body,
 ) -> Result<Response, Failure> {
     let mut text = String::from("{");
-    for Difference { id, missing, ancestors } in compared(asked, name, body).await? {
+    for MissingRevisions { id, missing, ancestors } in compared(asked, name, body).await? {
         text.push_str(if text.len() > 1 { "," } else { "" });
         text.push_str(&quoted(&id));
         text.push_str(":{\"missing\":");
@@ -221,7 +221,7 @@ pub(super) async fn missing(
     name: &DatabaseName,
     body: Body,
 ) -> Result<Response, Failure> {
-    let of = |it: Difference| format!("{}:{}", quoted(&it.id), listed(&it.missing));
+    let of = |it: MissingRevisions| format!("{}:{}", quoted(&it.id), listed(&it.missing));
     let all: Vec<String> = compared(asked, name, body).await?.into_iter().map(of).collect();
     Ok(json(StatusCode::OK, format!("{{\"missing_revs\":{{{}}}}}\n", all.join(","))))
 }

@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    AskedDocument, DatabaseName, DocumentId, Refusal, Revision, asked_documents, quoted,
+    DatabaseName, DocumentId, Refusal, RequestedDocument, Revision, quoted, requested_documents,
 };
-use feedsync_endpoint::documents::leaves::{Leaves, check_fit};
-use feedsync_endpoint::documents::show::{Held, Show};
-use feedsync_store::{Choose, Database, ReadDocument};
+use feedsync_endpoint::documents::leaves::{Leaves, check_size};
+use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
+use feedsync_store::{Database, LoadedDocument, SelectBodies};
 use http::Method;
 
 use super::pieces::{self, Pieces};
@@ -36,8 +36,8 @@ pub(super) async fn read(
         Ok(asked.parameters.flag(option)? || document::says(sent.root(), option))
     };
     let (latest, attachments) = (says("latest")?, says("attachments")?);
-    let show = Show { revs: says("revs")?, attachments, ..Show::default() };
-    let of = |asked: AskedDocument| {
+    let show = DocumentOptions { revs: says("revs")?, attachments, ..DocumentOptions::default() };
+    let of = |asked: RequestedDocument| {
         let leaves = |revision: Option<Revision>| match revision {
             Some(revision) => Leaves::Named { revisions: vec![revision], latest },
             None => Leaves::All,
@@ -45,7 +45,7 @@ pub(super) async fn read(
         let meant = asked.asked().map(|(id, revision)| (id, leaves(revision)));
         Question { asked, meant }
     };
-    let questions = asked_documents(sent.root())?.into_iter().map(of).collect();
+    let questions = requested_documents(sent.root())?.into_iter().map(of).collect();
     // Waiting for a slot must not hold the permit for bodies.
     drop((turn, sent));
     let answers = Answers { asked: asked.clone(), database, show, questions, next: 0 };
@@ -54,7 +54,7 @@ pub(super) async fn read(
 
 /// One requested document.
 struct Question {
-    asked: AskedDocument,
+    asked: RequestedDocument,
     meant: Result<(DocumentId, Leaves), Refusal>,
 }
 
@@ -62,7 +62,7 @@ struct Question {
 struct Answers {
     asked: Asked,
     database: Database,
-    show: Show,
+    show: DocumentOptions,
     questions: Vec<Question>,
     next: usize,
 }
@@ -126,23 +126,23 @@ impl Pieces for Answers {
 #[derive(Default)]
 struct Found {
     places: HashMap<DocumentId, usize>,
-    documents: Vec<Option<ReadDocument>>,
+    documents: Vec<Option<LoadedDocument>>,
     /// Documents that several requests name; perhaps not all of their revisions were read.
     asked_again: HashSet<DocumentId>,
 }
 
 impl Found {
     /// Returns a document if it was read; the inner option is empty if it does not exist.
-    fn read(&self, id: &DocumentId) -> Option<Option<&ReadDocument>> {
+    fn read(&self, id: &DocumentId) -> Option<Option<&LoadedDocument>> {
         Some(self.documents.get(*self.places.get(id)?)?.as_ref())
     }
 }
 
 /// Whether all requested revisions were read, or they are too large for one result.
-fn is_whole(found: &ReadDocument, leaves: &Leaves, most: u64) -> bool {
+fn is_whole(found: &LoadedDocument, leaves: &Leaves, most: u64) -> bool {
     let meant = leaves.of(&found.document.tree);
     meant.iter().flatten().all(|revision| found.bodies.contains_key(revision))
-        || check_fit(&found.document.tree, &meant, most).is_err()
+        || check_size(&found.document.tree, &meant, most).is_err()
 }
 
 impl Answers {
@@ -170,13 +170,13 @@ impl Answers {
             return Ok(Found::default());
         }
         let most = self.most_bytes();
-        let choose: Choose = Box::new(move |document| {
+        let choose: SelectBodies = Box::new(move |document| {
             let tree = &document.tree;
             let (mut chosen, mut left) = (BTreeSet::new(), most);
             for asks in wanted.get(&document.id).into_iter().flatten() {
                 let meant = asks.of(tree);
                 // A document that does not fit is read next time.
-                if check_fit(tree, &meant, left).is_err() {
+                if check_size(tree, &meant, left).is_err() {
                     break;
                 }
                 let length = |revision: &Revision| Some(tree.content(revision)?.body.length);
@@ -199,9 +199,9 @@ async fn push(
     asked: &Asked,
     database: &Database,
     text: &mut String,
-    (one, asks): (&AskedDocument, &Leaves),
-    found: Option<&ReadDocument>,
-    show: &Show,
+    (one, asks): (&RequestedDocument, &Leaves),
+    found: Option<&LoadedDocument>,
+    show: &DocumentOptions,
 ) -> Result<(), Failure> {
     let meant = match found {
         Some(found) => asks.of(&found.document.tree),
@@ -213,13 +213,13 @@ async fn push(
         return Ok(());
     };
     let most = asked.hub.config.limits.database_body_bytes as u64;
-    if let Err(refusal) = check_fit(&found.document.tree, &meant, most) {
+    if let Err(refusal) = check_size(&found.document.tree, &meant, most) {
         push_error(text, one, &refusal);
         return Ok(());
     }
     let held = match show.attachments {
         true => asked.held(&database.name, found).await?,
-        false => Held::new(),
+        false => AttachmentContents::new(),
     };
     for (at, revision) in there.into_iter().enumerate() {
         text.push_str(if at > 0 { ",{\"ok\":" } else { "{\"ok\":" });
@@ -230,7 +230,7 @@ async fn push(
     Ok(())
 }
 
-fn push_error(text: &mut String, one: &AskedDocument, refusal: &Refusal) {
+fn push_error(text: &mut String, one: &RequestedDocument, refusal: &Refusal) {
     let id = one.id.as_deref().map_or("null".to_owned(), quoted);
     let revision = match (&one.id, &one.revision) {
         (None, _) => "null".to_owned(),

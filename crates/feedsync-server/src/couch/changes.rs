@@ -13,8 +13,8 @@ use axum::body::{Body, Bytes};
 use axum::response::Response;
 use feedsync_couch::{ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, quoted};
 use feedsync_endpoint::documents::sequence;
-use feedsync_endpoint::documents::show::Held;
-use feedsync_store::{Epoch, Notices, Number};
+use feedsync_endpoint::documents::show::AttachmentContents;
+use feedsync_store::{ChangeNumber, Epoch, Notices};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{HeaderValue, Method, StatusCode, header};
@@ -56,11 +56,11 @@ pub(super) async fn answer(
     }
     let since = sequence::after(&database, &request.since)?;
     // A descending feed goes from the newest change to the first, whatever `since` says, as in CouchDB.
-    let after = if request.is_descending { Number::ZERO } else { since };
+    let after = if request.is_descending { ChangeNumber::ZERO } else { since };
     let is_live = request.feed != ChangesFeed::Normal && !request.is_descending;
     let follower = is_live.then(|| FollowerPlace::take(&asked.hub)).transpose()?;
     let changes = Changes {
-        notices: is_live.then(|| asked.databases.follow_database(&name)),
+        notices: is_live.then(|| asked.databases.subscribe_to_database(&name)),
         left: request.limit,
         until: Instant::now() + request.timeout,
         sent: Instant::now(),
@@ -107,9 +107,9 @@ struct Changes {
     name: DatabaseName,
     request: Arc<ChangesRequest>,
     notices: Option<Notices>,
-    after: Number,
+    after: ChangeNumber,
     /// Position of a descending walk.
-    before: Option<Number>,
+    before: Option<ChangeNumber>,
     left: Option<u64>,
     epoch: Epoch,
     until: Instant,
@@ -223,7 +223,7 @@ impl Changes {
         };
         let request = Arc::clone(&self.request);
         let rows = Rows::of(&request, &untold.database);
-        let (mut out, none) = (String::new(), Held::new());
+        let (mut out, none) = (String::new(), AttachmentContents::new());
         while let Some(read) = untold.documents.next() {
             let found;
             let told = match request.attachments && request.include_docs {
@@ -263,7 +263,7 @@ impl Changes {
         Ok(out)
     }
 
-    fn advance(&mut self, number: Number) {
+    fn advance(&mut self, number: ChangeNumber) {
         match self.request.is_descending {
             true => self.before = Some(number),
             false => self.after = self.after.max(number),

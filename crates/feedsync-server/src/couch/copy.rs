@@ -21,7 +21,7 @@ pub(super) async fn answer(
 ) -> Result<Response, Failure> {
     let mut given = asked.call.headers.get_all("destination").iter();
     let (destination, None) = (given.next(), given.next()) else {
-        return Err(RefusalKind::BadRequest.because("more than one Destination").into());
+        return Err(RefusalKind::BadRequest.with_reason("more than one Destination").into());
     };
     let destination = destination.and_then(|given| given.to_str().ok());
     let destination = Destination::read(destination)?;

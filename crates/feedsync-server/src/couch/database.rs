@@ -6,12 +6,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, RefusalKind, Resource, Revision, Submission, asked_revisions,
-    integer, quoted,
+    DatabaseName, DocumentId, RefusalKind, Resource, Revision, Submission, integer, quoted,
+    requested_revisions,
 };
+use feedsync_endpoint::bridge::names_collection;
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
-use feedsync_endpoint::doors::names_collection;
-use feedsync_endpoint::{is_reserved, may_be_named};
+use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{CollectionName, Database, DatabaseChange, REVISIONS_KEPT, Role};
 use http::{Method, StatusCode};
 
@@ -64,7 +64,7 @@ async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure>
     }
     if !is_free || asked.databases.create_database(name, asked.own_security()).await?.is_none() {
         let reason = "The database could not be created, the file already exists.";
-        return Err(RefusalKind::FileExists.because(reason).into());
+        return Err(RefusalKind::FileExists.with_reason(reason).into());
     }
     if let Some(reader) = quotas::bounded(&asked.principal).and(asked.principal.reader()) {
         asked.databases.charge(name, &reader.id).await?;
@@ -80,14 +80,14 @@ async fn is_free(asked: &Asked, name: &DatabaseName) -> Result<bool, Failure> {
     };
     let principal = &asked.principal;
     let owns = principal.role(&name) == Some(Role::Owner);
-    Ok(may_be_named(&name, principal.user())
+    Ok(is_name_allowed(&name, principal.user())
         && (owns || asked.hub.endpoint.store().collection(&name).await?.is_none()))
 }
 
 async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
     if asked.parameters.text("rev").is_some() {
         let reason = "You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?";
-        return Err(RefusalKind::BadRequest.because(reason).into());
+        return Err(RefusalKind::BadRequest.with_reason(reason).into());
     }
     let database = asked.alone(name, "remove that").await?;
     asked.databases.drop_database(name, database.epoch).await?;
@@ -187,7 +187,7 @@ pub(super) async fn part(
                 asked.still(&database, Need::Administer).await?;
                 let kept = integer(sent.root()).filter(|kept| (1..=100_000).contains(kept));
                 let kept = kept.ok_or_else(|| {
-                    RefusalKind::BadRequest.because("`rev_limit` must be a positive integer")
+                    RefusalKind::BadRequest.with_reason("`rev_limit` must be a positive integer")
                 })?;
                 if kept < REVISIONS_KEPT {
                     // The ancestors of a revision distinguish versions of an item from conflicts.
@@ -212,12 +212,12 @@ pub(super) async fn part(
                 asked.alone(name, what).await?;
                 if names_collection(&sent) {
                     let reason = "only a setting of the collection makes a database one";
-                    return Err(RefusalKind::BadRequest.because(reason).into());
+                    return Err(RefusalKind::BadRequest.with_reason(reason).into());
                 }
                 let security = sent.root();
                 if security.kind() != feedsync_formats::json::Kind::Object {
                     let reason = "Request body must be a JSON object";
-                    return Err(RefusalKind::BadRequest.because(reason).into());
+                    return Err(RefusalKind::BadRequest.with_reason(reason).into());
                 }
                 Named::read(security)?;
                 let replaced = database.security.as_ref().map_or(0, String::len);
@@ -254,12 +254,12 @@ pub(super) async fn part(
             asked.database(name, Need::Use).await?;
             let rest = rest.iter().map(|rest| format!("/{rest}")).collect::<String>();
             let reason = format!("{part}{rest} is not carried out here");
-            Err(RefusalKind::NotImplemented.because(reason).into())
+            Err(RefusalKind::NotImplemented.with_reason(reason).into())
         }
         _ => {
             asked.database(name, Need::Use).await?;
             let reason = "Only reserved document ids may start with underscore.";
-            Err(RefusalKind::IllegalDocumentId.because(reason).into())
+            Err(RefusalKind::IllegalDocumentId.with_reason(reason).into())
         }
     }
 }
@@ -280,7 +280,7 @@ async fn purge(asked: &Asked, database: &Database, body: Body) -> Result<Respons
     asked.alone(&database.name, PURGE_THERE).await?;
     // A document may be named several times.
     let mut named: BTreeMap<DocumentId, Vec<Revision>> = BTreeMap::new();
-    for (id, revisions) in asked_revisions(sent.root())? {
+    for (id, revisions) in requested_revisions(sent.root())? {
         named.entry(id.parse()?).or_default().extend(revisions);
     }
     let purged = purge_documents(&*asked.databases, database, named).await?;

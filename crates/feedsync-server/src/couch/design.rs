@@ -27,13 +27,15 @@ pub(super) async fn answer(
         "_info" | "_rewrite" | "_search" | "_search_info" | "_nouveau" | "_nouveau_info" => {
             let reason = format!("{part} of design documents is not supported here");
             let found = winner(asked, database, id).await.map(drop);
-            return Err(found.err().unwrap_or(RefusalKind::NotImplemented.because(reason).into()));
+            return Err(found
+                .err()
+                .unwrap_or(RefusalKind::NotImplemented.with_reason(reason).into()));
         }
-        _ => return Err(RefusalKind::NotFound.because("missing handler").into()),
+        _ => return Err(RefusalKind::NotFound.with_reason("missing handler").into()),
     };
     asked.method_of(&[Method::GET, Method::POST, Method::PUT, Method::DELETE])?;
     let name = name.filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| RefusalKind::NotFound.because("missing handler"))?;
+    let name = name.ok_or_else(|| RefusalKind::NotFound.with_reason("missing handler"))?;
     Err(refuse(asked, database, id, (kind, name)).await)
 }
 

@@ -9,10 +9,10 @@ use feedsync_couch::{
     boolean, quoted,
 };
 use feedsync_endpoint::documents::leaves::{self, Leaves};
-use feedsync_endpoint::documents::show::{Held, Show};
+use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
 use feedsync_endpoint::documents::{Edits, NewDocument, StoredAttachment, write_documents};
 use feedsync_formats::json::Node;
-use feedsync_store::{Database, ReadDocument};
+use feedsync_store::{Database, LoadedDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::rights::Need;
@@ -85,7 +85,7 @@ pub(super) fn named_revision(
     match named.all(|other| Some(&other) == first.as_ref()) {
         true => Ok(first),
         false => Err(RefusalKind::BadRequest
-            .because("Document rev from request body and query string have different values")),
+            .with_reason("Document rev from request body and query string have different values")),
     }
 }
 
@@ -171,7 +171,7 @@ pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) 
 }
 
 async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Response, Failure> {
-    let mut show = Show::of(&asked.parameters)?;
+    let mut show = DocumentOptions::of(&asked.parameters)?;
     let since = asked.parameters.revisions("atts_since")?;
     // A client that lists known revisions requests the attachments of newer ones.
     show.attachments |= since.is_some();
@@ -227,7 +227,7 @@ pub(super) async fn find(
     database: &Database,
     id: DocumentId,
     asks: Leaves,
-) -> Result<ReadDocument, Failure> {
+) -> Result<LoadedDocument, Failure> {
     let choose = leaves::chosen(asks);
     let page = asked.databases.documents(&database.name, &[id], choose, u64::MAX).await?;
     let found = page.documents.into_iter().flatten().next();
@@ -249,7 +249,7 @@ async fn open_revisions(
             Leaves::Named { revisions, latest }
         }
     };
-    let mut show = Show::of(&asked.parameters)?;
+    let mut show = DocumentOptions::of(&asked.parameters)?;
     let since = asked.parameters.revisions("atts_since")?;
     show.attachments |= since.is_some();
     let since = since.unwrap_or_default();
@@ -261,7 +261,7 @@ async fn open_revisions(
     let meant = match &found {
         Some(found) => {
             let meant = asks.of(&found.document.tree);
-            leaves::check_fit(&found.document.tree, &meant, most)?;
+            leaves::check_size(&found.document.tree, &meant, most)?;
             meant
         }
         None if is_all => return Err(Refusal::missing().into()),
@@ -273,7 +273,7 @@ async fn open_revisions(
     }
     let held = match (&found, show.attachments) {
         (Some(found), true) => asked.held(&database.name, found).await?,
-        _ => Held::new(),
+        _ => AttachmentContents::new(),
     };
     let mut text = String::from("[");
     for (at, one) in meant.iter().enumerate() {

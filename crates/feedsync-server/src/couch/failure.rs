@@ -52,7 +52,7 @@ impl From<DocumentsError> for Failure {
 }
 
 pub(super) fn no_database() -> Refusal {
-    RefusalKind::NotFound.because("Database does not exist.")
+    RefusalKind::NotFound.with_reason("Database does not exist.")
 }
 
 pub(super) fn told(failure: Failure) -> Response {
@@ -60,7 +60,7 @@ pub(super) fn told(failure: Failure) -> Response {
         Failure::Refused(refusal) => refused(&refusal),
         Failure::NotAllowed(names) => {
             let reason = format!("Only {} allowed", names.join(","));
-            let mut response = refused(&RefusalKind::MethodNotAllowed.because(reason));
+            let mut response = refused(&RefusalKind::MethodNotAllowed.with_reason(reason));
             if let Ok(allow) = HeaderValue::from_str(&names.join(", ")) {
                 response.headers_mut().insert(header::ALLOW, allow);
             }

@@ -8,9 +8,9 @@ use axum::response::Response;
 use feedsync_couch::selector::Subject;
 use feedsync_couch::{DatabaseName, FindRequest, Refusal, bookmark, quoted};
 use feedsync_endpoint::documents::leaves;
-use feedsync_endpoint::documents::show::{Held, Show};
+use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
 use feedsync_formats::json::Node;
-use feedsync_store::{Database, DocumentRange, ReadDocument};
+use feedsync_store::{Database, DocumentRange, LoadedDocument};
 use http::Method;
 
 use super::pieces::{self, Pieces};
@@ -110,7 +110,7 @@ impl Finding {
     }
 
     /// Appends a document if it matches.
-    fn push(&mut self, text: &mut String, read: &ReadDocument) -> Result<(), Failure> {
+    fn push(&mut self, text: &mut String, read: &LoadedDocument) -> Result<(), Failure> {
         let request = &mut self.request;
         let id = read.document.id.as_str();
         let winner = read.document.tree.winner().filter(|_| !read.document.id.is_design());
@@ -130,9 +130,15 @@ impl Finding {
         request.bookmark = bookmark(id);
         text.push_str(if self.is_first { "\n" } else { ",\n" });
         self.is_first = false;
-        let show = Show { conflicts: request.conflicts, ..Show::default() };
+        let show = DocumentOptions { conflicts: request.conflicts, ..DocumentOptions::default() };
         let mut document = String::new();
-        let shown = show.push(&mut document, read, winner.revision, &Held::new(), &self.database);
+        let shown = show.push(
+            &mut document,
+            read,
+            winner.revision,
+            &AttachmentContents::new(),
+            &self.database,
+        );
         shown.ok_or_else(Refusal::missing)?;
         request.fields.push(text, Node::root(&document));
         Ok(())

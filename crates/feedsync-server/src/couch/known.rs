@@ -15,7 +15,7 @@ use std::hash::{BuildHasher as _, Hash as _, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use feedsync_couch::Revision;
-use feedsync_endpoint::documents::difference::{Difference, compare};
+use feedsync_endpoint::documents::difference::{MissingRevisions, find_missing};
 use feedsync_store::{Database, Databases, StoreError};
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
@@ -65,13 +65,13 @@ impl KnownRevisions {
         written.for_each(|(id, revision)| latest.learn(facts.of(id, revision)));
     }
 
-    /// Runs [`compare`] for a database that was just read.
-    pub(super) async fn compare(
+    /// Runs [`find_missing`] for a database that was just read.
+    pub(super) async fn find_missing(
         &self,
         databases: &dyn Databases,
         database: &Database,
         mut wanted: Vec<(String, Vec<Revision>)>,
-    ) -> Result<Vec<Difference>, StoreError> {
+    ) -> Result<Vec<MissingRevisions>, StoreError> {
         let facts = self.facts(database);
         let mut asked = Vec::new();
         {
@@ -89,8 +89,8 @@ impl KnownRevisions {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let differences = compare(databases, &database.name, wanted).await?;
-        let missing = |it: &Difference| -> Vec<Fact> {
+        let differences = find_missing(databases, &database.name, wanted).await?;
+        let missing = |it: &MissingRevisions| -> Vec<Fact> {
             it.missing.iter().map(|revision| facts.of(&it.id, revision)).collect()
         };
         let missing: HashSet<Fact> = differences.iter().flat_map(missing).collect();
@@ -226,8 +226,9 @@ mod tests {
             let together: Vec<_> = ["a", "b", "_c"].map(|id| (id.to_owned(), all.clone())).into();
             let database = self.database();
             for wanted in [each("a"), together, each("b")] {
-                let told = wait(compare(&*self.databases, &self.name, wanted.clone())).unwrap();
-                let known = self.known.compare(&*self.databases, &database, wanted);
+                let told =
+                    wait(find_missing(&*self.databases, &self.name, wanted.clone())).unwrap();
+                let known = self.known.find_missing(&*self.databases, &database, wanted);
                 assert_eq!(wait(known).unwrap(), told);
             }
             let latest = self.known.latest();
@@ -265,10 +266,10 @@ mod tests {
         let wanted = vec![("a".to_owned(), vec![revision.clone()])];
         room.known.learn(&database, [("a", &revision)].into_iter());
         wait(room.databases.drop_database(&room.name, database.epoch)).unwrap();
-        let told = room.known.compare(&*room.databases, &database, wanted.clone());
+        let told = room.known.find_missing(&*room.databases, &database, wanted.clone());
         assert_eq!(wait(told).unwrap(), []);
         let other = Database { purges: 1, ..database };
-        let told = room.known.compare(&*room.databases, &other, wanted);
+        let told = room.known.find_missing(&*room.databases, &other, wanted);
         assert!(matches!(wait(told), Err(StoreError::NoDatabase(_))));
     }
 }

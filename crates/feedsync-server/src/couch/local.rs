@@ -5,7 +5,7 @@ use axum::response::Response;
 use feedsync_couch::{
     DatabaseName, LocalId, Refusal, RefusalKind, SpecialMembers, Submission, members, quoted, text,
 };
-use feedsync_endpoint::doors::PLACE;
+use feedsync_endpoint::bridge::PROGRESS_DOCUMENT;
 use feedsync_formats::json::Node;
 use feedsync_store::{Database, LocalDocument, StoreError};
 use http::{Method, StatusCode};
@@ -25,7 +25,7 @@ pub(super) async fn answer(
 ) -> Result<Response, Failure> {
     let method = asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])?.clone();
     let database = asked.database(name, Need::Use).await?;
-    if id.as_str() == PLACE {
+    if id.as_str() == PROGRESS_DOCUMENT {
         return Err(no_ones().into());
     }
     let (status, revision) = match method {
@@ -84,7 +84,7 @@ impl Sent {
         sent: Node<'_>,
         given: Option<String>,
     ) -> Result<Self, Refusal> {
-        if id.as_str() == PLACE {
+        if id.as_str() == PROGRESS_DOCUMENT {
             return Err(no_ones());
         }
         let said = || sent.member("_rev").map(|it| text(it.value).ok_or_else(invalid));
@@ -138,7 +138,7 @@ impl Sent {
 }
 
 fn no_ones() -> Refusal {
-    RefusalKind::Forbidden.because("what the hub notes itself is nobody else's")
+    RefusalKind::Forbidden.with_reason("what the hub notes itself is nobody else's")
 }
 
 /// Returns the revision after a given one, or the first if none is given.
@@ -151,5 +151,5 @@ fn next(given: &str) -> Result<u64, Refusal> {
 }
 
 fn invalid() -> Refusal {
-    RefusalKind::BadRequest.because("Invalid rev format")
+    RefusalKind::BadRequest.with_reason("Invalid rev format")
 }

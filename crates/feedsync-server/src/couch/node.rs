@@ -16,7 +16,7 @@ pub(super) const NAME: &str = "nonode@nohost";
 
 /// Refuses the name of another node.
 pub(super) fn check(node: &str) -> Result<(), Failure> {
-    let refuse = || RefusalKind::NotFound.because(format!("no such node: {node}"));
+    let refuse = || RefusalKind::NotFound.with_reason(format!("no such node: {node}"));
     ["_local", NAME].contains(&node).then_some(()).ok_or_else(|| refuse().into())
 }
 
@@ -27,11 +27,11 @@ pub(super) async fn answer(
     rest: &[String],
 ) -> Result<Response, Failure> {
     if !["_stats", "_system", "_prometheus"].contains(&part) {
-        return Err(RefusalKind::NotFound.because("There is nothing at this address.").into());
+        return Err(RefusalKind::NotFound.with_reason("There is nothing at this address.").into());
     }
     asked.method_of(&[Method::GET])?;
     if !(asked.principal.administers() && asked.principal.is_unbounded()) {
-        return Err(RefusalKind::Forbidden.because("You are not a server admin.").into());
+        return Err(RefusalKind::Forbidden.with_reason("You are not a server admin.").into());
     }
     check(node)?;
     let uptime = asked.hub.metrics.uptime().as_secs();
@@ -40,7 +40,8 @@ pub(super) async fn answer(
         ("_stats", path) => {
             let all = stats(&asked.hub.metrics.of_databases());
             let found = path.iter().try_fold(&all, |found, key| found.get(key));
-            let found = found.ok_or_else(|| RefusalKind::NotFound.because("unknown statistic"))?;
+            let found =
+                found.ok_or_else(|| RefusalKind::NotFound.with_reason("unknown statistic"))?;
             Ok(shown(found))
         }
         ("_prometheus", []) => {
@@ -52,7 +53,7 @@ pub(super) async fn answer(
             let text = prometheus(&asked.hub.metrics.of_databases(), uptime);
             Ok((headers, text).into_response())
         }
-        _ => Err(RefusalKind::NotFound.because("There is nothing at this address.").into()),
+        _ => Err(RefusalKind::NotFound.with_reason("There is nothing at this address.").into()),
     }
 }
 

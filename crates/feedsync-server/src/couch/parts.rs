@@ -12,9 +12,9 @@ use feedsync_couch::{
     Attachment, AttachmentDigest, DatabaseName, Json, Refusal, RefusalKind, Revision,
     SentAttachment, SentForm, Submission, quoted,
 };
-use feedsync_endpoint::documents::show::{Held, Show};
-use feedsync_endpoint::documents::{StoredAttachment, known_otherwise};
-use feedsync_store::{Database, Databases, KeptBody, ReadDocument};
+use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
+use feedsync_endpoint::documents::{StoredAttachment, digest_collision};
+use feedsync_store::{Database, Databases, LoadedDocument, StoredBody};
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -100,14 +100,17 @@ pub(super) async fn document(
     asked: &Asked,
     place: Place,
     database: &Database,
-    (found, revision): (&ReadDocument, &Revision),
-    show: &Show,
+    (found, revision): (&LoadedDocument, &Revision),
+    show: &DocumentOptions,
 ) -> Result<Response, Failure> {
     let kept = found.bodies.get(revision).ok_or_else(Refusal::missing)?;
-    if !(show.attachments && are_taken(&asked.call.headers) && show.gives_any(&kept.attachments)) {
-        let held = match show.attachments && show.gives_any(&kept.attachments) {
+    if !(show.attachments
+        && are_taken(&asked.call.headers)
+        && show.includes_any_content(&kept.attachments))
+    {
+        let held = match show.attachments && show.includes_any_content(&kept.attachments) {
             true => asked.held(&database.name, found).await?,
-            false => Held::new(),
+            false => AttachmentContents::new(),
         };
         let mut text = String::new();
         let shown = show.push(&mut text, found, revision, &held, database);
@@ -127,12 +130,13 @@ fn push_related(
     mut writer: Writer,
     parts: &mut Parts,
     database: &Database,
-    (found, revision, kept): (&ReadDocument, &Revision, &KeptBody),
-    show: &Show,
+    (found, revision, kept): (&LoadedDocument, &Revision, &StoredBody),
+    show: &DocumentOptions,
 ) -> Result<(), Failure> {
-    let show = Show { follows: true, ..*show };
+    let show = DocumentOptions { follows: true, ..*show };
     push_document(&mut writer, parts, database, (found, revision), &show)?;
-    for attachment in kept.attachments.iter().filter(|attachment| show.gives(attachment)) {
+    for attachment in kept.attachments.iter().filter(|attachment| show.includes_content(attachment))
+    {
         writer.part(
             &mut parts.text,
             PartHead::Attachment {
@@ -156,10 +160,10 @@ fn push_revision(
     writer: &mut Writer,
     parts: &mut Parts,
     database: &Database,
-    (document, show): ((&ReadDocument, &Revision, &KeptBody), &Show),
+    (document, show): ((&LoadedDocument, &Revision, &StoredBody), &DocumentOptions),
 ) -> Result<(), Failure> {
     let (found, revision, kept) = document;
-    if !show.gives_any(&kept.attachments) {
+    if !show.includes_any_content(&kept.attachments) {
         return push_document(writer, parts, database, (found, revision), show);
     }
     let inner = new_boundary(asked);
@@ -171,11 +175,11 @@ fn push_document(
     writer: &mut Writer,
     parts: &mut Parts,
     database: &Database,
-    (found, revision): (&ReadDocument, &Revision),
-    show: &Show,
+    (found, revision): (&LoadedDocument, &Revision),
+    show: &DocumentOptions,
 ) -> Result<(), Failure> {
     let mut text = String::new();
-    let shown = show.push(&mut text, found, revision, &Held::new(), database);
+    let shown = show.push(&mut text, found, revision, &AttachmentContents::new(), database);
     shown.ok_or_else(Refusal::missing)?;
     writer.part(&mut parts.text, PartHead::Document);
     parts.text.extend_from_slice(text.as_bytes());
@@ -187,8 +191,8 @@ pub(super) fn mixed(
     asked: &Asked,
     place: Place,
     database: &Database,
-    (found, meant): (Option<&ReadDocument>, &[Result<Revision, Revision>]),
-    show: &Show,
+    (found, meant): (Option<&LoadedDocument>, &[Result<Revision, Revision>]),
+    show: &DocumentOptions,
 ) -> Result<Response, Failure> {
     let outer = new_boundary(asked);
     let (kind, mut parts) = (Kind::Mixed.content_type(&outer), Parts::default());
@@ -218,7 +222,7 @@ pub(super) fn mixed(
 }
 
 fn malformed(error: MultipartError) -> Refusal {
-    RefusalKind::BadRequest.because(error)
+    RefusalKind::BadRequest.with_reason(error)
 }
 
 /// Reads a multipart document with its attachments.
@@ -232,7 +236,8 @@ pub(super) async fn read(
     let (mut turn, bytes) = asked.bytes(body).await?;
     let total = bytes.len() as u64;
     let mut all = aside(move || split(&boundary, bytes)).await??.into_iter();
-    let (_, document) = all.next().ok_or_else(|| RefusalKind::BadRequest.because("no document"))?;
+    let (_, document) =
+        all.next().ok_or_else(|| RefusalKind::BadRequest.with_reason("no document"))?;
     let sent = Submission::read(Json::read(document)?.root())?;
     quotas::documents(&asked.hub, name, 0, total).await?;
     let mut wanted: Vec<&SentAttachment> =
@@ -251,14 +256,14 @@ pub(super) async fn read(
             Some(_) => wanted.iter().position(|it| headers.is_named(&it.name)),
         };
         let place = place.ok_or_else(|| {
-            RefusalKind::BadRequest.because("A part is called what the document does not name")
+            RefusalKind::BadRequest.with_reason("A part is called what the document does not name")
         })?;
         let attachment = wanted.remove(place);
         let SentForm::Follows { length: said, is_packed } = attachment.form else { continue };
         if said.is_some_and(|said| said != bytes.len() as u64) {
             let reason =
                 format!("The attachment {} is not as long as it is said to be", attachment.name);
-            return Err(RefusalKind::BadRequest.because(reason).into());
+            return Err(RefusalKind::BadRequest.with_reason(reason).into());
         }
         let bytes = match is_packed {
             true => {
@@ -272,7 +277,7 @@ pub(super) async fn read(
         let digest = AttachmentDigest::of(&bytes);
         let length = bytes.len() as u64;
         if !asked.databases.put_attachment(name, &digest, bytes).await? {
-            return Err(known_otherwise(&digest).into());
+            return Err(digest_collision(&digest).into());
         }
         followed.insert(attachment.name.clone(), StoredAttachment { digest, length });
     }

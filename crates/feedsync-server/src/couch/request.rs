@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, Json, Parameters, Refusal, RefusalKind};
-use feedsync_endpoint::documents::show::{Held, held};
-use feedsync_store::{Databases, ReadDocument};
+use feedsync_endpoint::documents::show::{AttachmentContents, held};
+use feedsync_store::{Databases, LoadedDocument};
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
@@ -67,7 +67,7 @@ impl Asked {
 
     /// The same for a body that contains documents.
     pub(super) async fn json_around(&self, body: Body) -> Result<(Turn, Json), Failure> {
-        self.json_by(body, Json::read_around).await
+        self.json_by(body, Json::read_envelope).await
     }
 
     pub(super) async fn json_by(
@@ -78,7 +78,7 @@ impl Asked {
         let said = media_types::media_type(&self.call.headers).unwrap_or_default();
         if !media_types::essence(said).eq_ignore_ascii_case("application/json") {
             let reason = "Content-Type must be application/json";
-            return Err(RefusalKind::BadContentType.because(reason).into());
+            return Err(RefusalKind::BadContentType.with_reason(reason).into());
         }
         let (turn, bytes) = self.bytes(body).await?;
         // An empty body counts as an empty object.
@@ -143,8 +143,8 @@ impl Asked {
     pub(super) async fn held(
         &self,
         name: &DatabaseName,
-        document: &ReadDocument,
-    ) -> Result<Held, Failure> {
+        document: &LoadedDocument,
+    ) -> Result<AttachmentContents, Failure> {
         let most = self.hub.config.limits.database_body_bytes as u64;
         Ok(held(&*self.databases, name, document, most).await?)
     }

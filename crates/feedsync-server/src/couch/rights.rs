@@ -7,7 +7,7 @@
 //! that no longer mirrors a collection is for administrators only.
 
 use feedsync_couch::{Json, Refusal, RefusalKind, quoted, texts};
-use feedsync_endpoint::doors::DoorOf;
+use feedsync_endpoint::bridge::BridgeStatus;
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::{Database, Role, StoreError};
 
@@ -53,14 +53,14 @@ impl Asked {
     /// Whether the principal has this access to a database.
     pub(super) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
         let is_administrator = self.principal.administers() && self.principal.is_unbounded();
-        Ok(match self.hub.endpoint.door_of(database).await? {
-            DoorOf::Nothing => may(&self.principal, database.security.as_deref(), need),
+        Ok(match self.hub.endpoint.bridge_status(database).await? {
+            BridgeStatus::Nothing => may(&self.principal, database.security.as_deref(), need),
             // Rights to a collection apply to its documents.
-            DoorOf::Collection(collection) => {
+            BridgeStatus::Collection(collection) => {
                 let least = if need == Need::Use { Role::Editor } else { Role::Owner };
                 is_administrator || self.principal.role(&collection) >= Some(least)
             }
-            DoorOf::Closed => is_administrator,
+            BridgeStatus::Closed => is_administrator,
         })
     }
 
@@ -84,13 +84,13 @@ impl Asked {
         what: &str,
     ) -> Result<Database, Failure> {
         let database = self.database(name, Need::Administer).await?;
-        match self.hub.endpoint.door_of(&database).await? {
-            DoorOf::Nothing | DoorOf::Closed => Ok(database),
-            DoorOf::Collection(collection) => {
+        match self.hub.endpoint.bridge_status(&database).await? {
+            BridgeStatus::Nothing | BridgeStatus::Closed => Ok(database),
+            BridgeStatus::Collection(collection) => {
                 let reason = format!(
                     "{name} is the collection {collection}: {what}, or set its `documents` to false first"
                 );
-                Err(RefusalKind::Forbidden.because(reason).into())
+                Err(RefusalKind::Forbidden.with_reason(reason).into())
             }
         }
     }
@@ -100,7 +100,7 @@ impl Asked {
         match &self.principal {
             Principal::Anonymous => Err(Problem::sign_in().into()),
             principal if principal.may_create() && principal.is_unbounded() => Ok(()),
-            _ => Err(RefusalKind::Unauthorized.because("You are not a server admin.").into()),
+            _ => Err(RefusalKind::Unauthorized.with_reason("You are not a server admin.").into()),
         }
     }
 
@@ -115,7 +115,7 @@ impl Asked {
 }
 
 fn not_allowed() -> Refusal {
-    RefusalKind::Forbidden.because("You are not allowed to access this db.")
+    RefusalKind::Forbidden.with_reason("You are not allowed to access this db.")
 }
 
 fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {
@@ -144,7 +144,7 @@ pub(super) struct Named {
 impl Named {
     /// Parses `_security`. An invalid value is refused, since it would name nobody or everybody.
     pub(super) fn read(security: Node<'_>) -> Result<Self, Refusal> {
-        let refuse = |reason: String| RefusalKind::BadRequest.because(reason);
+        let refuse = |reason: String| RefusalKind::BadRequest.with_reason(reason);
         let listed = |part: &str, list: &str| -> Result<Vec<String>, Refusal> {
             let Some(member) = security.member(part) else { return Ok(Vec::new()) };
             if member.value.kind() != Kind::Object {

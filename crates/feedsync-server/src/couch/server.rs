@@ -72,15 +72,15 @@ pub(super) async fn special(
         }
         ("_replicate" | "_scheduler" | "_replicator" | "_users", _) => {
             let reason = format!("{name} is not carried out here");
-            Err(RefusalKind::NotImplemented.because(reason).into())
+            Err(RefusalKind::NotImplemented.with_reason(reason).into())
         }
         // The name is not valid for a database.
         _ if asked.method == Method::PUT => {
             Err(name.parse::<DatabaseName>().map_or_else(Failure::from, |_| {
-                RefusalKind::NotFound.because("There is nothing at this address.").into()
+                RefusalKind::NotFound.with_reason("There is nothing at this address.").into()
             }))
         }
-        _ => Err(RefusalKind::NotFound.because("There is nothing at this address.").into()),
+        _ => Err(RefusalKind::NotFound.with_reason("There is nothing at this address.").into()),
     }
 }
 
@@ -89,7 +89,7 @@ fn uuids(asked: &Asked) -> Result<Response, Failure> {
     let count = asked.parameters.count("count")?.unwrap_or(1);
     if count > MOST {
         let reason = format!("count parameter too large, must be at most {MOST}");
-        return Err(RefusalKind::BadRequest.because(reason).into());
+        return Err(RefusalKind::BadRequest.with_reason(reason).into());
     }
     let uuids: Vec<String> = (0..count).map(|_| format!("\"{}\"", new_id(asked))).collect();
     let mut response = json(StatusCode::OK, format!("{{\"uuids\":[{}]}}\n", uuids.join(",")));
@@ -138,7 +138,7 @@ async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Res
     };
     if *asked.method_of(&[Method::GET, Method::PUT])? == Method::PUT {
         let [section, key] = rest else {
-            return Err(RefusalKind::NotFound.because("unknown_config_value").into());
+            return Err(RefusalKind::NotFound.with_reason("unknown_config_value").into());
         };
         let (_turn, sent) = asked.any_json(body).await?;
         let wanted = feedsync_couch::text(sent.root()).unwrap_or_default();
@@ -148,7 +148,7 @@ async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Res
             }
             _ => {
                 let reason = format!("{section}/{key} is set where this hub is configured");
-                Err(RefusalKind::Forbidden.because(reason).into())
+                Err(RefusalKind::Forbidden.with_reason(reason).into())
             }
         };
     }
@@ -166,9 +166,9 @@ async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Res
         }
         [section, key] => match found(section, key) {
             Some(value) => quoted(value),
-            None => return Err(RefusalKind::NotFound.because("unknown_config_value").into()),
+            None => return Err(RefusalKind::NotFound.with_reason("unknown_config_value").into()),
         },
-        _ => return Err(RefusalKind::NotFound.because("unknown_config_value").into()),
+        _ => return Err(RefusalKind::NotFound.with_reason("unknown_config_value").into()),
     };
     Ok(json(StatusCode::OK, format!("{text}\n")))
 }

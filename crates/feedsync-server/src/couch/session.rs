@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{Json, Parameters, RefusalKind, quoted, text};
-use feedsync_endpoint::{Actor, Period, Person, Secret};
+use feedsync_endpoint::{Actor, Period, Person, TokenSecret};
 use feedsync_store::UserName;
 use http::{HeaderValue, Method, StatusCode, header};
 
@@ -71,7 +71,7 @@ async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
     let said = media_types::media_type(&asked.call.headers).unwrap_or_default();
     let is_json = media_types::essence(said).eq_ignore_ascii_case("application/json");
     let (_turn, bytes) = asked.bytes(body).await?;
-    let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+    let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
     let (name, password) = if is_json {
         let sent = Json::read(bytes)?;
         let of = |name: &str| Some(text(sent.root().member(name)?.value)?.into_owned());
@@ -89,7 +89,7 @@ async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
     }
     let (person, kept) = sign_in(asked, &name, &password)
         .await?
-        .ok_or_else(|| RefusalKind::Unauthorized.because("Name or password is incorrect."))?;
+        .ok_or_else(|| RefusalKind::Unauthorized.with_reason("Name or password is incorrect."))?;
     let cookies = lasting(asked, &kept.value());
     Ok(begun(person.user().as_str(), Principal::Person(person.clone()).administers(), cookies))
 }
@@ -105,7 +105,7 @@ async fn sign_in(
         access.failed(from, "unknown user").await;
         return Ok(None);
     };
-    if let Some(secret) = Secret::parse(password) {
+    if let Some(secret) = TokenSecret::parse(password) {
         let person = access.by_access_token(&secret, Some(&user), from).await?;
         return Ok(person.map(|person| (person, OfDatabases::Token(secret))));
     }

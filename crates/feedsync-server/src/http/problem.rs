@@ -223,7 +223,7 @@ impl From<StoreError> for Problem {
             StoreError::CollectionExists(_)
             | StoreError::UserExists(_)
             | StoreError::LastAdministrator(_) => Self::conflict(error.to_string()),
-            StoreError::Spent(_) => Self::new(
+            StoreError::NumbersExhausted(_) => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "spent",
                 "The collection is full",
@@ -233,7 +233,7 @@ impl From<StoreError> for Problem {
                 tracing::error!(%error, "a change was not stored");
                 Self::disk_full()
             }
-            StoreError::Rotten(_) => {
+            StoreError::DigestMismatch(_) => {
                 tracing::error!(%error, "stored bytes cannot be sent");
                 Self::new(
                     StatusCode::INTERNAL_SERVER_ERROR,

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_endpoint::EndpointError;
-use feedsync_store::{Append, CollectionName, Expected, LogOutcome, LogPlace, StoreError};
+use feedsync_store::{Append, CollectionName, Expected, LogOutcome, LogPosition, StoreError};
 use http::{HeaderMap, HeaderName, StatusCode, header};
 
 use super::conditions::{ContentRange, key, required};
@@ -139,7 +139,7 @@ impl Appending {
     }
 
     /// Response to an append, and the same response to its repetition (LR38).
-    fn answer(&self, call: &Call, start: u64, end: LogPlace) -> Response {
+    fn answer(&self, call: &Call, start: u64, end: LogPosition) -> Response {
         let mut headers = stand(end);
         insert(&mut headers, OFFSET, &format!("{start}-{}", end.length));
         let status = if self.expected == Expected::Absent && start == 0 {

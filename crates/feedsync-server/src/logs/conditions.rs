@@ -7,7 +7,7 @@
 
 use std::str::FromStr;
 
-use feedsync_store::{Expected, LogPlace};
+use feedsync_store::{Expected, LogPosition};
 use http::{HeaderMap, StatusCode, header};
 
 use super::standing::COVERS;
@@ -34,7 +34,7 @@ pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {
 }
 
 /// Position in a tag of a log, also if a proxy modified the tag.
-fn place(tag: &Listed) -> Option<LogPlace> {
+fn place(tag: &Listed) -> Option<LogPosition> {
     without_coding(tag.opaque.as_deref()?).parse().ok()
 }
 
@@ -103,7 +103,7 @@ impl ContentRange {
 }
 
 /// Part of a log that a snapshot covers: `Log-Covers`, with a tag of the log (LR45).
-pub(super) fn covered(headers: &HeaderMap) -> Result<LogPlace, Problem> {
+pub(super) fn covered(headers: &HeaderMap) -> Result<LogPosition, Problem> {
     if !headers.contains_key(&COVERS) {
         return Err(Problem::new(
             StatusCode::PRECONDITION_REQUIRED,
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn tags_marked_by_proxies_name_the_same_place() {
         let at = "3.1a2b3c4d-4096";
-        let named: LogPlace = at.parse().unwrap();
+        let named: LogPosition = at.parse().unwrap();
         for tag in ["\"{}\"", "W/\"{}\"", "\"{}-gzip\"", "\"{}-br\"", "W/\"{}--gzip\"", "\"{}-gz\""]
         {
             let tag = tag.replace("{}", at);

@@ -9,7 +9,7 @@
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_store::{CollectionName, LogPlace, Notices};
+use feedsync_store::{CollectionName, LogPosition, Notices};
 use futures_util::stream;
 use serde_json::json;
 use tokio::sync::watch;
@@ -51,7 +51,7 @@ struct Following {
     notices: Notices,
     name: CollectionName,
     /// Last position that was sent to this client.
-    told: Option<LogPlace>,
+    told: Option<LogPosition>,
     /// Whether the log may have changed.
     is_behind: bool,
     first: Option<Bytes>,
@@ -88,7 +88,7 @@ impl Following {
     }
 
     /// Position of the log, if it exists.
-    async fn place(&self) -> Option<LogPlace> {
+    async fn place(&self) -> Option<LogPosition> {
         match super::known(&self.hub, &self.name).await {
             Ok(log) => log.filter(|log| !log.removed).map(|log| log.place),
             Err(problem) => {
@@ -111,7 +111,7 @@ impl Following {
 }
 
 /// Neither a position nor the JSON contains a line break.
-fn event(place: LogPlace) -> Bytes {
+fn event(place: LogPosition) -> Bytes {
     let data = json!({
         "etag": format!("\"{place}\""),
         "generation": place.generation.to_string(),

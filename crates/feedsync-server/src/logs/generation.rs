@@ -3,7 +3,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_store::{Generation, LogPlace};
+use feedsync_store::{Generation, LogPosition};
 use http::Method;
 
 use super::reading::Asked;
@@ -21,7 +21,7 @@ pub(crate) async fn read(
     let none = || Problem::not_found(format!("no generation of the log of {name} is here"));
     let generation: Generation = call.segment("generation").parse().map_err(|_| none())?;
     let place = match log.length_of(generation) {
-        Some(length) => LogPlace { generation, length },
+        Some(length) => LogPosition { generation, length },
         None if generation.number() > log.place.generation.number() => return Err(none()),
         None => return Err(swept(&call.base, &name, &log)),
     };

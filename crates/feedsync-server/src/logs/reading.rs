@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse as _, Response};
-use feedsync_store::{CollectionName, Generation, Log, LogPlace, Store, StoreError};
+use feedsync_store::{CollectionName, Generation, Log, LogPosition, Store, StoreError};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
@@ -28,7 +28,7 @@ pub(super) struct Asked<'a> {
     pub(super) name: &'a CollectionName,
     pub(super) log: &'a Log,
     /// The generation, and its end.
-    pub(super) place: LogPlace,
+    pub(super) place: LogPosition,
 }
 
 impl Asked<'_> {

@@ -1,6 +1,6 @@
 //! Reports of the position of a log: in headers, and in the problems for a wrong expectation (LR36).
 
-use feedsync_store::{CollectionName, Log, LogOutcome, LogPlace};
+use feedsync_store::{CollectionName, Log, LogOutcome, LogPosition};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::http::address::PublicBase;
@@ -18,12 +18,12 @@ pub(super) const COVERS: HeaderName = HeaderName::from_static("log-covers");
 pub(super) const EVENTS_RELATION: &str = "urn:feedsync:1:events";
 
 /// Entity tag of a log at a position.
-pub(super) fn tag(place: LogPlace) -> EntityTag {
+pub(super) fn tag(place: LogPosition) -> EntityTag {
     EntityTag::named(place.to_string())
 }
 
 /// Headers with the position of a log.
-pub(super) fn stand(place: LogPlace) -> HeaderMap {
+pub(super) fn stand(place: LogPosition) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag(place).value());
     insert(&mut headers, GENERATION, &place.generation.to_string());
@@ -31,7 +31,7 @@ pub(super) fn stand(place: LogPlace) -> HeaderMap {
 }
 
 /// Adds the position of the log to a problem, so that the client needs no further request.
-pub(super) fn told(problem: Problem, place: LogPlace) -> Problem {
+pub(super) fn told(problem: Problem, place: LogPosition) -> Problem {
     of_generation(problem, place)
         .header(header::ETAG, tag(place).value())
         .with("etag", format!("\"{place}\""))
@@ -41,7 +41,7 @@ pub(super) fn told(problem: Problem, place: LogPlace) -> Problem {
 
 /// A problem of an existing log. From it a client that distinguishes generations knows that the server is
 /// a hub.
-pub(super) fn of_generation(problem: Problem, place: LogPlace) -> Problem {
+pub(super) fn of_generation(problem: Problem, place: LogPosition) -> Problem {
     match HeaderValue::from_str(&place.generation.to_string()) {
         Ok(value) => problem.header(GENERATION, value),
         Err(_) => problem,
@@ -49,7 +49,7 @@ pub(super) fn of_generation(problem: Problem, place: LogPlace) -> Problem {
 }
 
 /// Problem 412 with the position of the log.
-pub(super) fn elsewhere(place: LogPlace) -> Problem {
+pub(super) fn elsewhere(place: LogPosition) -> Problem {
     let problem = Problem::new(
         StatusCode::PRECONDITION_FAILED,
         "precondition-failed",
@@ -94,16 +94,16 @@ fn gone(detail: &str) -> Problem {
 }
 
 /// Problem 409 with the position of the log.
-pub(super) fn conflict(detail: &str, place: LogPlace) -> Problem {
+pub(super) fn conflict(detail: &str, place: LogPosition) -> Problem {
     told(Problem::conflict(detail), place)
 }
 
 /// Reason why a log was not changed.
 pub(super) fn refused(name: &CollectionName, outcome: LogOutcome) -> Problem {
     match outcome {
-        LogOutcome::Elsewhere(log) => elsewhere(log.place),
+        LogOutcome::PositionMismatch(log) => elsewhere(log.place),
         LogOutcome::Absent(log) => absent(name, log.as_ref()),
-        LogOutcome::KeyOfAnother => Problem::new(
+        LogOutcome::KeyReused => Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "key-of-another",
             "Not what the key stands for",

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use feedsync_endpoint::doors::{Carried, DoorError, Left};
+use feedsync_endpoint::bridge::{BridgeError, BridgeRefusal, BridgeReport};
 use feedsync_endpoint::{Endpoint, is_database};
 use feedsync_store::{CollectionName, StoreError};
 use tokio::task::{AbortHandle, JoinSet};
@@ -69,14 +69,15 @@ async fn one(endpoint: Endpoint, name: CollectionName) {
 }
 
 /// Copies changes until that fails.
-async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), DoorError> {
-    let door = endpoint.open_as_database(name).await?;
+async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), BridgeError> {
+    let bridge = endpoint.open_as_database(name).await?;
     // Subscribing before the first read misses no change.
     let mut items = endpoint.store().subscribe(name);
-    let mut documents = endpoint.databases().follow_database(&door.database);
+    let mut documents = endpoint.databases().subscribe_to_database(&bridge.database);
     loop {
-        let Carried { refused, left, waiting, .. } = endpoint.carry_over(&door).await?;
-        for Left { id, why } in &left {
+        let BridgeReport { refused, left, waiting, .. } =
+            endpoint.synchronize_bridge(&bridge).await?;
+        for BridgeRefusal { id, why } in &left {
             tracing::warn!(collection = %name, id, why, "what one door cannot take stays behind the other");
         }
         if refused > left.len() as u64 {

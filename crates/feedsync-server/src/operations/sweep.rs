@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use feedsync_endpoint::{Actor, Endpoint, Retained};
+use feedsync_endpoint::{Actor, Endpoint, RetentionProgress};
 use feedsync_store::{CollectionName, Moment, StoreError};
 use tokio::time::interval;
 
@@ -68,7 +68,7 @@ async fn databases(endpoint: &Endpoint) -> Result<(), StoreError> {
 /// Purges items past the retention limits of each collection. A failure in one does not stop the others.
 async fn retain(
     endpoint: &Endpoint,
-    retained: &mut HashMap<CollectionName, Retained>,
+    retained: &mut HashMap<CollectionName, RetentionProgress>,
 ) -> Result<(), StoreError> {
     let collections = endpoint.store().collections().await?;
     retained.retain(|name, _| collections.iter().any(|collection| collection.name == *name));
@@ -118,7 +118,7 @@ mod tests {
     use feedsync_endpoint::NewUser;
     use feedsync_formats::{Entry, compose};
     use feedsync_store::{
-        ActSelection, Append, EndpointName, Environment, Expected, MemoryStore, NewCollection,
+        Append, AuditSelection, EndpointName, Environment, Expected, MemoryStore, NewCollection,
         NewGeneration, UserName,
     };
 
@@ -164,7 +164,7 @@ mod tests {
             let (id, entry) = (endpoint.new_id(), compose(Format::Atom, &Entry::default()));
             endpoint.add(&name, id.clone(), Creation::default(), entry).await.unwrap();
             endpoint.edit(&name, &id, None, Edit::delete()).await.unwrap();
-            endpoint.mark_sent(&name, feedsync_store::Number::new(2)).await.unwrap();
+            endpoint.mark_sent(&name, feedsync_store::ChangeNumber::new(2)).await.unwrap();
         }
         let recorded = endpoint.on_behalf_of(Actor::default());
         let mut retained = HashMap::new();
@@ -174,7 +174,7 @@ mod tests {
             let collections = endpoint.store().collections().await.unwrap();
             assert!(collections.iter().map(|collection| collection.deleted).eq(expected));
         }
-        let selection = ActSelection { limit: 9, ..ActSelection::default() };
+        let selection = AuditSelection { limit: 9, ..AuditSelection::default() };
         let acts = endpoint.store().acts(selection).await.unwrap();
         let [purge] = &acts[..] else { panic!("{acts:?}") };
         let b = CollectionName::new("b").unwrap();
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(acts(&endpoint, Duration::ZERO).await.unwrap(), 0);
         assert_eq!(acts(&endpoint, hours(15)).await.unwrap(), 0);
         assert_eq!(acts(&endpoint, hours(14)).await.unwrap(), 1);
-        let selection = ActSelection { limit: 9, ..ActSelection::default() };
+        let selection = AuditSelection { limit: 9, ..AuditSelection::default() };
         assert_eq!(endpoint.store().acts(selection).await.unwrap().len(), 1);
     }
 

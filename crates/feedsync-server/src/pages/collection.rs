@@ -8,7 +8,7 @@ use axum::response::Response;
 use feedsync_core::Creation;
 use feedsync_endpoint::EndpointError;
 use feedsync_formats::{ReviseError, Revision, entry};
-use feedsync_store::{Collection, Number, Role, Selection, StoredItem};
+use feedsync_store::{ChangeNumber, Collection, Role, Selection, StoredItem};
 use http::StatusCode;
 
 use crate::access::audience::Audience;
@@ -170,7 +170,7 @@ async fn shown(
     let turn = hub.answers.turn().await?;
     let collection = call.collection(hub).await?;
     let selection = Selection {
-        before: filter.before.map(Number::new),
+        before: filter.before.map(ChangeNumber::new),
         deleted: filter.deleted || filter.conflicted,
         conflicted: filter.conflicted,
         containing: Some(filter.containing.clone()).filter(|text| !text.is_empty()),

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_endpoint::PeopleError;
-use feedsync_store::{Collection, Grant, GrantsOf, Role, StoreError, UserName};
+use feedsync_store::{Collection, Grant, GrantFilter, Role, StoreError, UserName};
 use http::StatusCode;
 
 use crate::access::call::Call;
@@ -111,7 +111,7 @@ async fn shown(
     new: New,
 ) -> Result<Response, Problem> {
     let turn = hub.answers.turn().await?;
-    let grants = hub.endpoint.store().grants(GrantsOf::Collection(&collection.name)).await?;
+    let grants = hub.endpoint.store().grants(GrantFilter::Collection(&collection.name)).await?;
     let row = |grant: Grant| Row {
         own: call.principal.user() == Some(&grant.user),
         user: grant.user.to_string(),

@@ -4,7 +4,7 @@
 //! The token for a password is an ordinary token of its user, which *My account* lists and revokes. It is
 //! valid for the collection of their reading only, for a month, and a user has at most ten of them.
 
-use feedsync_endpoint::{NewToken, PeopleError, Reader, Secret, reading_collection};
+use feedsync_endpoint::{NewToken, PeopleError, ReadingOwner, TokenSecret, reading_collection};
 use feedsync_store::{CollectionName, Moment, Role, Scope, StoreError, Token, TokenKind, UserName};
 
 use crate::access::Principal;
@@ -40,7 +40,7 @@ pub(super) async fn token(
         hub.access.failed(call.from, "unknown user").await;
         return Ok(None);
     };
-    if let Some(secret) = Secret::parse(password) {
+    if let Some(secret) = TokenSecret::parse(password) {
         let person = hub.access.by_access_token(&secret, Some(&user), call.from).await?;
         return Ok(person.map(|_| password.to_owned()));
     }
@@ -57,7 +57,7 @@ pub(super) async fn principal(
     token: Option<&str>,
 ) -> Result<Principal, Refusal> {
     let Principal::Anonymous = call.principal else { return Ok(call.principal.clone()) };
-    let Some(secret) = token.and_then(Secret::parse) else {
+    let Some(secret) = token.and_then(TokenSecret::parse) else {
         return Err(Problem::sign_in().into());
     };
     match hub.access.by_access_token(&secret, None, call.from).await? {
@@ -74,7 +74,7 @@ pub(super) async fn end(
     principal: &Principal,
     token: Option<&str>,
 ) -> Result<(), Refusal> {
-    let (Some(user), Some(secret)) = (principal.user(), token.and_then(Secret::parse)) else {
+    let (Some(user), Some(secret)) = (principal.user(), token.and_then(TokenSecret::parse)) else {
         return Ok(());
     };
     let endpoint = call.endpoint_of(hub, Some(user.clone()));
@@ -94,7 +94,7 @@ fn is_given_here(token: &Token, collection: &CollectionName) -> bool {
     token.label == LABEL && token.scope.collection.as_ref() == Some(collection)
 }
 
-async fn issue(hub: &Hub, call: &Call, reader: Reader) -> Result<String, Refusal> {
+async fn issue(hub: &Hub, call: &Call, reader: ReadingOwner) -> Result<String, Refusal> {
     let user = reader.name.clone();
     let endpoint = call.endpoint_of(hub, Some(user.clone()));
     let collection = reading_collection(Some(&user));

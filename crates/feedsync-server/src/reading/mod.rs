@@ -10,7 +10,7 @@ use std::sync::Arc;
 use feedsync_aggregator::{
     Icon, LibraryError, Newsreading, Person, ReadingError, Shelf, ShelvedFeed, select, total,
 };
-use feedsync_endpoint::{Reader, reading_collection};
+use feedsync_endpoint::{ReadingOwner, reading_collection};
 use feedsync_log::Millis;
 use feedsync_reader_api::{Fault, FeedName, FeedNumber, Folders, Subscription};
 
@@ -181,7 +181,7 @@ pub(crate) fn newsreading(hub: &Hub) -> Result<&Newsreading, Problem> {
 pub(crate) async fn person(
     hub: &Hub,
     call: &Call,
-    reader: Option<&Reader>,
+    reader: Option<&ReadingOwner>,
 ) -> Result<Arc<Person>, Refusal> {
     let user = reader.map(|reader| reader.name.clone());
     let (readers, endpoint) = (&newsreading(hub)?.readers, call.endpoint_of(hub, user));

@@ -3,7 +3,9 @@
 use axum::body::Body;
 use feedsync_endpoint::{Actor, Endpoint, Settings};
 use feedsync_server::{Config, router};
-use feedsync_store::{ActSelection, CollectionName, GrantsOf, NewCollection, Role, User, UserName};
+use feedsync_store::{
+    AuditSelection, CollectionName, GrantFilter, NewCollection, Role, User, UserName,
+};
 use http::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -216,7 +218,7 @@ async fn creators_own_their_collection_and_changes_are_recorded() {
     let new = NewCollection { name: notes.clone(), title, format, settings };
     anna.create_collection(new.clone()).await.unwrap();
     assert!(anna.create_collection(new).await.is_err());
-    let grants = silent.store().grants(GrantsOf::User(&name)).await.unwrap();
+    let grants = silent.store().grants(GrantFilter::User(&name)).await.unwrap();
     assert_eq!((grants.len(), grants[0].role), (1, Role::Owner));
     let mut settings = std::collections::BTreeMap::new();
     settings.insert("public".to_owned(), "true".to_owned());
@@ -229,7 +231,7 @@ async fn creators_own_their_collection_and_changes_are_recorded() {
     anna.change_collection(&notes, change).await.unwrap();
     anna.drop_collection(&notes).await.unwrap();
     assert!(anna.drop_collection(&notes).await.is_err());
-    let selection = ActSelection { limit: 9, ..ActSelection::default() };
+    let selection = AuditSelection { limit: 9, ..AuditSelection::default() };
     let acts = silent.store().acts(selection).await.unwrap();
     let told: Vec<_> = acts.iter().map(|act| (&*act.act.action, &*act.act.detail)).collect();
     let expected = [("drop", ""), ("set", "public, title"), ("create", "")];

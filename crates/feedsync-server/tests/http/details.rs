@@ -36,7 +36,7 @@ async fn every_feed_of_a_collection_has_its_details_at_its_head() {
     for id in ["a", "b", "c"] {
         add(&hub.endpoint, id).await;
     }
-    assert!(hub.endpoint.take_up_details(&notes(), &details()).await.unwrap());
+    assert!(hub.endpoint.adopt_details(&notes(), &details()).await.unwrap());
     for format in Format::ALL {
         let suffix = if format == Format::Pox { "xml" } else { format.name() };
         for path in ["", "/changes", "/complete"] {

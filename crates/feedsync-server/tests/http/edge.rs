@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use feedsync_server::{Config, Limits, Serving, router, serve};
-use feedsync_store::{ActSelection, Scope, TokenKind};
+use feedsync_store::{AuditSelection, Scope, TokenKind};
 use http::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -244,7 +244,7 @@ async fn an_open_hub_is_closed_to_whom_any_kind_of_proxy_asks_for() {
 
 /// Details of the failed sign-ins in the record, oldest first.
 async fn recorded(endpoint: &feedsync_endpoint::Endpoint) -> Vec<String> {
-    let selection = ActSelection { before: None, user: None, collection: None, limit: 1_000 };
+    let selection = AuditSelection { before: None, user: None, collection: None, limit: 1_000 };
     let acts = endpoint.store().acts(selection).await.unwrap();
     let failed = acts.into_iter().rev().filter(|it| it.act.action == "failed sign-in");
     failed

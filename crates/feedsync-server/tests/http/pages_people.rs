@@ -1,6 +1,6 @@
 //! Pages about users: the own account, users, roles; access to them, and the effects of their forms.
 
-use feedsync_store::{GrantsOf, Role, Scope, TokenKind};
+use feedsync_store::{GrantFilter, Role, Scope, TokenKind};
 use http::StatusCode;
 use tokio::time::sleep;
 
@@ -186,7 +186,8 @@ async fn an_owner_says_who_may_do_what_in_a_collection() {
     assert!(owner.page("/pages/collections/notes").await.contains(people));
     let role = async |name: &str| {
         let name_of = collection("notes");
-        let grants = world.endpoint.store().grants(GrantsOf::Collection(&name_of)).await.unwrap();
+        let grants =
+            world.endpoint.store().grants(GrantFilter::Collection(&name_of)).await.unwrap();
         grants.into_iter().find(|grant| grant.user == user(name)).map(|grant| grant.role)
     };
     let change = async |action: &str, name: &str, role: &str| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use feedsync_endpoint::{NewUser, Password};
 use feedsync_server::rights;
-use feedsync_store::{Act, ActSelection, Token, TokenKind};
+use feedsync_store::{AuditAction, AuditSelection, Token, TokenKind};
 use http::{Method, Response, StatusCode};
 use tokio::time::sleep;
 
@@ -37,8 +37,8 @@ pub(crate) fn goes_to(answer: &Response<axum::body::Body>, place: &str) {
 }
 
 /// The newest record.
-pub(crate) async fn newest(world: &World) -> Act {
-    let selection = ActSelection { limit: 1, ..Default::default() };
+pub(crate) async fn newest(world: &World) -> AuditAction {
+    let selection = AuditSelection { limit: 1, ..Default::default() };
     world.endpoint.store().acts(selection).await.unwrap().remove(0).act
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn days(token: &Token) -> u64 {
 }
 
 async fn acts(world: &World) -> usize {
-    let selection = ActSelection { limit: 10_000, ..Default::default() };
+    let selection = AuditSelection { limit: 10_000, ..Default::default() };
     world.endpoint.store().acts(selection).await.unwrap().len()
 }
 
@@ -79,7 +79,7 @@ async fn a_browser_is_led_to_sign_in_and_back_to_what_it_asked_for() {
 
     goes_to(&visitor.sign_in("rita", SECRET, &to).await, asked);
     assert!(visitor.page(asked).await.contains("aria-label=\"My account: rita\""));
-    let selection = ActSelection { limit: 1, ..Default::default() };
+    let selection = AuditSelection { limit: 1, ..Default::default() };
     let act = world.endpoint.store().acts(selection).await.unwrap().remove(0).act;
     assert_eq!((act.user, &*act.action), (Some(user("rita")), "sign in"));
     let session = world.endpoint.store().tokens(&user("rita")).await.unwrap().remove(0);

@@ -6,7 +6,7 @@ use std::path::Path;
 use axum::body::{Body, Bytes};
 use feedsync_endpoint::{NewToken, NewUser};
 use feedsync_server::{Config, Limits, router};
-use feedsync_store::{ActSelection, Digest, GrantsOf, Scope, TokenKind, UserName};
+use feedsync_store::{AuditSelection, Digest, GrantFilter, Scope, TokenKind, UserName};
 use futures_util::stream;
 use http::{Method, Response, StatusCode};
 
@@ -77,9 +77,9 @@ async fn a_million_collections_of_one_user_end_at_the_quota_and_refusals_leave_n
     assert_eq!(after_the_first, Some(size(directory.path())), "refusals write nothing");
     let user = UserName::new("anna").unwrap();
     let store = hub.endpoint.store();
-    assert_eq!(store.grants(GrantsOf::User(&user)).await.unwrap().len(), 20);
+    assert_eq!(store.grants(GrantFilter::User(&user)).await.unwrap().len(), 20);
     assert_eq!(store.collections().await.unwrap().len(), 21, "with notes");
-    let acts = ActSelection { user: Some(&user), limit: 100, ..Default::default() };
+    let acts = AuditSelection { user: Some(&user), limit: 100, ..Default::default() };
     assert_eq!(store.acts(acts).await.unwrap().len(), 20);
 
     // Existing collections can be changed as before; a removed one frees its slot; other users have
@@ -108,7 +108,7 @@ async fn concurrent_creations_stay_within_the_collection_quota() {
     let statuses = futures_util::future::join_all(requests).await;
     let made = statuses.iter().filter(|status| **status == StatusCode::CREATED).count();
     let user = UserName::new("anna").unwrap();
-    let owned = hub.endpoint.store().grants(GrantsOf::User(&user)).await.unwrap();
+    let owned = hub.endpoint.store().grants(GrantFilter::User(&user)).await.unwrap();
     assert_eq!((made, owned.len()), (5, 5), "{statuses:?}");
 }
 

@@ -11,7 +11,7 @@ use feedsync_core::ItemId;
 
 use super::samples::{create, id, item, open, put};
 use super::{Constructor, wait};
-use crate::{CollectionName, Number, PageLimit, Store};
+use crate::{ChangeNumber, CollectionName, PageLimit, Store};
 
 const WRITERS: usize = 16;
 const FOLLOWERS: usize = 8;
@@ -64,7 +64,7 @@ fn write(
     notes: &CollectionName,
     writer: usize,
     until: Instant,
-) -> BTreeMap<ItemId, Number> {
+) -> BTreeMap<ItemId, ChangeNumber> {
     let mut acknowledged = BTreeMap::new();
     let mut count = 0;
     while Instant::now() < until {
@@ -88,9 +88,9 @@ pub fn follow(
     notes: &CollectionName,
     writing: &AtomicUsize,
     waits: bool,
-) -> BTreeMap<ItemId, Number> {
+) -> BTreeMap<ItemId, ChangeNumber> {
     let mut seen = BTreeMap::new();
-    let mut through = Number::ZERO;
+    let mut through = ChangeNumber::ZERO;
     let mut notices = store.subscribe(notes);
     loop {
         let done = writing.load(Ordering::SeqCst) == 0;

@@ -9,7 +9,7 @@ use super::samples::{
 };
 use super::{Constructor, wait};
 use crate::{
-    Collection, CollectionChange, Digest, Moment, NewCollection, NewRemote, Number, Origin,
+    ChangeNumber, Collection, CollectionChange, Digest, Moment, NewCollection, NewRemote, Origin,
     PageLimit, Put, RemoteId, RemoteState, Selection, Store, StoreError, Subscription, Write,
 };
 
@@ -127,7 +127,7 @@ pub fn a_dropped_collection_takes_everything_but_the_ledger(constructor: Constru
     let again = create(store, "notes");
     assert!(again.epoch > notes.epoch);
     assert_ne!(again.feed_id, notes.feed_id);
-    assert_eq!((again.last, again.live), (Number::ZERO, 0));
+    assert_eq!((again.last, again.live), (ChangeNumber::ZERO, 0));
     assert_eq!(all(store, &notes.name), []);
     assert_eq!(wait(store.discarded(&notes.name)).unwrap(), []);
     let keys = vec![id("c")];
@@ -174,11 +174,11 @@ pub fn a_collection_that_does_not_exist_is_named(constructor: Constructor) {
         wait(store.drop_collection(&name)).err(),
         wait(store.item(&name, &id("a"))).err(),
         wait(store.items(&name, &[id("a")])).err(),
-        wait(store.changes(&name, Number::ZERO, None, limit)).err(),
+        wait(store.changes(&name, ChangeNumber::ZERO, None, limit)).err(),
         wait(store.items_by_id(&name, None, limit)).err(),
         wait(store.listing(&name, &selection, limit)).err(),
         wait(store.update(&name, Vec::new(), Box::new(|_| Vec::new()))).err(),
-        wait(store.mark_sent(&name, Number::new(1))).err(),
+        wait(store.mark_sent(&name, ChangeNumber::new(1))).err(),
         wait(store.discarded(&name)).err(),
         wait(store.remotes(Some(&name))).err(),
         wait(store.add_remote(new)).err(),
@@ -218,7 +218,7 @@ pub fn remotes_are_remembered(constructor: Constructor) {
         until: Some("2005-05-21T11:43:33Z".to_owned()),
         etag: Some("\"x\"".to_owned()),
         last_modified: Some("Sat, 21 May 2005 11:43:33 GMT".to_owned()),
-        pushed: Number::new(17),
+        pushed: ChangeNumber::new(17),
         may_lack: true,
         needs_complete: true,
         read_only: true,

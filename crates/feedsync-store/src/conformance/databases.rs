@@ -5,7 +5,7 @@ mod uses;
 use std::sync::Arc;
 use std::thread;
 
-use feedsync_couch::{AttachmentDigest, BodyPlace, DatabaseName};
+use feedsync_couch::{AttachmentDigest, BodyRef, DatabaseName};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -14,8 +14,9 @@ pub use self::uses::{Use, everything, named};
 use super::people::user;
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
-    Choose, Database, DatabaseChange, Databases, EndpointName, Environment as _, Epoch, KeptBody,
-    LocalDocument, MemoryStore, Moment, Number, REVISIONS_KEPT, Store, StoreError, StoredDocument,
+    ChangeNumber, Database, DatabaseChange, Databases, EndpointName, Environment as _, Epoch,
+    LocalDocument, MemoryStore, Moment, REVISIONS_KEPT, SelectBodies, Store, StoreError,
+    StoredBody, StoredDocument,
 };
 
 /// Any sequence of operations on databases has the same results as on the memory store.
@@ -174,13 +175,19 @@ fn counts_follow_the_documents(
     databases: &dyn Databases,
     database: &Database,
 ) -> Result<(), TestCaseError> {
-    let everything: Choose = Box::new(|document: &StoredDocument| {
+    let everything: SelectBodies = Box::new(|document: &StoredDocument| {
         document.tree.bodies().map(|(revision, _)| revision.clone()).collect()
     });
-    let page =
-        databases.document_changes(&database.name, Number::ZERO, 99, None, everything, u64::MAX);
+    let page = databases.document_changes(
+        &database.name,
+        ChangeNumber::ZERO,
+        99,
+        None,
+        everything,
+        u64::MAX,
+    );
     let documents = wait(page).expect("it can be read").documents;
-    let is_deleted = |tree: &feedsync_couch::Tree<BodyPlace>| {
+    let is_deleted = |tree: &feedsync_couch::Tree<BodyRef>| {
         tree.winner().is_some_and(|it| it.content.is_deleted)
     };
     let deleted = documents.iter().filter(|it| is_deleted(&it.document.tree)).count() as u64;
@@ -188,7 +195,7 @@ fn counts_follow_the_documents(
         (database.documents, database.deleted),
         (documents.len() as u64 - deleted, deleted)
     );
-    let whole = |body: &KeptBody| body.place(0).whole();
+    let whole = |body: &StoredBody| body.place(0).whole();
     let bytes: u64 = documents.iter().flat_map(|it| it.bodies.values()).map(whole).sum();
     prop_assert_eq!(database.bytes, bytes);
     let leaves: u64 = documents

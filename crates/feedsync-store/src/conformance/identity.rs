@@ -11,9 +11,9 @@ use super::people::{name, user};
 use super::samples::{create, id, item, named, open, put, version, write};
 use super::{Constructor, wait};
 use crate::{
-    Append, CollectionChange, Databases, Expected, Founding, Grant, GrantsOf, LocalDocument,
-    NewCollection, NewGeneration, NewSnapshot, PRIVATE_TO, Role, StoreError, Usage, User, UserId,
-    Write, item_bytes,
+    Append, CollectionChange, CreationContext, Databases, Expected, Grant, GrantFilter,
+    LocalDocument, NewCollection, NewGeneration, NewSnapshot, PRIVATE_TO, Role, StoreError, Usage,
+    User, UserId, Write, item_bytes,
 };
 
 fn database(text: &str) -> DatabaseName {
@@ -53,8 +53,8 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     let database_bytes = own.len() as u64;
     assert_eq!(usage, Usage { databases: 1, database_bytes, ..Usage::default() });
     for new in [new("private", settings), new("plans", BTreeMap::new())] {
-        let founding = Founding { owner: Some(name("anna")), act: None };
-        wait(store.found_collection(new, founding)).unwrap();
+        let setup_transaction = CreationContext { owner: Some(name("anna")), act: None };
+        wait(store.create_collection_with(new, setup_transaction)).unwrap();
     }
     let append = Append {
         expected: Expected::Absent,
@@ -69,7 +69,7 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     wait(store.remove_user(&name("anna"))).unwrap();
     assert_eq!(wait(store.collection(&named("private"))).unwrap(), None);
     assert!(wait(store.collection(&named("plans"))).unwrap().is_some());
-    assert_eq!(wait(store.charged_collection(&named("plans"))).unwrap(), None);
+    assert_eq!(wait(store.collection_charged_to(&named("plans"))).unwrap(), None);
     assert_eq!(wait(databases.charged(&database("own"))).unwrap(), None);
     assert_eq!(wait(store.usage(&anna.id)).unwrap(), Usage::default());
     let closed = r#"{"admins":{"names":[]},"members":{"names":[],"roles":["_admin"]}}"#;
@@ -79,7 +79,7 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
 
     let again = User { id: UserId::new("b2").unwrap(), ..user("anna", false) };
     wait(store.add_user(again.clone())).unwrap();
-    assert_eq!(wait(store.grants(GrantsOf::User(&name("anna")))).unwrap(), []);
+    assert_eq!(wait(store.grants(GrantFilter::User(&name("anna")))).unwrap(), []);
     assert_eq!(wait(store.tokens(&name("anna"))).unwrap(), []);
     wait(store.add_user(user("carl", false))).unwrap();
     let root = r#"{"members":{"names":["root"]}}"#;
@@ -105,9 +105,9 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
         format: feedsync_core::Format::Atom,
         settings: BTreeMap::new(),
     };
-    let founding = Founding { owner: Some(name("anna")), act: None };
-    let plans = wait(store.found_collection(new, founding)).unwrap();
-    assert_eq!(wait(store.charged_collection(&plans.name)).unwrap(), Some(anna.id.clone()));
+    let setup_transaction = CreationContext { owner: Some(name("anna")), act: None };
+    let plans = wait(store.create_collection_with(new, setup_transaction)).unwrap();
+    assert_eq!(wait(store.collection_charged_to(&plans.name)).unwrap(), Some(anna.id.clone()));
     let mut expected = Usage::default();
     assert_eq!(used(), expected);
     // A role in another user's collection costs nothing, nor does a database that only has the name of a
@@ -118,7 +118,10 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
     wait(store.grant(grant)).unwrap();
     let unbridged = wait(databases.create_database(&database("plans"), Some("{}".to_owned())));
     let epoch = unbridged.unwrap().unwrap().epoch;
-    assert_eq!((wait(store.charged_collection(&others.name)).unwrap(), used()), (None, expected));
+    assert_eq!(
+        (wait(store.collection_charged_to(&others.name)).unwrap(), used()),
+        (None, expected)
+    );
     wait(databases.drop_database(&database("plans"), epoch)).unwrap();
 
     let mut contested = item("a", "A", 1);
@@ -182,7 +185,7 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
         wait(store.grant(Grant { user, collection, role: Role::Owner })).unwrap();
     }
     wait(store.remove_user(&name("anna"))).unwrap();
-    assert_eq!(wait(store.charged_collection(&plans.name)).unwrap(), Some(berta.id.clone()));
+    assert_eq!(wait(store.collection_charged_to(&plans.name)).unwrap(), Some(berta.id.clone()));
     assert_eq!(wait(store.usage(&berta.id)).unwrap(), expected);
 }
 

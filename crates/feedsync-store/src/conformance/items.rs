@@ -11,7 +11,7 @@ use super::samples::{
 use super::{Constructor, wait};
 use crate::environment::Environment as _;
 use crate::{
-    Digest, Moment, Number, Origin, PageLimit, Put, Recent, RemoteId, Selection, StoreError,
+    ChangeNumber, Digest, Moment, Origin, PageLimit, Put, Recent, RemoteId, Selection, StoreError,
     StoredItem, Write,
 };
 
@@ -74,8 +74,13 @@ pub fn changes_come_in_their_order_within_their_bounds(constructor: Constructor)
     store_each(store, &other, &["z"]);
     store_each(store, &notes, &["a"]);
     let read = |after, up_to: Option<u64>| {
-        let page =
-            wait(store.changes(&notes, Number::new(after), up_to.map(Number::new), ALL)).unwrap();
+        let page = wait(store.changes(
+            &notes,
+            ChangeNumber::new(after),
+            up_to.map(ChangeNumber::new),
+            ALL,
+        ))
+        .unwrap();
         let numbers: Vec<_> = page.items.iter().map(|stored| stored.number.get()).collect();
         (ids(&page.items).join(" "), numbers, page.through.get(), page.more)
     };
@@ -97,7 +102,7 @@ pub fn pages_end_at_either_limit(constructor: Constructor) {
     store_each(store, &notes, &["a", "b", "c", "d", "e"]);
     let weight = all(store, &notes)[0].weight();
     assert!(weight > 100);
-    let page = |limit| wait(store.changes(&notes, Number::ZERO, None, limit)).unwrap();
+    let page = |limit| wait(store.changes(&notes, ChangeNumber::ZERO, None, limit)).unwrap();
     for (items, bytes, expected) in [
         (2, usize::MAX, 2),
         (9, weight * 3, 3),
@@ -163,7 +168,7 @@ pub fn recent_changes_begin_after_the_last_one_left_out(constructor: Constructor
         let recent = Recent { count, from };
         wait(store.last_before(&notes, recent)).unwrap()
     };
-    assert_eq!(last_before(Some(0), Some(Moment::MAX)), Number::ZERO);
+    assert_eq!(last_before(Some(0), Some(Moment::MAX)), ChangeNumber::ZERO);
     let other = create(store, "other").name;
     store_each(store, &other, &["z"]);
     let mut moments = Vec::new();

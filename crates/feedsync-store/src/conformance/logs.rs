@@ -7,8 +7,8 @@ use std::thread;
 use super::samples::{act, create, open};
 use super::{Constructor, wait};
 use crate::{
-    ActSelection, Append, CollectionName, Expected, Generation, KEYS_KEPT, Log, LogOutcome,
-    LogPlace, Moment, NewGeneration, Store, StoreError,
+    Append, AuditSelection, CollectionName, Expected, Generation, Log, LogOutcome, LogPosition,
+    MAX_APPEND_KEYS, Moment, NewGeneration, Store, StoreError,
 };
 
 /// An append without a key or an audit entry.
@@ -64,7 +64,7 @@ pub fn a_log_is_appended_to_where_it_stands(constructor: Constructor) {
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
     let ask = |expected, bytes: &[u8]| wait(store.append_to_log(&notes, append(expected, bytes)));
-    let nowhere = LogPlace { generation: Generation::new(1, 7), length: 0 };
+    let nowhere = LogPosition { generation: Generation::new(1, 7), length: 0 };
     assert_eq!(wait(store.log(&notes)).unwrap(), None);
     for expected in [Expected::Present, Expected::At(vec![nowhere])] {
         assert_eq!(ask(expected, b"a\n").unwrap(), LogOutcome::Absent(None));
@@ -73,16 +73,16 @@ pub fn a_log_is_appended_to_where_it_stands(constructor: Constructor) {
     assert_eq!((first.place.generation.number(), first.place.length), (1, 4));
     assert_eq!((&*first.media_type, first.removed), ("application/x-ndjson", false));
     assert_eq!(wait(store.log(&notes)).unwrap(), Some(first.clone()));
-    assert_eq!(ask(Expected::Absent, b"x").unwrap(), LogOutcome::Elsewhere(first.clone()));
+    assert_eq!(ask(Expected::Absent, b"x").unwrap(), LogOutcome::PositionMismatch(first.clone()));
 
     let mut other = append(Expected::At(vec![nowhere, first.place]), b"two\n");
     other.media_type = "text/plain".to_owned();
     let second = done(wait(store.append_to_log(&notes, other)));
-    assert_eq!(second.place, LogPlace { length: 8, ..first.place });
+    assert_eq!(second.place, LogPosition { length: 8, ..first.place });
     assert_eq!(second.media_type, first.media_type, "whoever began it said what it is");
-    for places in [vec![], vec![first.place], vec![LogPlace { length: 9, ..first.place }]] {
+    for places in [vec![], vec![first.place], vec![LogPosition { length: 9, ..first.place }]] {
         let late = ask(Expected::At(places), b"late\n").unwrap();
-        assert_eq!(late, LogOutcome::Elsewhere(second.clone()));
+        assert_eq!(late, LogOutcome::PositionMismatch(second.clone()));
     }
     let third = done(ask(Expected::Present, b"three\n"));
     assert_eq!(wait(store.log(&notes)).unwrap(), Some(third.clone()));
@@ -114,7 +114,7 @@ pub fn of_all_who_expect_a_log_at_one_place_one_appends(constructor: Constructor
                     assert_eq!(place.replace(log.place), None, "one appends");
                     winners.extend([round, writer, b'\n']);
                 }
-                LogOutcome::Elsewhere(log) => {
+                LogOutcome::PositionMismatch(log) => {
                     assert_eq!(log.place.length, 3 * (u64::from(round) + 1));
                 }
                 other => panic!("{other:?}"),
@@ -237,7 +237,7 @@ pub fn an_append_is_known_by_its_key(constructor: Constructor) {
     for expected in [Expected::At(vec![first.place]), Expected::Absent, Expected::Present] {
         assert_eq!(ask(&notes, "l", expected, b"two\n"), repeated, "wherever it is expected");
     }
-    assert_eq!(ask(&notes, "l", Expected::Present, b"Two\n"), LogOutcome::KeyOfAnother);
+    assert_eq!(ask(&notes, "l", Expected::Present, b"Two\n"), LogOutcome::KeyReused);
     assert_eq!(wait(store.log(&notes)).unwrap(), Some(second.clone()), "nothing changed");
     done(Ok(ask(&books, "l", Expected::Absent, b"a key is one log's\n")));
 
@@ -249,7 +249,7 @@ pub fn an_append_is_known_by_its_key(constructor: Constructor) {
     };
     done(wait(store.begin_log_generation(&notes, new)));
     assert_eq!(ask(&notes, "l", Expected::Present, b"two\n"), repeated);
-    for number in 1..KEYS_KEPT {
+    for number in 1..MAX_APPEND_KEYS {
         done(Ok(ask(&notes, &format!("k{number}"), Expected::Present, b"more\n")));
     }
     assert_eq!(ask(&notes, "l", Expected::Present, b"two\n"), repeated, "the last of a hundred");
@@ -277,12 +277,12 @@ pub fn beginning_compacting_and_removing_a_log_are_recorded(constructor: Constru
     for (expected, action) in [(Expected::Absent, "never"), (Expected::Present, "remove")] {
         wait(store.remove_log(&notes, expected, Some(act(action)))).unwrap();
     }
-    let acts = wait(store.acts(ActSelection { limit: 9, ..Default::default() })).unwrap();
+    let acts = wait(store.acts(AuditSelection { limit: 9, ..Default::default() })).unwrap();
     let actions: Vec<&str> = acts.iter().map(|recorded| &*recorded.act.action).collect();
     assert_eq!(actions, ["remove", "compact", "begin"]);
 }
 
 /// Checks that no two positions of a log are equal.
-pub fn assert_distinct(places: &[LogPlace]) {
+pub fn assert_distinct(places: &[LogPosition]) {
     assert_eq!(places.iter().collect::<BTreeSet<_>>().len(), places.len(), "{places:?}");
 }

@@ -16,21 +16,21 @@ pub mod collections;
 pub mod databases;
 pub mod identity;
 pub mod items;
-pub mod log_lives;
+pub mod log_generations;
 pub mod logs;
-pub mod memory_of_the_gone;
 pub mod model;
-pub mod noticing;
+pub mod notices;
 pub mod people;
+pub mod purges;
 pub mod samples;
-pub mod surroundings;
+pub mod test_environment;
 pub mod updates;
 
 use std::any::Any;
 use std::sync::Arc;
 
 use crate::{Environment, Store};
-pub use surroundings::TestEnvironment;
+pub use test_environment::TestEnvironment;
 
 /// A store under test.
 pub struct Fixture {
@@ -72,7 +72,7 @@ macro_rules! store_tests {
                 a_blob_asked_for_or_put_again_is_young_again
                 blobs_that_items_name_and_that_are_not_here_are_listed
             ]
-            noticing: [
+            notices: [
                 changes_are_noticed
                 changes_that_followers_cannot_see_cause_no_notice
             ]
@@ -97,7 +97,7 @@ macro_rules! store_tests {
                 moments_follow_a_clock_that_was_ahead
                 the_sent_mark_never_decreases_or_exceeds_the_last_change
             ]
-            memory_of_the_gone: [
+            purges: [
                 a_purge_moves_the_horizon_and_leaves_the_vector
                 vectors_of_repeated_purges_are_united
                 discarded_items_can_be_recovered
@@ -129,7 +129,7 @@ macro_rules! store_tests {
                 an_append_is_known_by_its_key
                 beginning_compacting_and_removing_a_log_are_recorded
             ]
-            log_lives: [
+            log_generations: [
                 a_generation_stays_until_it_is_swept
                 so_many_generations_are_kept
                 compacting_goes_on_within_a_day

@@ -10,9 +10,9 @@ use proptest::test_runner::{Config, TestRunner};
 use super::samples::{by, deleted, id, item, named, sequence, version};
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
-    CollectionChange, Digest, DiscardedId, EndpointName, MemoryStore, Moment, NewCollection,
-    NewRemote, Number, Origin, PageLimit, Put, Remote, RemoteId, RemoteState, Selection, Snapshot,
-    Store, Write,
+    ChangeNumber, CollectionChange, Digest, DiscardedId, EndpointName, MemoryStore, Moment,
+    NewCollection, NewRemote, Origin, PageLimit, Put, Remote, RemoteId, RemoteState, Selection,
+    Snapshot, Store, Write,
 };
 
 const ITEMS: u8 = 6;
@@ -141,7 +141,7 @@ fn write(change: &Change, snapshot: &Snapshot) -> Write {
         Change::Reincarnate => Write::Reincarnate { by: snapshot.mint() },
         Change::Remote(id, pushed) => Write::Remote {
             id: RemoteId(*id),
-            state: RemoteState { pushed: Number::new(*pushed), ..RemoteState::default() },
+            state: RemoteState { pushed: ChangeNumber::new(*pushed), ..RemoteState::default() },
         },
         Change::Recover(id) => Write::Recovered(DiscardedId(*id)),
     }
@@ -175,7 +175,7 @@ fn answer(store: &dyn Store, environment: &TestEnvironment, operation: Operation
             said(wait(store.update(&collection(number), keys, decide)))
         }
         Operation::MarkSent(number, mark) => {
-            said(wait(store.mark_sent(&collection(number), Number::new(mark))))
+            said(wait(store.mark_sent(&collection(number), ChangeNumber::new(mark))))
         }
         Operation::AddRemote(number, address) => {
             let collection = collection(number);
@@ -216,7 +216,7 @@ fn dump(store: &dyn Store) -> Vec<String> {
         lines.push(said(wait(store.discarded(name))));
         lines.extend(logs::dump(store, &collection));
         for limit in [PageLimit::items(2), PageLimit { items: 100, bytes: 700 }] {
-            let mut after = Number::ZERO;
+            let mut after = ChangeNumber::ZERO;
             loop {
                 let page = wait(store.changes(name, after, None, limit)).expect("read");
                 lines.push(format!("{page:?}"));
@@ -228,7 +228,7 @@ fn dump(store: &dyn Store) -> Vec<String> {
             lines.push(said(wait(store.items_by_id(name, Some(&key(1)), limit))));
             for flags in 0..8 {
                 let selection = Selection {
-                    before: (flags == 7).then_some(Number::new(9)),
+                    before: (flags == 7).then_some(ChangeNumber::new(9)),
                     deleted: flags & 1 != 0,
                     conflicted: flags & 2 != 0,
                     containing: (flags & 4 != 0).then(|| "ITEM2".to_owned()),

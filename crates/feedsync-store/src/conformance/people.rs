@@ -3,8 +3,8 @@
 use super::samples::{create, id, item, named, open, put};
 use super::{Constructor, wait};
 use crate::{
-    Act, ActSelection, CollectionChange, Digest, Environment as _, Grant, GrantsOf, Moment, Role,
-    Scope, Store, StoreError, Token, TokenKind, User, UserName, Write,
+    AuditAction, AuditSelection, CollectionChange, Digest, Environment as _, Grant, GrantFilter,
+    Moment, Role, Scope, Store, StoreError, Token, TokenKind, User, UserName, Write,
 };
 
 pub(super) fn name(text: &str) -> UserName {
@@ -108,9 +108,9 @@ pub fn roles_follow_users_and_collections(constructor: Constructor) {
     }
     let (anna, berta) = (name("anna"), name("berta"));
     let of_anna = [grant("anna", "books", Role::Editor), grant("anna", "notes", Role::Owner)];
-    assert_eq!(wait(store.grants(GrantsOf::User(&anna))).unwrap(), of_anna);
+    assert_eq!(wait(store.grants(GrantFilter::User(&anna))).unwrap(), of_anna);
     let in_notes = [grant("anna", "notes", Role::Owner), grant("berta", "notes", Role::Reader)];
-    assert_eq!(wait(store.grants(GrantsOf::Collection(&named("notes")))).unwrap(), in_notes);
+    assert_eq!(wait(store.grants(GrantFilter::Collection(&named("notes")))).unwrap(), in_notes);
 
     let nobody = wait(store.grant(grant("carl", "notes", Role::Reader)));
     assert!(matches!(nobody, Err(StoreError::NoUser(_))));
@@ -119,20 +119,20 @@ pub fn roles_follow_users_and_collections(constructor: Constructor) {
 
     let change = CollectionChange { name: Some(named("memos")), ..Default::default() };
     wait(store.change_collection(&named("notes"), change)).unwrap();
-    let in_memos = wait(store.grants(GrantsOf::Collection(&named("memos")))).unwrap();
+    let in_memos = wait(store.grants(GrantFilter::Collection(&named("memos")))).unwrap();
     assert_eq!(in_memos[0], grant("anna", "memos", Role::Owner));
     assert!(wait(store.revoke(&berta, &named("memos"))).unwrap());
     assert!(!wait(store.revoke(&berta, &named("memos"))).unwrap());
     wait(store.drop_collection(&named("memos"))).unwrap();
     assert_eq!(
-        wait(store.grants(GrantsOf::User(&anna))).unwrap(),
+        wait(store.grants(GrantFilter::User(&anna))).unwrap(),
         [grant("anna", "books", Role::Editor)]
     );
     create(store, "memos");
-    assert_eq!(wait(store.grants(GrantsOf::Collection(&named("memos")))).unwrap(), []);
+    assert_eq!(wait(store.grants(GrantFilter::Collection(&named("memos")))).unwrap(), []);
     wait(store.change_user(user("berta", true))).unwrap();
     wait(store.remove_user(&anna)).unwrap();
-    assert_eq!(wait(store.grants(GrantsOf::Collection(&named("books")))).unwrap(), []);
+    assert_eq!(wait(store.grants(GrantFilter::Collection(&named("books")))).unwrap(), []);
 }
 
 /// A token is found by its digest until it, its user or its collection is removed.
@@ -183,7 +183,7 @@ pub fn acts_are_recorded_and_read_newest_first(constructor: Constructor) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     create(store, "notes");
-    let act = |user: Option<&str>, collection: Option<&str>, action: &str| Act {
+    let act = |user: Option<&str>, collection: Option<&str>, action: &str| AuditAction {
         user: user.map(name),
         address: Some("192.0.2.1".to_owned()),
         action: action.to_owned(),
@@ -195,25 +195,25 @@ pub fn acts_are_recorded_and_read_newest_first(constructor: Constructor) {
     let second = act(Some("berta"), Some("notes"), "create");
     let third = act(None, Some("notes"), "edit");
     wait(store.record(first.clone())).unwrap();
-    let edit = |act: &Act| vec![put(item("a", "A", 1)), Write::Record(act.clone())];
+    let edit = |act: &AuditAction| vec![put(item("a", "A", 1)), Write::Record(act.clone())];
     super::samples::write(store, &named("notes"), &["a"], edit(&second)).unwrap();
     let faulty = vec![Write::Record(first.clone()), Write::Purge { ids: vec![id("b")] }];
     assert!(super::samples::write(store, &named("notes"), &["b"], faulty).is_err());
     wait(store.record(third.clone())).unwrap();
 
     let read = |selection| wait(store.acts(selection)).unwrap();
-    let all = ActSelection { limit: 9, ..Default::default() };
+    let all = AuditSelection { limit: 9, ..Default::default() };
     let acts = read(all);
-    let what: Vec<&Act> = acts.iter().map(|recorded| &recorded.act).collect();
+    let what: Vec<&AuditAction> = acts.iter().map(|recorded| &recorded.act).collect();
     assert_eq!(what, [&third, &second, &first]);
     assert!(acts.windows(2).all(|pair| pair[0].place > pair[1].place));
     assert!(acts.iter().all(|recorded| recorded.at <= environment.now()));
-    assert_eq!(read(ActSelection { limit: 1, ..all })[0].act, third);
-    assert_eq!(read(ActSelection { before: Some(acts[1].place), ..all })[0].act, first);
+    assert_eq!(read(AuditSelection { limit: 1, ..all })[0].act, third);
+    assert_eq!(read(AuditSelection { before: Some(acts[1].place), ..all })[0].act, first);
     let anna = name("anna");
-    assert_eq!(read(ActSelection { user: Some(&anna), ..all }).len(), 1);
+    assert_eq!(read(AuditSelection { user: Some(&anna), ..all }).len(), 1);
     let notes = named("notes");
-    assert_eq!(read(ActSelection { collection: Some(&notes), ..all }).len(), 2);
+    assert_eq!(read(AuditSelection { collection: Some(&notes), ..all }).len(), 2);
     assert_eq!(wait(store.remove_acts(Moment::MAX)).unwrap(), 3);
     assert_eq!(read(all), []);
     wait(store.record(first)).unwrap();

@@ -8,8 +8,8 @@ use feedsync_core::{
 
 use super::{Constructor, Fixture, TestEnvironment, wait};
 use crate::{
-    Act, Collection, CollectionName, NewCollection, Number, Origin, PageLimit, Put, Store,
-    StoreError, StoredItem, Write,
+    AuditAction, ChangeNumber, Collection, CollectionName, NewCollection, Origin, PageLimit, Put,
+    Store, StoreError, StoredItem, Write,
 };
 
 /// A limit that no test reaches.
@@ -21,8 +21,8 @@ pub fn named(name: &str) -> CollectionName {
 }
 
 /// An audit entry without a user, for the collection `notes`.
-pub fn act(action: &str) -> Act {
-    Act {
+pub fn act(action: &str) -> AuditAction {
+    AuditAction {
         user: None,
         address: None,
         action: action.to_owned(),
@@ -115,7 +115,7 @@ pub fn store_each(store: &dyn Store, collection: &CollectionName, names: &[&str]
 
 /// All items in change order.
 pub fn all(store: &dyn Store, collection: &CollectionName) -> Vec<StoredItem> {
-    wait(store.changes(collection, Number::ZERO, None, ALL)).expect("read").items
+    wait(store.changes(collection, ChangeNumber::ZERO, None, ALL)).expect("read").items
 }
 
 /// The ids of items, in order.

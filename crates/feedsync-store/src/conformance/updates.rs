@@ -6,7 +6,7 @@ use super::samples::{
     all, by, create, deleted, id, ids, item, open, put, store_each, version, write,
 };
 use super::{Constructor, wait};
-use crate::{Environment as _, Moment, Number, StoreError, StoreExt as _, Write};
+use crate::{ChangeNumber, Environment as _, Moment, StoreError, StoreExt as _, Write};
 
 /// Numbers are consecutive, in the order of the writes; an item has its latest number only.
 pub fn each_change_takes_the_next_number(constructor: Constructor) {
@@ -209,10 +209,10 @@ pub fn the_sent_mark_never_decreases_or_exceeds_the_last_change(constructor: Con
     let notes = create(store, "notes").name;
     store_each(store, &notes, &["a", "b", "c"]);
     for (mark, sent) in [(2, 2), (1, 2), (3, 3), (u64::MAX, 3)] {
-        wait(store.mark_sent(&notes, Number::new(mark))).unwrap();
+        wait(store.mark_sent(&notes, ChangeNumber::new(mark))).unwrap();
         assert_eq!(wait(store.collection(&notes)).unwrap().unwrap().sent.get(), sent);
     }
     store_each(store, &notes, &["d"]);
-    wait(store.mark_sent(&notes, Number::new(u64::MAX))).unwrap();
+    wait(store.mark_sent(&notes, ChangeNumber::new(u64::MAX))).unwrap();
     assert_eq!(wait(store.collection(&notes)).unwrap().unwrap().sent.get(), 4);
 }

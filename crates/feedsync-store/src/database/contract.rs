@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
 use super::{
-    Choose, Database, DatabaseChange, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentWrite, DocumentsSnapshot, LocalDocument, PassOver, Wanted,
+    Database, DatabaseChange, DecideDocuments, DocumentChanges, DocumentPage, DocumentRange,
+    DocumentRequest, DocumentWrite, DocumentsSnapshot, LocalDocument, SelectBodies, SkipKind,
 };
-use crate::bell::Notices;
 use crate::error::StoreError;
 use crate::name::UserId;
-use crate::order::{Epoch, Moment, Number};
+use crate::notifier::Notices;
+use crate::order::{ChangeNumber, Epoch, Moment};
 use crate::stored::PageLimit;
 
 /// The part of a store that holds databases; the guarantees of [`Store`](crate::Store) apply to it.
@@ -77,7 +77,7 @@ pub trait Databases: Send + Sync + 'static {
     async fn update_documents(
         &self,
         name: &DatabaseName,
-        wanted: Vec<Wanted>,
+        wanted: Vec<DocumentRequest>,
         decide: DecideDocuments,
     ) -> Result<Database, StoreError>;
 
@@ -87,7 +87,7 @@ pub trait Databases: Send + Sync + 'static {
         &self,
         name: &DatabaseName,
         ids: &[DocumentId],
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError>;
 
@@ -96,7 +96,7 @@ pub trait Databases: Send + Sync + 'static {
         &self,
         name: &DatabaseName,
         range: DocumentRange,
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError>;
 
@@ -114,10 +114,10 @@ pub trait Databases: Send + Sync + 'static {
     async fn document_changes(
         &self,
         name: &DatabaseName,
-        after: Number,
+        after: ChangeNumber,
         most: usize,
-        pass_over: Option<PassOver>,
-        choose: Choose,
+        skip_kind: Option<SkipKind>,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError>;
 
@@ -125,15 +125,19 @@ pub trait Databases: Send + Sync + 'static {
     async fn latest_document_changes(
         &self,
         name: &DatabaseName,
-        after: Number,
-        before: Option<Number>,
+        after: ChangeNumber,
+        before: Option<ChangeNumber>,
         most: usize,
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError>;
 
     /// Number of documents whose last change is after a number.
-    async fn count_changes(&self, name: &DatabaseName, after: Number) -> Result<u64, StoreError>;
+    async fn count_changes(
+        &self,
+        name: &DatabaseName,
+        after: ChangeNumber,
+    ) -> Result<u64, StoreError>;
 
     /// A local document.
     async fn local_document(
@@ -186,7 +190,7 @@ pub trait Databases: Send + Sync + 'static {
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Whether an attachment is stored and a revision with a stored body names it.
-    async fn names_attachment(
+    async fn is_attachment_referenced(
         &self,
         name: &DatabaseName,
         digest: &AttachmentDigest,
@@ -206,7 +210,7 @@ pub trait Databases: Send + Sync + 'static {
     async fn sweep_databases(&self) -> Result<bool, StoreError>;
 
     /// Subscribes to notices of changes or of the removal of a database, by this or another process.
-    fn follow_database(&self, name: &DatabaseName) -> Notices;
+    fn subscribe_to_database(&self, name: &DatabaseName) -> Notices;
 }
 
 /// Methods derived from the contract.
@@ -217,7 +221,7 @@ pub trait DatabasesExt: Databases {
     async fn decide_documents<T, F>(
         &self,
         name: &DatabaseName,
-        wanted: Vec<Wanted>,
+        wanted: Vec<DocumentRequest>,
         mut decide: F,
     ) -> Result<(Database, T), StoreError>
     where

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use feedsync_couch::{Attachment, BodyPlace, DocumentId, Revision, Tree};
+use feedsync_couch::{Attachment, BodyRef, DocumentId, Revision, Tree};
 
 use super::{Database, Kind};
 use crate::error::StoreError;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 
 /// A decision: a synchronous function from stored values to writes. It may be called more than once, each
 /// time with fresh values; only the result of the last call is applied. An empty list of writes changes
@@ -16,7 +16,7 @@ pub type DecideDocuments = Box<dyn FnMut(&DocumentsSnapshot) -> Vec<DocumentWrit
 
 /// A document that a decision requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct DocumentRequest {
     /// Id of the document.
     pub id: DocumentId,
     /// Whether the attachments of its revisions are read.
@@ -27,24 +27,24 @@ pub struct Wanted {
 #[derive(Debug)]
 pub struct DocumentsSnapshot {
     pub(crate) database: Database,
-    pub(crate) documents: BTreeMap<DocumentId, FoundDocument>,
+    pub(crate) documents: BTreeMap<DocumentId, DocumentEntry>,
     pub(crate) next_body: u64,
 }
 
 /// The stored values of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FoundDocument {
+pub struct DocumentEntry {
     /// Its tree; empty if the document never existed.
-    pub tree: Tree<BodyPlace>,
+    pub tree: Tree<BodyRef>,
     /// Number of its last change.
-    pub number: Number,
+    pub number: ChangeNumber,
     /// Attachments of stored revisions, if they were [requested](Wanted::with_attachments).
     pub attachments: BTreeMap<Revision, Arc<[Attachment]>>,
 }
 
 /// The stored body of a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptBody {
+pub struct StoredBody {
     /// Content: a JSON object without special members.
     pub text: Arc<str>,
     /// Its attachments.
@@ -57,13 +57,13 @@ pub struct DocumentWrite {
     /// Id of the document.
     pub id: DocumentId,
     /// The new tree; an empty one removes the document.
-    pub tree: Tree<BodyPlace>,
+    pub tree: Tree<BodyRef>,
     /// Whether the document takes the next change number.
     pub is_change: bool,
     /// Kind that its leaf states; `None` leaves the stored kind as it is.
     pub kind: Option<Kind>,
     /// New bodies, under numbers from [`DocumentsSnapshot::next_body`] on.
-    pub bodies: Vec<(u64, KeptBody)>,
+    pub bodies: Vec<(u64, StoredBody)>,
 }
 
 impl DocumentWrite {
@@ -81,7 +81,7 @@ impl DocumentsSnapshot {
     }
 
     /// The stored values of a document; `None` for one that was not requested.
-    pub fn document(&self, id: &DocumentId) -> Option<&FoundDocument> {
+    pub fn document(&self, id: &DocumentId) -> Option<&DocumentEntry> {
         self.documents.get(id)
     }
 
@@ -91,11 +91,11 @@ impl DocumentsSnapshot {
     }
 }
 
-impl KeptBody {
+impl StoredBody {
     /// Reference to this body, stored under a number.
-    pub fn place(&self, number: u64) -> BodyPlace {
+    pub fn place(&self, number: u64) -> BodyRef {
         let attached = self.attachments.iter().map(|attachment| attachment.length).sum();
-        BodyPlace { number, length: self.length(), attached }
+        BodyRef { number, length: self.length(), attached }
     }
 
     /// Size in bytes, without the contents of attachments.
@@ -112,7 +112,7 @@ impl KeptBody {
 
 /// Effect of a write on a database's counts.
 #[derive(Debug, Default)]
-pub(crate) struct Counted {
+pub(crate) struct WriteEffect {
     /// Numbers of the removed bodies.
     pub(crate) gone: Vec<u64>,
     /// Whether the document takes a new number.
@@ -123,11 +123,11 @@ impl Database {
     /// Counts a write: the difference between the old and the new tree.
     pub(crate) fn count(
         &mut self,
-        before: &Tree<BodyPlace>,
+        before: &Tree<BodyRef>,
         write: &DocumentWrite,
-    ) -> Result<Counted, StoreError> {
+    ) -> Result<WriteEffect, StoreError> {
         let after = &write.tree;
-        let state = |tree: &Tree<BodyPlace>| tree.winner().map(|leaf| leaf.content.is_deleted);
+        let state = |tree: &Tree<BodyRef>| tree.winner().map(|leaf| leaf.content.is_deleted);
         for (state, is_added) in [(state(before), false), (state(after), true)] {
             let count = match state {
                 None => continue,
@@ -136,7 +136,7 @@ impl Database {
             };
             *count = if is_added { *count + 1 } else { count.saturating_sub(1) };
         }
-        let sums = |tree: &Tree<BodyPlace>| {
+        let sums = |tree: &Tree<BodyRef>| {
             let all: u64 = tree.bodies().map(|(_, content)| content.body.whole()).sum();
             let leaves: u64 = tree.leaves().iter().map(|leaf| leaf.content.body.whole()).sum();
             (all, all.saturating_sub(leaves))
@@ -152,6 +152,6 @@ impl Database {
             return Err(StoreError::Decision(reason));
         }
         let gone = had.into_iter().filter(|number| !kept.contains(number)).collect();
-        Ok(Counted { gone, is_change: write.is_change && !after.is_empty() })
+        Ok(WriteEffect { gone, is_change: write.is_change && !after.is_empty() })
     }
 }

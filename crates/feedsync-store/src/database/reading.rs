@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use feedsync_couch::{BodyPlace, DocumentId, Revision, Tree};
+use feedsync_couch::{BodyRef, DocumentId, Revision, Tree};
 
-use super::{Database, KeptBody};
-use crate::order::Number;
+use super::{Database, StoredBody};
+use crate::order::ChangeNumber;
 
 /// Maximum length of a [`Kind`], in bytes.
-pub const MOST_KIND: usize = 64;
+pub const MAX_KIND_BYTES: usize = 64;
 
 /// Maximum number of documents that [`count_documents`](super::Databases::count_documents) counts.
 pub const MAX_COUNTED: u64 = 100_000;
 
 /// Chooses the revisions of a document whose bodies are read.
-pub type Choose = Box<dyn Fn(&StoredDocument) -> Vec<Revision> + Send>;
+pub type SelectBodies = Box<dyn Fn(&StoredDocument) -> Vec<Revision> + Send>;
 
 /// Tells whether documents of a kind are skipped; `None` if the document itself must be read.
-pub type PassOver = Box<dyn Fn(&DocumentId, &Kind) -> bool + Send>;
+pub type SkipKind = Box<dyn Fn(&DocumentId, &Kind) -> bool + Send>;
 
 /// The member `type` of a document's only leaf. It is stored with the change order, so that a reader can skip
 /// documents of a kind without reading them.
@@ -39,18 +39,18 @@ pub struct StoredDocument {
     /// Its id.
     pub id: DocumentId,
     /// Number of its last change.
-    pub number: Number,
+    pub number: ChangeNumber,
     /// Its tree of revisions.
-    pub tree: Tree<BodyPlace>,
+    pub tree: Tree<BodyRef>,
 }
 
 /// A document with its chosen bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadDocument {
+pub struct LoadedDocument {
     /// The document.
     pub document: StoredDocument,
     /// The bodies of the chosen revisions, as far as they are stored.
-    pub bodies: BTreeMap<Revision, KeptBody>,
+    pub bodies: BTreeMap<Revision, StoredBody>,
 }
 
 /// A page of documents.
@@ -59,7 +59,7 @@ pub struct DocumentPage {
     /// The database when the page was read.
     pub database: Database,
     /// The documents of the page.
-    pub documents: Vec<Option<ReadDocument>>,
+    pub documents: Vec<Option<LoadedDocument>>,
 }
 
 /// Range and filters of a read by id.
@@ -85,9 +85,9 @@ pub struct DocumentChanges {
     /// The database when the page was read.
     pub database: Database,
     /// The documents, in the requested order.
-    pub documents: Vec<ReadDocument>,
+    pub documents: Vec<LoadedDocument>,
     /// Number up to which all changes, in that order, were examined.
-    pub reached: Number,
+    pub reached: ChangeNumber,
     /// Whether there are no further changes.
     pub is_end: bool,
 }
@@ -96,18 +96,18 @@ pub struct DocumentChanges {
 const REVISION: u64 = 128;
 
 /// The remaining size of a page in bytes, trees included. The first document of a page always fits.
-pub(crate) struct Room {
+pub(crate) struct PageBudget {
     most: u64,
     left: Option<u64>,
 }
 
-impl Room {
+impl PageBudget {
     pub(crate) fn of(most: u64) -> Self {
         Self { most, left: None }
     }
 
     /// Tells whether the chosen bodies of a document fit, and reserves their size if so.
-    pub(crate) fn takes(&mut self, document: &StoredDocument, chosen: &[Revision]) -> bool {
+    pub(crate) fn fits(&mut self, document: &StoredDocument, chosen: &[Revision]) -> bool {
         let length = |revision: &Revision| Some(document.tree.content(revision)?.body.length);
         let tree = document.tree.len() as u64 * REVISION;
         let length = chosen.iter().filter_map(length).sum::<u64>() + tree;
@@ -124,7 +124,7 @@ impl Kind {
     /// Text of the column of the change order; `None` if the kind is not known.
     pub(crate) fn to_column(&self) -> Option<String> {
         match self {
-            Self::Text(text) if text.len() <= MOST_KIND => Some(format!("={text}")),
+            Self::Text(text) if text.len() <= MAX_KIND_BYTES => Some(format!("={text}")),
             Self::Unknown | Self::Text(_) => None,
             Self::None => Some(String::new()),
         }

@@ -2,10 +2,10 @@
 //! pieces. Writers never wait for attachments that stay, and wait for one removed piece at most.
 
 /// Number of attachments that one read examines.
-pub(crate) const LOOKED_AT: i64 = 500;
+pub(crate) const SCAN_LIMIT: i64 = 500;
 
 /// Size at which a piece ends, in bytes; the attachment that reaches it is the last of the piece.
-const PIECE: u64 = 64 << 20;
+const BATCH_BYTES: u64 = 64 << 20;
 
 /// Key of an attachment: the row of its database and its digest. Keys are ordered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,31 +16,31 @@ pub(crate) struct AttachmentKey {
 
 /// A batch of examined attachments, in key order.
 #[derive(Debug, Default)]
-pub(crate) struct Looked {
+pub(crate) struct AttachmentScan {
     /// The last key of a full batch; `None` at the end.
     pub(crate) last: Option<AttachmentKey>,
     /// Attachments that no document names, with their lengths in bytes.
-    pub(crate) unnamed: Vec<(AttachmentKey, u64)>,
+    pub(crate) unreferenced: Vec<(AttachmentKey, u64)>,
     count: i64,
 }
 
-impl Looked {
+impl AttachmentScan {
     /// Adds the next attachment, with its length if no document names it.
-    pub(crate) fn take(&mut self, key: AttachmentKey, unnamed: Option<u64>) {
+    pub(crate) fn take(&mut self, key: AttachmentKey, unreferenced: Option<u64>) {
         self.count += 1;
-        self.last = (self.count == LOOKED_AT).then(|| key.clone());
-        self.unnamed.extend(unnamed.map(|bytes| (key, bytes)));
+        self.last = (self.count == SCAN_LIMIT).then(|| key.clone());
+        self.unreferenced.extend(unreferenced.map(|bytes| (key, bytes)));
     }
 
     /// Groups the attachments to remove into pieces; each piece is removed in one transaction.
     pub(crate) fn pieces(self) -> Vec<Vec<AttachmentKey>> {
-        let (mut pieces, mut piece, mut left) = (Vec::new(), Vec::new(), PIECE);
-        for (key, bytes) in self.unnamed {
+        let (mut pieces, mut piece, mut left) = (Vec::new(), Vec::new(), BATCH_BYTES);
+        for (key, bytes) in self.unreferenced {
             piece.push(key);
             left = left.saturating_sub(bytes);
             if left == 0 {
                 pieces.push(std::mem::take(&mut piece));
-                left = PIECE;
+                left = BATCH_BYTES;
             }
         }
         pieces.extend(Some(piece).filter(|piece| !piece.is_empty()));
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn piece_ends_at_its_byte_limit() {
-        let mut looked = Looked::default();
+        let mut looked = AttachmentScan::default();
         let megabytes = [Some(1), None, Some(63), Some(256), Some(40), None, Some(40), Some(1)];
         for (number, megabytes) in megabytes.iter().enumerate() {
             let key = AttachmentKey { database: 1, digest: number.to_string() };
@@ -66,16 +66,16 @@ mod tests {
             piece.iter().map(|key| key.digest.clone()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(pieces.iter().map(digests).collect::<Vec<_>>(), ["0 2", "3", "4 6", "7"]);
-        assert_eq!(Looked::default().pieces(), Vec::<Vec<AttachmentKey>>::new());
+        assert_eq!(AttachmentScan::default().pieces(), Vec::<Vec<AttachmentKey>>::new());
     }
 
     #[test]
     fn full_batch_states_its_last_key() {
-        let mut looked = Looked::default();
-        for number in 1..=LOOKED_AT {
+        let mut looked = AttachmentScan::default();
+        for number in 1..=SCAN_LIMIT {
             assert_eq!(looked.last, None);
             looked.take(AttachmentKey { database: number, digest: String::new() }, None);
         }
-        assert_eq!(looked.last.map(|key| key.database), Some(LOOKED_AT));
+        assert_eq!(looked.last.map(|key| key.database), Some(SCAN_LIMIT));
     }
 }

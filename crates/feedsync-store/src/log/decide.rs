@@ -1,19 +1,22 @@
 //! Decisions on logs: functions from the stored state of a log to its next state.
 
-use super::{Append, Ended, Expected, GENERATIONS_KEPT, Keyed, Log, LogOutcome, LogSnapshot};
-use super::{Generation, LogPlace, NewGeneration, NewSnapshot};
+use super::{
+    Append, EndedGeneration, Expected, KeyedAppend, Log, LogOutcome, LogSnapshot,
+    MAX_EARLIER_GENERATIONS,
+};
+use super::{Generation, LogPosition, NewGeneration, NewSnapshot};
 use crate::blob::Digest;
 use crate::order::Moment;
-use crate::people::Act;
+use crate::people::AuditAction;
 
 /// A day, in microseconds.
 const DAY: u64 = 24 * 60 * 60 * 1_000_000;
 
 /// A requested change of a log.
-pub(crate) enum Asked {
+pub(crate) enum LogRequest {
     Append(Append),
     Generation(NewGeneration),
-    Removal(Expected, Option<Act>),
+    Removal(Expected, Option<AuditAction>),
     Snapshot(NewSnapshot),
 }
 
@@ -26,18 +29,18 @@ pub(crate) struct Change {
     /// Bytes to add at the end of the current generation.
     pub(crate) bytes: Vec<u8>,
     /// Key under which the append is known from now on.
-    pub(crate) key: Option<Keyed>,
+    pub(crate) key: Option<KeyedAppend>,
     /// The bytes of a new snapshot.
     pub(crate) snapshot: Option<Vec<u8>>,
     /// Entry for the audit record.
-    pub(crate) act: Option<Act>,
+    pub(crate) act: Option<AuditAction>,
 }
 
 /// The stored state on which a request is decided.
-pub(crate) struct Found {
+pub(crate) struct StoredLogState {
     pub(crate) log: Option<Log>,
     /// The earlier append with the key of the requested one.
-    pub(crate) known: Option<Keyed>,
+    pub(crate) known: Option<KeyedAppend>,
     /// The greatest generation number of logs that were dropped with their collections.
     pub(crate) last_dropped: u64,
     pub(crate) now: Moment,
@@ -48,7 +51,7 @@ pub(crate) struct Found {
 /// The change, or the reason why nothing changes.
 type Decision = Result<Change, Box<LogOutcome>>;
 
-impl Asked {
+impl LogRequest {
     /// Idempotency key of the request.
     pub(crate) fn key(&self) -> Option<&str> {
         match self {
@@ -68,7 +71,7 @@ impl Asked {
     }
 
     /// Decides on the request. `digest` is the result of its [`digest`](Self::digest).
-    pub(crate) fn decide(self, found: Found, digest: Option<Digest>) -> Decision {
+    pub(crate) fn decide(self, found: StoredLogState, digest: Option<Digest>) -> Decision {
         match self {
             Self::Append(append) => decide_append(append, found, digest),
             Self::Generation(new) => decide_generation(new, found),
@@ -80,7 +83,7 @@ impl Asked {
 
 impl Log {
     /// Total number of bytes of all stored generations.
-    fn kept_bytes(&self) -> u64 {
+    fn stored_bytes(&self) -> u64 {
         self.generations().fold(0, |sum, (_, length)| sum.saturating_add(length))
     }
 
@@ -95,20 +98,20 @@ impl Log {
 
     /// The log after its store was restored or moved: earlier generations are no longer available.
     pub(crate) fn renewed(self, tail: u32, now: Moment) -> Self {
-        Self { earlier: Default::default(), ..self.gone_on(tail, now) }
+        Self { earlier: Default::default(), ..self.continued(tail, now) }
     }
 
     /// A log of which others may have seen more than is stored. It continues in the next generation, which
     /// holds the bytes of the current one.
-    pub(crate) fn gone_on(self, tail: u32, now: Moment) -> Self {
+    pub(crate) fn continued(self, tail: u32, now: Moment) -> Self {
         if self.removed {
             return self;
         }
-        let LogPlace { generation, length } = self.place;
-        let place = LogPlace { generation: generation.next(tail), length };
+        let LogPosition { generation, length } = self.place;
+        let place = LogPosition { generation: generation.next(tail), length };
         let snapshot = self.snapshot.map(|snapshot| match snapshot.covers {
             covers if covers.generation == generation => {
-                let covers = LogPlace { generation: place.generation, ..covers };
+                let covers = LogPosition { generation: place.generation, ..covers };
                 LogSnapshot { covers, ..snapshot }
             }
             _ => snapshot,
@@ -127,7 +130,7 @@ impl Log {
 
     fn begun(generation: Generation, media_type: String, now: Moment) -> Self {
         Self {
-            place: LogPlace { generation, length: 0 },
+            place: LogPosition { generation, length: 0 },
             media_type,
             removed: false,
             began: now,
@@ -149,34 +152,35 @@ impl Log {
     /// ago. Before that the oldest and the one that has just ended stay, and of those between them the one
     /// that lasted shortest is removed. A log may therefore be compacted any number of times a day without
     /// losing, within a day, what it held before.
-    fn dispensable(&self, now: Moment) -> Option<Generation> {
+    fn removable_generation(&self, now: Moment) -> Option<Generation> {
         let (oldest, ended) = self.earlier.first_key_value()?;
         if ended.at.micros().saturating_add(DAY) <= now.micros() {
             return Some(*oldest);
         }
         let next = self.earlier.iter().skip(1);
         let between = self.earlier.values().zip(next).take(self.earlier.len().saturating_sub(2));
-        let lasted = |(before, (_, ended)): &(&Ended, (&Generation, &Ended))| {
-            ended.at.micros().saturating_sub(before.at.micros())
-        };
+        let lasted =
+            |(before, (_, ended)): &(&EndedGeneration, (&Generation, &EndedGeneration))| {
+                ended.at.micros().saturating_sub(before.at.micros())
+            };
         between.min_by_key(lasted).map(|(_, (generation, _))| *generation)
     }
 }
 
-fn decide_append(append: Append, found: Found, digest: Option<Digest>) -> Decision {
-    let Found { log, known, last_dropped, now, tail } = found;
+fn decide_append(append: Append, found: StoredLogState, digest: Option<Digest>) -> Decision {
+    let StoredLogState { log, known, last_dropped, now, tail } = found;
     let known = known.filter(|_| log.as_ref().is_some_and(|log| !log.removed));
     if let Some(known) = known {
         let (start, end) = (known.end.length - known.length, known.end);
         return Err(match digest == Some(known.digest) {
             true => LogOutcome::Repeated { start, end }.into(),
-            false => LogOutcome::KeyOfAnother.into(),
+            false => LogOutcome::KeyReused.into(),
         });
     }
     let (mut log, begins) = match log {
         Some(log) if !log.removed => match log.is(&append.expected) {
             true => (log, false),
-            false => return Err(LogOutcome::Elsewhere(log).into()),
+            false => return Err(LogOutcome::PositionMismatch(log).into()),
         },
         gone if append.expected == Expected::Absent => {
             let next = |gone: &Log| gone.place.generation.next(tail);
@@ -194,35 +198,41 @@ fn decide_append(append: Append, found: Found, digest: Option<Digest>) -> Decisi
     log.place.length = bytes;
     log.changed = now;
     let key = append.key.zip(digest);
-    let key = key.map(|(key, digest)| Keyed { key, digest, end: log.place, length });
+    let key = key.map(|(key, digest)| KeyedAppend { key, digest, end: log.place, length });
     let act = append.act.filter(|_| begins);
     Ok(Change { begins, bytes: append.bytes, key, act, ..log.changed() })
 }
 
-fn decide_generation(new: NewGeneration, found: Found) -> Decision {
-    let Found { log, now, tail, .. } = found;
+fn decide_generation(new: NewGeneration, found: StoredLogState) -> Decision {
+    let StoredLogState { log, now, tail, .. } = found;
     let mut log = present(log, &new.expected)?;
-    let LogPlace { generation, length } = log.place;
-    log.earlier.insert(generation, Ended { length, at: now });
+    let LogPosition { generation, length } = log.place;
+    log.earlier.insert(generation, EndedGeneration { length, at: now });
     let bytes = new.bytes.len() as u64;
     if bytes > new.most {
         return Err(LogOutcome::Full { bytes }.into());
     }
-    log.place = LogPlace { generation: generation.next(tail), length: bytes };
+    log.place = LogPosition { generation: generation.next(tail), length: bytes };
     // Earlier generations make room for the next one. Full logs need compacting most, so the generation that
     // ends now is not counted.
-    while log.earlier.len() > GENERATIONS_KEPT || log.kept_bytes().saturating_sub(length) > new.most
+    while log.earlier.len() > MAX_EARLIER_GENERATIONS
+        || log.stored_bytes().saturating_sub(length) > new.most
     {
-        let bytes = log.kept_bytes();
-        let dispensable = log.dispensable(now).ok_or(LogOutcome::Full { bytes })?;
-        log.earlier.remove(&dispensable);
+        let bytes = log.stored_bytes();
+        let removable_generation =
+            log.removable_generation(now).ok_or(LogOutcome::Full { bytes })?;
+        log.earlier.remove(&removable_generation);
     }
     log.began = now;
     log.changed = now;
     Ok(Change { begins: true, bytes: new.bytes, act: new.act, ..log.changed() })
 }
 
-fn decide_removal(expected: &Expected, act: Option<Act>, found: Found) -> Decision {
+fn decide_removal(
+    expected: &Expected,
+    act: Option<AuditAction>,
+    found: StoredLogState,
+) -> Decision {
     let mut log = present(found.log, expected)?;
     log.removed = true;
     log.changed = found.now;
@@ -231,7 +241,7 @@ fn decide_removal(expected: &Expected, act: Option<Act>, found: Found) -> Decisi
     Ok(Change { act, ..log.changed() })
 }
 
-fn decide_snapshot(new: NewSnapshot, found: Found, digest: Option<Digest>) -> Decision {
+fn decide_snapshot(new: NewSnapshot, found: StoredLogState, digest: Option<Digest>) -> Decision {
     let mut log = present(found.log, &Expected::Present)?;
     let covers = new.covers;
     let is_there = covers.generation == log.place.generation && covers.length <= log.place.length;
@@ -253,7 +263,7 @@ fn present(log: Option<Log>, expected: &Expected) -> Result<Log, Box<LogOutcome>
     match log {
         Some(log) if log.removed => Err(LogOutcome::Absent(Some(log)).into()),
         Some(log) if log.is(expected) => Ok(log),
-        Some(log) => Err(LogOutcome::Elsewhere(log).into()),
+        Some(log) => Err(LogOutcome::PositionMismatch(log).into()),
         None => Err(LogOutcome::Absent(None).into()),
     }
 }

@@ -1,7 +1,7 @@
 //! Implementation of [`Databases`] in memory.
 
-mod moving;
-mod room;
+mod database_contents;
+mod transfer;
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -10,26 +10,27 @@ use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
 use super::MemoryStore;
-use crate::bell::Notices;
 use crate::database::{
-    Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentWrite, LocalDocument, MAX_COUNTED, PassOver, Wanted,
+    Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
+    DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, MAX_COUNTED, SelectBodies,
+    SkipKind,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
-use crate::order::{Epoch, Moment, Number};
+use crate::notifier::Notices;
+use crate::order::{ChangeNumber, Epoch, Moment};
 use crate::stored::PageLimit;
 
-use room::Document;
-pub(super) use room::Room;
+pub(super) use database_contents::DatabaseContents;
+use database_contents::Document;
 
 impl MemoryStore {
-    pub(super) fn with_room<T>(
+    pub(super) fn with_database<T>(
         &self,
         name: &DatabaseName,
-        look: impl FnOnce(&mut Room) -> Result<T, StoreError>,
+        look: impl FnOnce(&mut DatabaseContents) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        look(self.state().room_mut(name)?)
+        look(self.state().database_mut(name)?)
     }
 }
 
@@ -48,12 +49,17 @@ impl Databases for MemoryStore {
     ) -> Result<Vec<Database>, StoreError> {
         let state = self.state();
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let found = state.rooms.range::<DatabaseName, _>((after, Bound::Unbounded)).take(most);
-        Ok(found.map(|(_, room)| room.database.clone()).collect())
+        let found =
+            state.databases_by_name.range::<DatabaseName, _>((after, Bound::Unbounded)).take(most);
+        Ok(found.map(|(_, database_contents)| database_contents.database.clone()).collect())
     }
 
     async fn database(&self, name: &DatabaseName) -> Result<Option<Database>, StoreError> {
-        Ok(self.state().rooms.get(name).map(|room| room.database.clone()))
+        Ok(self
+            .state()
+            .databases_by_name
+            .get(name)
+            .map(|database_contents| database_contents.database.clone()))
     }
 
     async fn create_database(
@@ -62,34 +68,34 @@ impl Databases for MemoryStore {
         security: Option<String>,
     ) -> Result<Option<Database>, StoreError> {
         let mut state = self.state();
-        if state.rooms.contains_key(name) {
+        if state.databases_by_name.contains_key(name) {
             return Ok(None);
         }
         let epoch = state.begin_epoch(&*self.environment);
         let now = self.environment.now();
         let database = Database::created(name.clone(), security, epoch, now);
-        state.rooms.insert(name.clone(), Room::new(database.clone()));
+        state.databases_by_name.insert(name.clone(), DatabaseContents::new(database.clone()));
         Ok(Some(database))
     }
 
     async fn charge(&self, name: &DatabaseName, owner: &UserId) -> Result<(), StoreError> {
-        self.with_room(name, |room| {
-            room.owner = Some(owner.clone());
+        self.with_database(name, |database_contents| {
+            database_contents.owner = Some(owner.clone());
             Ok(())
         })
     }
 
     async fn charged(&self, name: &DatabaseName) -> Result<Option<UserId>, StoreError> {
-        self.with_room(name, |room| Ok(room.owner.clone()))
+        self.with_database(name, |database_contents| Ok(database_contents.owner.clone()))
     }
 
     async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError> {
         {
             let mut state = self.state();
-            state.room_mut(name)?.database.require(epoch)?;
-            state.rooms.remove(name);
+            state.database_mut(name)?.database.require(epoch)?;
+            state.databases_by_name.remove(name);
         }
-        self.database_bell.ring(name);
+        self.database_notifier.notify_subscribers(name);
         Ok(())
     }
 
@@ -99,28 +105,28 @@ impl Databases for MemoryStore {
         epoch: Epoch,
         change: DatabaseChange,
     ) -> Result<Database, StoreError> {
-        self.with_room(name, |room| {
-            room.database.require(epoch)?;
-            room.database.change(change);
-            Ok(room.database.clone())
+        self.with_database(name, |database_contents| {
+            database_contents.database.require(epoch)?;
+            database_contents.database.change(change);
+            Ok(database_contents.database.clone())
         })
     }
 
     async fn update_documents(
         &self,
         name: &DatabaseName,
-        wanted: Vec<Wanted>,
+        wanted: Vec<DocumentRequest>,
         decide: DecideDocuments,
     ) -> Result<Database, StoreError> {
-        let (database, is_news) = self.with_room(name, |room| {
+        let (database, has_visible_changes) = self.with_database(name, |database_contents| {
             // An update that fails or panics changes nothing, because it works on a copy.
-            let mut changed = room.clone();
-            let is_news = changed.update(wanted, decide)?;
-            *room = changed;
-            Ok((room.database.clone(), is_news))
+            let mut changed = database_contents.clone();
+            let has_visible_changes = changed.update(wanted, decide)?;
+            *database_contents = changed;
+            Ok((database_contents.database.clone(), has_visible_changes))
         })?;
-        if is_news {
-            self.database_bell.ring(name);
+        if has_visible_changes {
+            self.database_notifier.notify_subscribers(name);
         }
         Ok(database)
     }
@@ -129,13 +135,13 @@ impl Databases for MemoryStore {
         &self,
         name: &DatabaseName,
         ids: &[DocumentId],
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError> {
-        self.with_room(name, |room| {
-            let documents = ids.iter().map(|id| room.stored(id));
-            let documents = room.read_all(documents, &choose, most_bytes);
-            Ok(DocumentPage { database: room.database.clone(), documents })
+        self.with_database(name, |database_contents| {
+            let documents = ids.iter().map(|id| database_contents.stored(id));
+            let documents = database_contents.read_all(documents, &choose, most_bytes);
+            Ok(DocumentPage { database: database_contents.database.clone(), documents })
         })
     }
 
@@ -143,12 +149,12 @@ impl Databases for MemoryStore {
         &self,
         name: &DatabaseName,
         range: DocumentRange,
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError> {
-        self.with_room(name, |room| {
+        self.with_database(name, |database_contents| {
             let is_within = |id: &DocumentId| is_within(id, &range.from, &range.to);
-            let mut ids: Vec<&DocumentId> = room
+            let mut ids: Vec<&DocumentId> = database_contents
                 .documents
                 .iter()
                 .filter(|(id, document)| {
@@ -161,8 +167,12 @@ impl Databases for MemoryStore {
             }
             let skip = usize::try_from(range.skip).unwrap_or(usize::MAX);
             let ids = ids.into_iter().skip(skip).take(range.most);
-            let documents = room.read_all(ids.map(|id| room.stored(id)), &choose, most_bytes);
-            Ok(DocumentPage { database: room.database.clone(), documents })
+            let documents = database_contents.read_all(
+                ids.map(|id| database_contents.stored(id)),
+                &choose,
+                most_bytes,
+            );
+            Ok(DocumentPage { database: database_contents.database.clone(), documents })
         })
     }
 
@@ -172,9 +182,10 @@ impl Databases for MemoryStore {
         from: Bound<String>,
         to: Bound<String>,
     ) -> Result<Option<u64>, StoreError> {
-        self.with_room(name, |room| {
+        self.with_database(name, |database_contents| {
             let is_within = |id: &DocumentId| is_within(id, &from, &to);
-            let within: Vec<_> = room.documents.iter().filter(|(id, _)| is_within(id)).collect();
+            let within: Vec<_> =
+                database_contents.documents.iter().filter(|(id, _)| is_within(id)).collect();
             let live = within.iter().filter(|(_, document)| !document.is_deleted()).count();
             Ok((within.len() as u64 <= MAX_COUNTED).then_some(live as u64))
         })
@@ -183,21 +194,25 @@ impl Databases for MemoryStore {
     async fn document_changes(
         &self,
         name: &DatabaseName,
-        after: Number,
+        after: ChangeNumber,
         most: usize,
-        pass_over: Option<PassOver>,
-        choose: Choose,
+        skip_kind: Option<SkipKind>,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError> {
-        self.with_room(name, |room| {
-            let mut order: Vec<_> =
-                room.documents.iter().filter(|(_, document)| document.number > after).collect();
+        self.with_database(name, |database_contents| {
+            let mut order: Vec<_> = database_contents
+                .documents
+                .iter()
+                .filter(|(_, document)| document.number > after)
+                .collect();
             order.sort_by_key(|(_, document)| document.number);
             let bounds = (most, after);
             let order = order.into_iter();
-            let mut page = room.changes(order, bounds, pass_over.as_ref(), &choose, most_bytes);
+            let mut page =
+                database_contents.changes(order, bounds, skip_kind.as_ref(), &choose, most_bytes);
             if page.is_end {
-                page.reached = room.database.last.max(after);
+                page.reached = database_contents.database.last.max(after);
             }
             Ok(page)
         })
@@ -206,26 +221,31 @@ impl Databases for MemoryStore {
     async fn latest_document_changes(
         &self,
         name: &DatabaseName,
-        after: Number,
-        before: Option<Number>,
+        after: ChangeNumber,
+        before: Option<ChangeNumber>,
         most: usize,
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError> {
-        self.with_room(name, |room| {
-            let is_within = |number: Number| number > after && before.is_none_or(|it| number < it);
+        self.with_database(name, |database_contents| {
+            let is_within =
+                |number: ChangeNumber| number > after && before.is_none_or(|it| number < it);
             let mut order: Vec<_> =
-                room.documents.iter().filter(|(_, it)| is_within(it.number)).collect();
+                database_contents.documents.iter().filter(|(_, it)| is_within(it.number)).collect();
             order.sort_by_key(|(_, document)| std::cmp::Reverse(document.number));
-            let bounds = (most, before.unwrap_or(room.database.last));
-            Ok(room.changes(order.into_iter(), bounds, None, &choose, most_bytes))
+            let bounds = (most, before.unwrap_or(database_contents.database.last));
+            Ok(database_contents.changes(order.into_iter(), bounds, None, &choose, most_bytes))
         })
     }
 
-    async fn count_changes(&self, name: &DatabaseName, after: Number) -> Result<u64, StoreError> {
-        self.with_room(name, |room| {
+    async fn count_changes(
+        &self,
+        name: &DatabaseName,
+        after: ChangeNumber,
+    ) -> Result<u64, StoreError> {
+        self.with_database(name, |database_contents| {
             let is_after = |document: &&Document| document.number > after;
-            Ok(room.documents.values().filter(is_after).count() as u64)
+            Ok(database_contents.documents.values().filter(is_after).count() as u64)
         })
     }
 
@@ -234,7 +254,7 @@ impl Databases for MemoryStore {
         name: &DatabaseName,
         id: &LocalId,
     ) -> Result<Option<LocalDocument>, StoreError> {
-        self.with_room(name, |room| Ok(room.local.get(id).cloned()))
+        self.with_database(name, |database_contents| Ok(database_contents.local.get(id).cloned()))
     }
 
     async fn local_documents_by_id(
@@ -243,7 +263,9 @@ impl Databases for MemoryStore {
         after: Option<&LocalId>,
         limit: PageLimit,
     ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
-        self.with_room(name, |room| Ok(room.local_documents(after, limit)))
+        self.with_database(name, |database_contents| {
+            Ok(database_contents.local_documents(after, limit))
+        })
     }
 
     async fn put_local_document(
@@ -253,11 +275,11 @@ impl Databases for MemoryStore {
         id: &LocalId,
         document: Option<LocalDocument>,
     ) -> Result<bool, StoreError> {
-        self.with_room(name, |room| {
-            room.database.require(epoch)?;
+        self.with_database(name, |database_contents| {
+            database_contents.database.require(epoch)?;
             let before = match document {
-                Some(document) => room.local.insert(id.clone(), document),
-                None => room.local.remove(id),
+                Some(document) => database_contents.local.insert(id.clone(), document),
+                None => database_contents.local.remove(id),
             };
             Ok(before.is_some())
         })
@@ -269,15 +291,16 @@ impl Databases for MemoryStore {
         after: Option<&DocumentId>,
         most: usize,
     ) -> Result<Option<DocumentId>, StoreError> {
-        self.with_room(name, |room| {
+        self.with_database(name, |database_contents| {
             let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-            let range = room.documents.range::<DocumentId, _>((after, Bound::Unbounded));
+            let range =
+                database_contents.documents.range::<DocumentId, _>((after, Bound::Unbounded));
             let ids: Vec<DocumentId> = range.take(most).map(|(id, _)| id.clone()).collect();
             for id in &ids {
-                let mut tree = room.documents[id].tree.clone();
+                let mut tree = database_contents.documents[id].tree.clone();
                 tree.compact();
                 let bodies = Vec::new();
-                room.put(
+                database_contents.put(
                     DocumentWrite { id: id.clone(), tree, is_change: false, kind: None, bodies },
                     0,
                 )?;
@@ -293,10 +316,12 @@ impl Databases for MemoryStore {
         bytes: Vec<u8>,
     ) -> Result<bool, StoreError> {
         let now = self.environment.now();
-        self.with_room(name, |room| {
+        self.with_database(name, |database_contents| {
             let bytes: Arc<[u8]> = bytes.into();
-            let (stored, kept) =
-                room.attachments.entry(digest.clone()).or_insert((now, Arc::clone(&bytes)));
+            let (stored, kept) = database_contents
+                .attachments
+                .entry(digest.clone())
+                .or_insert((now, Arc::clone(&bytes)));
             let is_it = *kept == bytes;
             *stored = if is_it { now } else { *stored };
             Ok(is_it)
@@ -308,19 +333,19 @@ impl Databases for MemoryStore {
         name: &DatabaseName,
         digest: &AttachmentDigest,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        self.with_room(name, |room| {
-            Ok(room.attachments.get(digest).map(|(_, bytes)| bytes.to_vec()))
+        self.with_database(name, |database_contents| {
+            Ok(database_contents.attachments.get(digest).map(|(_, bytes)| bytes.to_vec()))
         })
     }
 
-    async fn names_attachment(
+    async fn is_attachment_referenced(
         &self,
         name: &DatabaseName,
         digest: &AttachmentDigest,
     ) -> Result<bool, StoreError> {
-        self.with_room(name, |room| {
-            let is_stored = room.attachments.contains_key(digest);
-            Ok(is_stored && room.named_attachments().any(|named| named == digest))
+        self.with_database(name, |database_contents| {
+            let is_stored = database_contents.attachments.contains_key(digest);
+            Ok(is_stored && database_contents.named_attachments().any(|named| named == digest))
         })
     }
 
@@ -330,10 +355,16 @@ impl Databases for MemoryStore {
         stored_before: Moment,
     ) -> Result<u64, StoreError> {
         match of {
-            Some(name) => self.with_room(name, |room| Ok(room.sweep_attachments(stored_before))),
+            Some(name) => self.with_database(name, |database_contents| {
+                Ok(database_contents.sweep_attachments(stored_before))
+            }),
             None => {
                 let mut state = self.state();
-                Ok(state.rooms.values_mut().map(|room| room.sweep_attachments(stored_before)).sum())
+                Ok(state
+                    .databases_by_name
+                    .values_mut()
+                    .map(|database_contents| database_contents.sweep_attachments(stored_before))
+                    .sum())
             }
         }
     }
@@ -342,7 +373,7 @@ impl Databases for MemoryStore {
         Ok(false)
     }
 
-    fn follow_database(&self, name: &DatabaseName) -> Notices {
-        self.database_bell.subscribe(name)
+    fn subscribe_to_database(&self, name: &DatabaseName) -> Notices {
+        self.database_notifier.subscribe(name)
     }
 }

@@ -9,20 +9,20 @@ use super::MemoryStore;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::log::{
-    Append, Asked, Change, Expected, Found, Generation, KEYS_KEPT, Keyed, Log, LogOutcome,
-    LogSnapshot, Logs, NewGeneration, NewSnapshot,
+    Append, Change, Expected, Generation, KeyedAppend, Log, LogOutcome, LogRequest, LogSnapshot,
+    Logs, MAX_APPEND_KEYS, NewGeneration, NewSnapshot, StoredLogState,
 };
 use crate::name::CollectionName;
 use crate::order::Moment;
-use crate::people::Act;
-use crate::transfer::MovedLog;
+use crate::people::AuditAction;
+use crate::transfer::TransferredLog;
 
 /// A log with its bytes; images share the bytes until one of them appends.
 #[derive(Debug, Clone)]
 pub(super) struct StoredLog {
     pub(super) log: Log,
     bytes: BTreeMap<Generation, Arc<Vec<u8>>>,
-    pub(super) keys: VecDeque<Keyed>,
+    pub(super) keys: VecDeque<KeyedAppend>,
     snapshot: Option<Arc<Vec<u8>>>,
 }
 
@@ -39,13 +39,13 @@ impl StoredLog {
     }
 
     /// A log at the start of its transfer into this store.
-    pub(super) fn moved(moved: MovedLog, environment: &dyn Environment) -> Self {
-        let MovedLog { log, keys, snapshot } = moved;
+    pub(super) fn moved(moved: TransferredLog, environment: &dyn Environment) -> Self {
+        let TransferredLog { log, keys, snapshot } = moved;
         let mut stored = Self::new(log.moved(environment.random() as u32, environment.now()));
         stored.extend(&[]);
         stored.keys.extend(keys);
         stored.snapshot = snapshot.map(Arc::new);
-        stored.forget_what_is_not_kept();
+        stored.drop_unlisted_data();
         stored
     }
 
@@ -61,19 +61,25 @@ impl StoredLog {
         Arc::make_mut(current).extend_from_slice(bytes);
     }
 
-    fn carry_out(&mut self, log: Log, bytes: &[u8], key: Option<Keyed>, snapshot: Option<Vec<u8>>) {
+    fn apply(
+        &mut self,
+        log: Log,
+        bytes: &[u8],
+        key: Option<KeyedAppend>,
+        snapshot: Option<Vec<u8>>,
+    ) {
         self.log = log;
         self.extend(bytes);
-        self.forget_what_is_not_kept();
+        self.drop_unlisted_data();
         self.keys.extend(key);
-        let superfluous = self.keys.len().saturating_sub(KEYS_KEPT);
+        let superfluous = self.keys.len().saturating_sub(MAX_APPEND_KEYS);
         self.keys.drain(..superfluous);
         if let Some(bytes) = snapshot {
             self.snapshot = Some(Arc::new(bytes));
         }
     }
 
-    fn forget_what_is_not_kept(&mut self) {
+    fn drop_unlisted_data(&mut self) {
         let Self { log, bytes, keys, snapshot } = self;
         bytes.retain(|generation, _| log.length_of(*generation).is_some());
         if log.removed {
@@ -87,16 +93,16 @@ impl MemoryStore {
     fn change_log(
         &self,
         collection: &CollectionName,
-        asked: Asked,
+        asked: LogRequest,
     ) -> Result<LogOutcome, StoreError> {
         let mut state = self.state();
         let last_dropped = state.last_dropped_generation;
-        let shelf = state.shelf_mut(collection)?;
-        let stored = shelf.log.as_ref();
+        let collection_contents = state.collection_contents_mut(collection)?;
+        let stored = collection_contents.log.as_ref();
         let known = |stored: &StoredLog| {
             stored.keys.iter().find(|keyed| Some(&*keyed.key) == asked.key()).cloned()
         };
-        let found = Found {
+        let found = StoredLogState {
             log: stored.map(|stored| stored.log.clone()),
             known: stored.and_then(known),
             last_dropped,
@@ -108,12 +114,12 @@ impl MemoryStore {
             Ok(change) => change,
             Err(outcome) => return Ok(*outcome),
         };
-        let stored = shelf.log.get_or_insert_with(|| StoredLog::new(log.clone()));
-        stored.carry_out(log.clone(), &bytes, key, snapshot);
+        let stored = collection_contents.log.get_or_insert_with(|| StoredLog::new(log.clone()));
+        stored.apply(log.clone(), &bytes, key, snapshot);
         if let Some(act) = act {
             state.people.record(now, act);
         }
-        self.bell.ring(collection);
+        self.notifier.notify_subscribers(collection);
         Ok(LogOutcome::Done(log))
     }
 }
@@ -121,7 +127,12 @@ impl MemoryStore {
 #[async_trait]
 impl Logs for MemoryStore {
     async fn log(&self, collection: &CollectionName) -> Result<Option<Log>, StoreError> {
-        Ok(self.state().shelf(collection)?.log.as_ref().map(|stored| stored.log.clone()))
+        Ok(self
+            .state()
+            .collection_contents(collection)?
+            .log
+            .as_ref()
+            .map(|stored| stored.log.clone()))
     }
 
     async fn append_to_log(
@@ -129,7 +140,7 @@ impl Logs for MemoryStore {
         collection: &CollectionName,
         append: Append,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Append(append))
+        self.change_log(collection, LogRequest::Append(append))
     }
 
     async fn begin_log_generation(
@@ -137,16 +148,16 @@ impl Logs for MemoryStore {
         collection: &CollectionName,
         new: NewGeneration,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Generation(new))
+        self.change_log(collection, LogRequest::Generation(new))
     }
 
     async fn remove_log(
         &self,
         collection: &CollectionName,
         expected: Expected,
-        act: Option<Act>,
+        act: Option<AuditAction>,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Removal(expected, act))
+        self.change_log(collection, LogRequest::Removal(expected, act))
     }
 
     async fn read_log(
@@ -157,8 +168,11 @@ impl Logs for MemoryStore {
         most: usize,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let state = self.state();
-        let bytes =
-            state.shelf(collection)?.log.as_ref().and_then(|log| log.bytes.get(&generation));
+        let bytes = state
+            .collection_contents(collection)?
+            .log
+            .as_ref()
+            .and_then(|log| log.bytes.get(&generation));
         Ok(bytes.map(|bytes| {
             let from = usize::try_from(from).unwrap_or(usize::MAX).min(bytes.len());
             let end = from.saturating_add(most).min(bytes.len());
@@ -171,7 +185,7 @@ impl Logs for MemoryStore {
         collection: &CollectionName,
         new: NewSnapshot,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Snapshot(new))
+        self.change_log(collection, LogRequest::Snapshot(new))
     }
 
     async fn log_snapshot(
@@ -179,7 +193,7 @@ impl Logs for MemoryStore {
         collection: &CollectionName,
     ) -> Result<Option<(LogSnapshot, Vec<u8>)>, StoreError> {
         let state = self.state();
-        let stored = state.shelf(collection)?.log.as_ref();
+        let stored = state.collection_contents(collection)?.log.as_ref();
         Ok(stored.and_then(|stored| {
             let snapshot = stored.log.snapshot.clone();
             snapshot.zip(stored.snapshot.as_ref().map(|bytes| bytes.to_vec()))
@@ -188,12 +202,12 @@ impl Logs for MemoryStore {
 
     async fn sweep_logs(&self, ended_before: Moment) -> Result<u64, StoreError> {
         let mut swept = 0;
-        for shelf in self.state().shelves.values_mut() {
-            let Some(stored) = &mut shelf.log else { continue };
+        for collection_contents in self.state().collections_by_name.values_mut() {
+            let Some(stored) = &mut collection_contents.log else { continue };
             let before = stored.log.earlier.len();
             stored.log.earlier.retain(|_, ended| ended.at >= ended_before);
             swept += (before - stored.log.earlier.len()) as u64;
-            stored.forget_what_is_not_kept();
+            stored.drop_unlisted_data();
         }
         Ok(swept)
     }

@@ -19,31 +19,31 @@ use async_trait::async_trait;
 use feedsync_core::ItemId;
 use feedsync_couch::DatabaseName;
 
-use crate::bell::{Bell, Notices};
 use crate::blob::{self, Digest};
 use crate::collection::{
-    Alteration, Altered, Collection, DecideCollection, Founding, NewCollection,
+    Alteration, AlterationDecision, Collection, CreationContext, DecideCollection, NewCollection,
 };
 use crate::contract::Store;
 use crate::database::Databases;
 use crate::decision::Decide;
 use crate::environment::Environment;
 use crate::error::StoreError;
-use crate::identity::{self, Identity, Issued};
+use crate::identity::{self, Identity, LedgerEntry};
 use crate::name::{CollectionName, EndpointName};
-use crate::order::{Moment, Number};
+use crate::notifier::{ChangeNotifier, Notices};
+use crate::order::{ChangeNumber, Moment};
 use crate::plan::plan;
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Recent, Selection, StoredItem,
 };
-use state::{Shelf, State, selects};
+use state::{CollectionContents, State, selects};
 
 /// A store in memory.
 pub struct MemoryStore {
     state: Mutex<State>,
-    bell: Bell<CollectionName>,
-    database_bell: Bell<DatabaseName>,
+    notifier: ChangeNotifier<CollectionName>,
+    database_notifier: ChangeNotifier<DatabaseName>,
     environment: Arc<dyn Environment>,
 }
 
@@ -60,8 +60,8 @@ impl MemoryStore {
             last_epoch: None,
             last_dropped_generation: 0,
             ledger: BTreeMap::new(),
-            shelves: BTreeMap::new(),
-            rooms: BTreeMap::new(),
+            collections_by_name: BTreeMap::new(),
+            databases_by_name: BTreeMap::new(),
             remotes: BTreeMap::new(),
             next_remote: RemoteId(1),
             next_discarded: DiscardedId(1),
@@ -88,22 +88,25 @@ impl MemoryStore {
         let by = identity::mint(&state.identity.name, &*environment);
         let retired = std::mem::replace(&mut state.identity.by, by);
         state.identity.retired.push(retired);
-        let names: Vec<_> = state.shelves.keys().cloned().collect();
+        let names: Vec<_> = state.collections_by_name.keys().cloned().collect();
         for name in names {
             let epoch = state.begin_epoch(&*environment);
-            if let Some(shelf) = state.shelves.get_mut(&name) {
-                shelf.collection.epoch = epoch;
-                shelf.log.iter_mut().for_each(|log| log.renew(&*environment));
+            if let Some(collection_contents) = state.collections_by_name.get_mut(&name) {
+                collection_contents.collection.epoch = epoch;
+                collection_contents.log.iter_mut().for_each(|log| log.renew(&*environment));
             }
         }
         let epoch = state.begin_epoch(&*environment);
-        state.rooms.values_mut().for_each(|room| room.database.epoch = epoch);
+        state
+            .databases_by_name
+            .values_mut()
+            .for_each(|database_contents| database_contents.database.epoch = epoch);
         Self::of(state, environment)
     }
 
     fn of(state: State, environment: Arc<dyn Environment>) -> Self {
-        let (bell, database_bell) = (Bell::default(), Bell::default());
-        Self { state: Mutex::new(state), bell, database_bell, environment }
+        let (notifier, database_notifier) = (ChangeNotifier::default(), ChangeNotifier::default());
+        Self { state: Mutex::new(state), notifier, database_notifier, environment }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -118,7 +121,12 @@ impl Store for MemoryStore {
     }
 
     async fn collections(&self) -> Result<Vec<Collection>, StoreError> {
-        Ok(self.state().shelves.values().map(|shelf| shelf.collection.clone()).collect())
+        Ok(self
+            .state()
+            .collections_by_name
+            .values()
+            .map(|collection_contents| collection_contents.collection.clone())
+            .collect())
     }
 
     async fn collections_after(
@@ -127,37 +135,49 @@ impl Store for MemoryStore {
         most: usize,
     ) -> Result<Vec<Collection>, StoreError> {
         let state = self.state();
-        let next = state.shelves.iter().filter(|(name, _)| after.is_none_or(|after| *name > after));
-        Ok(next.take(most).map(|(_, shelf)| shelf.collection.clone()).collect())
+        let next = state
+            .collections_by_name
+            .iter()
+            .filter(|(name, _)| after.is_none_or(|after| *name > after));
+        Ok(next
+            .take(most)
+            .map(|(_, collection_contents)| collection_contents.collection.clone())
+            .collect())
     }
 
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
-        Ok(self.state().shelves.get(name).map(|shelf| shelf.collection.clone()))
+        Ok(self
+            .state()
+            .collections_by_name
+            .get(name)
+            .map(|collection_contents| collection_contents.collection.clone()))
     }
 
-    async fn found_collection(
+    async fn create_collection_with(
         &self,
         new: NewCollection,
-        founding: Founding,
+        setup_transaction: CreationContext,
     ) -> Result<Collection, StoreError> {
         let mut state = self.state();
-        if state.shelves.contains_key(&new.name) {
+        if state.collections_by_name.contains_key(&new.name) {
             return Err(StoreError::CollectionExists(new.name));
         }
-        if let Some(owner) = &founding.owner {
+        if let Some(owner) = &setup_transaction.owner {
             state.people.require(owner)?;
         }
         let epoch = state.begin_epoch(&*self.environment);
         let collection = Collection::created(new, epoch, &*self.environment);
-        state.shelves.insert(collection.name.clone(), Shelf::new(collection.clone()));
-        if let Some(owner) = founding.owner {
+        state
+            .collections_by_name
+            .insert(collection.name.clone(), CollectionContents::new(collection.clone()));
+        if let Some(owner) = setup_transaction.owner {
             let id = state.people.id(&owner);
             state.people.own(collection.name.clone(), owner);
-            if let Some(shelf) = state.shelves.get_mut(&collection.name) {
-                shelf.owner = id;
+            if let Some(collection_contents) = state.collections_by_name.get_mut(&collection.name) {
+                collection_contents.owner = id;
             }
         }
-        if let Some(act) = founding.act {
+        if let Some(act) = setup_transaction.act {
             state.people.record(self.environment.now(), act);
         }
         Ok(collection)
@@ -169,9 +189,9 @@ impl Store for MemoryStore {
         decide: DecideCollection,
     ) -> Result<Collection, StoreError> {
         let mut state = self.state();
-        let before = state.shelf(name)?.collection.clone();
-        let Altered { alteration, act } = decide(&before);
-        let is_news = alteration.is_news_of(&before);
+        let before = state.collection_contents(name)?.collection.clone();
+        let AlterationDecision { alteration, act } = decide(&before);
+        let has_visible_changes = alteration.has_visible_change(&before);
         let after = match alteration {
             Alteration::Keep => before,
             Alteration::Change(change) => state.change(name, change, self.environment.now())?,
@@ -183,8 +203,8 @@ impl Store for MemoryStore {
         if let Some(act) = act {
             state.people.record(self.environment.now(), act);
         }
-        if is_news {
-            self.bell.ring(name);
+        if has_visible_changes {
+            self.notifier.notify_subscribers(name);
         }
         Ok(after)
     }
@@ -194,7 +214,7 @@ impl Store for MemoryStore {
         collection: &CollectionName,
         id: &ItemId,
     ) -> Result<Option<StoredItem>, StoreError> {
-        Ok(self.state().shelf(collection)?.items.get(id).cloned())
+        Ok(self.state().collection_contents(collection)?.items.get(id).cloned())
     }
 
     async fn items(
@@ -203,34 +223,34 @@ impl Store for MemoryStore {
         ids: &[ItemId],
     ) -> Result<Vec<StoredItem>, StoreError> {
         let state = self.state();
-        let shelf = state.shelf(collection)?;
+        let collection_contents = state.collection_contents(collection)?;
         let ids: BTreeSet<_> = ids.iter().collect();
-        Ok(ids.into_iter().filter_map(|id| shelf.items.get(id).cloned()).collect())
+        Ok(ids.into_iter().filter_map(|id| collection_contents.items.get(id).cloned()).collect())
     }
 
     async fn changes(
         &self,
         collection: &CollectionName,
-        after: Number,
-        up_to: Option<Number>,
+        after: ChangeNumber,
+        up_to: Option<ChangeNumber>,
         limit: PageLimit,
     ) -> Result<ChangePage, StoreError> {
         let state = self.state();
-        let shelf = state.shelf(collection)?;
-        let last = shelf.collection.last;
+        let collection_contents = state.collection_contents(collection)?;
+        let last = collection_contents.collection.last;
         let bound = up_to.map_or(last, |up_to| up_to.min(last));
         let mut page = Page::new(limit);
         if after < bound {
             let range = (Bound::Excluded(after), Bound::Included(bound));
-            for (_, id) in shelf.order.range(range) {
-                let stored = &shelf.items[id];
-                if !page.takes(stored.weight()) {
+            for (_, id) in collection_contents.order.range(range) {
+                let stored = &collection_contents.items[id];
+                if !page.fits(stored.weight()) {
                     break;
                 }
                 page.items.push(stored.clone());
             }
         }
-        Ok(ChangePage::new(shelf.collection.clone(), page, after, bound))
+        Ok(ChangePage::new(collection_contents.collection.clone(), page, after, bound))
     }
 
     async fn items_by_id(
@@ -240,16 +260,16 @@ impl Store for MemoryStore {
         limit: PageLimit,
     ) -> Result<ItemPage, StoreError> {
         let state = self.state();
-        let shelf = state.shelf(collection)?;
+        let collection_contents = state.collection_contents(collection)?;
         let mut page = Page::new(limit);
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        for (_, stored) in shelf.items.range::<ItemId, _>((from, Bound::Unbounded)) {
-            if !page.takes(stored.weight()) {
+        for (_, stored) in collection_contents.items.range::<ItemId, _>((from, Bound::Unbounded)) {
+            if !page.fits(stored.weight()) {
                 break;
             }
             page.items.push(stored.clone());
         }
-        let collection = shelf.collection.clone();
+        let collection = collection_contents.collection.clone();
         Ok(ItemPage { collection, items: page.items, more: page.more })
     }
 
@@ -261,7 +281,10 @@ impl Store for MemoryStore {
     ) -> Result<Option<ItemId>, StoreError> {
         let state = self.state();
         let until = before.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut ids = state.shelf(collection)?.items.range::<ItemId, _>((Bound::Unbounded, until));
+        let mut ids = state
+            .collection_contents(collection)?
+            .items
+            .range::<ItemId, _>((Bound::Unbounded, until));
         Ok(ids.nth_back(places.get() - 1).map(|(id, _)| id.clone()))
     }
 
@@ -269,16 +292,16 @@ impl Store for MemoryStore {
         &self,
         collection: &CollectionName,
         recent: Recent,
-    ) -> Result<Number, StoreError> {
+    ) -> Result<ChangeNumber, StoreError> {
         let state = self.state();
-        let shelf = state.shelf(collection)?;
+        let collection_contents = state.collection_contents(collection)?;
         let is_recent = |place: usize, id: &ItemId| {
             recent.count.is_none_or(|count| (place as u64) < count)
-                && recent.from.is_none_or(|from| shelf.items[id].edited >= from)
+                && recent.from.is_none_or(|from| collection_contents.items[id].edited >= from)
         };
-        let mut changes = shelf.order.iter().rev().enumerate();
+        let mut changes = collection_contents.order.iter().rev().enumerate();
         let left_out = changes.find(|(place, (_, id))| !is_recent(*place, id));
-        Ok(left_out.map_or(Number::ZERO, |(_, (number, _))| *number))
+        Ok(left_out.map_or(ChangeNumber::ZERO, |(_, (number, _))| *number))
     }
 
     async fn listing(
@@ -288,20 +311,20 @@ impl Store for MemoryStore {
         limit: PageLimit,
     ) -> Result<ItemPage, StoreError> {
         let state = self.state();
-        let shelf = state.shelf(collection)?;
+        let collection_contents = state.collection_contents(collection)?;
         let mut page = Page::new(limit);
         let before = selection.before.map_or(Bound::Unbounded, Bound::Excluded);
         let text = selection.containing.as_deref().map(str::to_ascii_lowercase);
-        for (_, id) in shelf.order.range((Bound::Unbounded, before)).rev() {
-            let stored = &shelf.items[id];
+        for (_, id) in collection_contents.order.range((Bound::Unbounded, before)).rev() {
+            let stored = &collection_contents.items[id];
             if selects(selection, stored, text.as_deref()) {
-                if !page.takes(stored.weight()) {
+                if !page.fits(stored.weight()) {
                     break;
                 }
                 page.items.push(stored.clone());
             }
         }
-        let collection = shelf.collection.clone();
+        let collection = collection_contents.collection.clone();
         Ok(ItemPage { collection, items: page.items, more: page.more })
     }
 
@@ -320,9 +343,9 @@ impl Store for MemoryStore {
         let before = snapshot.collection.clone();
         let plan = plan(snapshot, state.next_discarded, writes)?;
         let after = plan.collection.clone();
-        state.carry_out(plan)?;
-        if after.is_news_since(&before) {
-            self.bell.ring(collection);
+        state.apply(plan)?;
+        if after.has_changes_since(&before) {
+            self.notifier.notify_subscribers(collection);
         }
         Ok(after)
     }
@@ -330,20 +353,20 @@ impl Store for MemoryStore {
     async fn mark_sent(
         &self,
         collection: &CollectionName,
-        up_to: Number,
+        up_to: ChangeNumber,
     ) -> Result<(), StoreError> {
         let mut state = self.state();
-        let collection = &mut state.shelf_mut(collection)?.collection;
+        let collection = &mut state.collection_contents_mut(collection)?.collection;
         collection.sent = collection.sent.max(up_to.min(collection.last));
         Ok(())
     }
 
-    async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
+    async fn issued(&self, item: &ItemId) -> Result<Vec<LedgerEntry>, StoreError> {
         Ok(self.state().ledger.get(item).cloned().unwrap_or_default())
     }
 
     async fn discarded(&self, collection: &CollectionName) -> Result<Vec<Discarded>, StoreError> {
-        Ok(self.state().shelf(collection)?.discarded.values().cloned().collect())
+        Ok(self.state().collection_contents(collection)?.discarded.values().cloned().collect())
     }
 
     async fn remotes(
@@ -352,7 +375,7 @@ impl Store for MemoryStore {
     ) -> Result<Vec<Remote>, StoreError> {
         let state = self.state();
         if let Some(name) = collection {
-            state.shelf(name)?;
+            state.collection_contents(name)?;
         }
         let asked = |remote: &&Remote| collection.is_none_or(|name| remote.collection == *name);
         Ok(state.remotes.values().filter(asked).cloned().collect())
@@ -360,7 +383,7 @@ impl Store for MemoryStore {
 
     async fn add_remote(&self, new: NewRemote) -> Result<Remote, StoreError> {
         let mut state = self.state();
-        state.shelf(&new.collection)?;
+        state.collection_contents(&new.collection)?;
         let same = |remote: &Remote| remote.collection == new.collection && remote.url == new.url;
         if state.remotes.values().any(same) {
             return Err(StoreError::RemoteExists(new.url));
@@ -445,7 +468,7 @@ impl Store for MemoryStore {
     }
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
-        self.bell.subscribe(collection)
+        self.notifier.subscribe(collection)
     }
 
     fn databases(self: Arc<Self>) -> Arc<dyn Databases> {

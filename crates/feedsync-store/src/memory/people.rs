@@ -6,13 +6,13 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use super::logs::StoredLog;
-use super::state::{Shelf, State};
+use super::state::{CollectionContents, State};
 use crate::blob::Digest;
 use crate::error::StoreError;
 use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 use crate::people::{
-    Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Token, Usage, User,
+    AuditAction, AuditEntry, AuditSelection, Grant, GrantFilter, People, Role, Token, Usage, User,
 };
 
 /// Stored users with their grants and tokens, and the audit record.
@@ -21,14 +21,14 @@ pub(super) struct Register {
     users: BTreeMap<UserName, User>,
     grants: BTreeMap<(CollectionName, UserName), Role>,
     tokens: BTreeMap<Digest, Token>,
-    acts: Vec<Recorded>,
-    last_place: u64,
+    acts: Vec<AuditEntry>,
+    last_act_position: u64,
 }
 
 impl Register {
-    pub(super) fn record(&mut self, at: Moment, act: Act) {
-        self.last_place += 1;
-        self.acts.push(Recorded { place: self.last_place, at, act });
+    pub(super) fn record(&mut self, at: Moment, act: AuditAction) {
+        self.last_act_position += 1;
+        self.acts.push(AuditEntry { place: self.last_act_position, at, act });
     }
 
     /// The id of a user.
@@ -98,7 +98,7 @@ impl People for MemoryStore {
         if state.people.users.contains_key(&user.name) {
             return Err(StoreError::UserExists(user.name));
         }
-        state.name_no_more(&user.name);
+        state.remove_user_from_security(&user.name);
         state.people.users.insert(user.name.clone(), user);
         Ok(())
     }
@@ -122,23 +122,35 @@ impl People for MemoryStore {
         let mut users = state.people.users.values();
         let administers = users.any(|found| found.id == *user && found.administrator);
         let mut usage = Usage { administers, ..Usage::default() };
-        let is_charged = |shelf: &Shelf| shelf.owner.as_ref() == Some(user);
-        for (name, room) in &state.rooms {
-            let is_made = room.owner.as_ref() == Some(user);
-            let shelf =
-                CollectionName::new(name.as_str()).ok().and_then(|it| state.shelves.get(&it));
-            let is_bridged = shelf.filter(|shelf| is_charged(shelf)).is_some_and(|shelf| {
-                room.database.security.as_ref() == Some(&shelf.collection.bridge_security())
-            });
+        let is_charged = |collection_contents: &CollectionContents| {
+            collection_contents.owner.as_ref() == Some(user)
+        };
+        for (name, database_contents) in &state.databases_by_name {
+            let is_made = database_contents.owner.as_ref() == Some(user);
+            let collection_contents = CollectionName::new(name.as_str())
+                .ok()
+                .and_then(|it| state.collections_by_name.get(&it));
+            let is_bridged = collection_contents
+                .filter(|collection_contents| is_charged(collection_contents))
+                .is_some_and(|collection_contents| {
+                    database_contents.database.security.as_ref()
+                        == Some(&collection_contents.collection.bridge_security())
+                });
             if is_made || is_bridged {
                 usage.databases += u64::from(is_made);
-                usage.documents += room.database.documents + room.database.deleted;
-                usage.database_bytes += room.database.bytes + room.local_bytes();
+                usage.documents +=
+                    database_contents.database.documents + database_contents.database.deleted;
+                usage.database_bytes +=
+                    database_contents.database.bytes + database_contents.local_bytes();
             }
         }
-        for shelf in state.shelves.values().filter(|shelf| is_charged(shelf)) {
-            usage.item_bytes += shelf.collection.bytes;
-            usage.log_bytes += shelf.log.as_ref().map_or(0, StoredLog::bytes);
+        for collection_contents in state
+            .collections_by_name
+            .values()
+            .filter(|collection_contents| is_charged(collection_contents))
+        {
+            usage.item_bytes += collection_contents.collection.bytes;
+            usage.log_bytes += collection_contents.log.as_ref().map_or(0, StoredLog::bytes);
         }
         Ok(usage)
     }
@@ -149,17 +161,21 @@ impl People for MemoryStore {
         owner: &UserId,
     ) -> Result<(), StoreError> {
         let mut state = self.state();
-        let shelf = state.shelves.get_mut(collection);
-        shelf.ok_or_else(|| StoreError::NoCollection(collection.clone()))?.owner =
+        let collection_contents = state.collections_by_name.get_mut(collection);
+        collection_contents.ok_or_else(|| StoreError::NoCollection(collection.clone()))?.owner =
             Some(owner.clone());
         Ok(())
     }
 
-    async fn charged_collection(
+    async fn collection_charged_to(
         &self,
         collection: &CollectionName,
     ) -> Result<Option<UserId>, StoreError> {
-        Ok(self.state().shelves.get(collection).and_then(|shelf| shelf.owner.clone()))
+        Ok(self
+            .state()
+            .collections_by_name
+            .get(collection)
+            .and_then(|collection_contents| collection_contents.owner.clone()))
     }
 
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
@@ -172,23 +188,25 @@ impl People for MemoryStore {
         let removed = register.users.remove(name);
         register.grants.retain(|(_, user), _| user != name);
         register.tokens.retain(|_, token| token.user != *name);
-        state.name_no_more(name);
+        state.remove_user_from_security(name);
         if let Some(user) = removed {
             state.drop_private(&user.id);
-            state.leave(&user.id);
+            state.end_charges(&user.id);
         }
         Ok(())
     }
 
-    async fn grants(&self, of: GrantsOf<'_>) -> Result<Vec<Grant>, StoreError> {
+    async fn grants(&self, of: GrantFilter<'_>) -> Result<Vec<Grant>, StoreError> {
         let state = self.state();
         match of {
-            GrantsOf::User(user) => state.people.require(user)?,
-            GrantsOf::Collection(collection) => state.shelf(collection).map(drop)?,
+            GrantFilter::User(user) => state.people.require(user)?,
+            GrantFilter::Collection(collection) => {
+                state.collection_contents(collection).map(drop)?
+            }
         }
         let asked = |grant: &Grant| match of {
-            GrantsOf::User(user) => grant.user == *user,
-            GrantsOf::Collection(collection) => grant.collection == *collection,
+            GrantFilter::User(user) => grant.user == *user,
+            GrantFilter::Collection(collection) => grant.collection == *collection,
         };
         let grants = state.people.grants.iter().map(|((collection, user), role)| Grant {
             user: user.clone(),
@@ -201,7 +219,7 @@ impl People for MemoryStore {
     async fn grant(&self, grant: Grant) -> Result<(), StoreError> {
         let mut state = self.state();
         state.people.require(&grant.user)?;
-        state.shelf(&grant.collection)?;
+        state.collection_contents(&grant.collection)?;
         state.people.grants.insert((grant.collection, grant.user), grant.role);
         Ok(())
     }
@@ -213,7 +231,7 @@ impl People for MemoryStore {
     ) -> Result<bool, StoreError> {
         let mut state = self.state();
         state.people.require(user)?;
-        state.shelf(collection)?;
+        state.collection_contents(collection)?;
         Ok(state.people.grants.remove(&(collection.clone(), user.clone())).is_some())
     }
 
@@ -234,7 +252,7 @@ impl People for MemoryStore {
         let mut state = self.state();
         state.people.require(&token.user)?;
         if let Some(collection) = &token.scope.collection {
-            state.shelf(collection)?;
+            state.collection_contents(collection)?;
         }
         state.people.tokens.insert(token.digest, token);
         Ok(())
@@ -252,16 +270,16 @@ impl People for MemoryStore {
         Ok((count - tokens.len()) as u64)
     }
 
-    async fn record(&self, act: Act) -> Result<(), StoreError> {
+    async fn record(&self, act: AuditAction) -> Result<(), StoreError> {
         let now = self.environment.now();
         self.state().people.record(now, act);
         Ok(())
     }
 
-    async fn acts(&self, selection: ActSelection<'_>) -> Result<Vec<Recorded>, StoreError> {
+    async fn acts(&self, selection: AuditSelection<'_>) -> Result<Vec<AuditEntry>, StoreError> {
         let state = self.state();
         let State { people, .. } = &*state;
-        let asked = |recorded: &&Recorded| {
+        let asked = |recorded: &&AuditEntry| {
             selection.before.is_none_or(|before| recorded.place < before)
                 && selection.user.is_none_or(|user| recorded.act.user.as_ref() == Some(user))
                 && selection

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use feedsync_core::{ItemId, Update};
 use feedsync_couch::{DatabaseName, without_user};
 
-use super::databases::Room;
+use super::databases::DatabaseContents;
 use super::logs::StoredLog;
 use super::people::Register;
 use crate::blob::Digest;
@@ -14,9 +14,9 @@ use crate::collection::{Collection, CollectionChange, PRIVATE_TO};
 use crate::decision::{Entry, Snapshot};
 use crate::environment::Environment;
 use crate::error::StoreError;
-use crate::identity::{Identity, Issued};
+use crate::identity::{Identity, LedgerEntry};
 use crate::name::{CollectionName, UserId, UserName};
-use crate::order::{Epoch, Moment, Number};
+use crate::order::{ChangeNumber, Epoch, Moment};
 use crate::plan::Plan;
 use crate::remote::{Remote, RemoteId};
 use crate::stored::{Discarded, DiscardedId, Selection, StoredItem};
@@ -26,9 +26,9 @@ pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) last_epoch: Option<Moment>,
     pub(super) last_dropped_generation: u64,
-    pub(super) ledger: BTreeMap<ItemId, Vec<Issued>>,
-    pub(super) shelves: BTreeMap<CollectionName, Shelf>,
-    pub(super) rooms: BTreeMap<DatabaseName, Room>,
+    pub(super) ledger: BTreeMap<ItemId, Vec<LedgerEntry>>,
+    pub(super) collections_by_name: BTreeMap<CollectionName, CollectionContents>,
+    pub(super) databases_by_name: BTreeMap<DatabaseName, DatabaseContents>,
     pub(super) remotes: BTreeMap<RemoteId, Remote>,
     pub(super) next_remote: RemoteId,
     pub(super) next_discarded: DiscardedId,
@@ -37,10 +37,10 @@ pub(super) struct State {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Shelf {
+pub(super) struct CollectionContents {
     pub(super) collection: Collection,
     pub(super) items: BTreeMap<ItemId, StoredItem>,
-    pub(super) order: BTreeMap<Number, ItemId>,
+    pub(super) order: BTreeMap<ChangeNumber, ItemId>,
     pub(super) purged: BTreeMap<ItemId, Vec<Update>>,
     pub(super) discarded: BTreeMap<DiscardedId, Discarded>,
     pub(super) log: Option<StoredLog>,
@@ -48,7 +48,7 @@ pub(super) struct Shelf {
     pub(super) owner: Option<UserId>,
 }
 
-impl Shelf {
+impl CollectionContents {
     /// An empty collection.
     pub(super) fn new(collection: Collection) -> Self {
         Self {
@@ -87,37 +87,49 @@ impl State {
     /// Returns the name of the database that is bridged to a collection.
     fn bridged(&self, collection: &Collection) -> Option<DatabaseName> {
         let name: DatabaseName = collection.name.as_str().parse().ok()?;
-        let security = self.rooms.get(&name)?.database.security.as_ref();
+        let security = self.databases_by_name.get(&name)?.database.security.as_ref();
         (security == Some(&collection.bridge_security())).then_some(name)
     }
 
     /// Ends the charges of a removed user. A collection is charged to another owner then, if there is one.
-    pub(super) fn leave(&mut self, user: &UserId) {
-        for room in self.rooms.values_mut().filter(|room| room.owner.as_ref() == Some(user)) {
-            room.owner = None;
+    pub(super) fn end_charges(&mut self, user: &UserId) {
+        for database_contents in self
+            .databases_by_name
+            .values_mut()
+            .filter(|database_contents| database_contents.owner.as_ref() == Some(user))
+        {
+            database_contents.owner = None;
         }
         let people = &self.people;
-        for shelf in self.shelves.values_mut().filter(|shelf| shelf.owner.as_ref() == Some(user)) {
-            shelf.owner = people.first_owner(&shelf.collection.name);
+        for collection_contents in self
+            .collections_by_name
+            .values_mut()
+            .filter(|collection_contents| collection_contents.owner.as_ref() == Some(user))
+        {
+            collection_contents.owner = people.first_owner(&collection_contents.collection.name);
         }
     }
 
     /// Removes the collections that are private to a user.
     pub(super) fn drop_private(&mut self, user: &UserId) {
-        let is_private = |shelf: &&Shelf| {
-            let owner = shelf.collection.settings.get(PRIVATE_TO);
+        let is_private = |collection_contents: &&CollectionContents| {
+            let owner = collection_contents.collection.settings.get(PRIVATE_TO);
             owner.is_some_and(|owner| owner == user.as_str())
         };
-        let names = self.shelves.values().filter(is_private).map(|it| it.collection.name.clone());
+        let names = self
+            .collections_by_name
+            .values()
+            .filter(is_private)
+            .map(|it| it.collection.name.clone());
         for name in names.collect::<Vec<_>>() {
             self.drop_collection(&name);
         }
     }
 
     /// Removes a user's name from the `_security` of each database.
-    pub(super) fn name_no_more(&mut self, user: &UserName) {
-        for room in self.rooms.values_mut() {
-            let security = &mut room.database.security;
+    pub(super) fn remove_user_from_security(&mut self, user: &UserName) {
+        for database_contents in self.databases_by_name.values_mut() {
+            let security = &mut database_contents.database.security;
             let without = security.as_deref().and_then(|it| without_user(it, user.as_str()));
             if without.is_some() {
                 *security = without;
@@ -127,27 +139,39 @@ impl State {
 
     /// Removes a collection with all that it holds.
     pub(super) fn drop_collection(&mut self, name: &CollectionName) {
-        let shelf = self.shelves.remove(name);
-        if let Some(database) = shelf.as_ref().and_then(|shelf| self.bridged(&shelf.collection)) {
-            self.rooms.remove(&database);
+        let collection_contents = self.collections_by_name.remove(name);
+        if let Some(database) = collection_contents
+            .as_ref()
+            .and_then(|collection_contents| self.bridged(&collection_contents.collection))
+        {
+            self.databases_by_name.remove(&database);
         }
-        let log = shelf.and_then(|shelf| shelf.log);
+        let log = collection_contents.and_then(|collection_contents| collection_contents.log);
         let number = log.map_or(0, |stored| stored.log.place.generation.number());
         self.last_dropped_generation = self.last_dropped_generation.max(number);
         self.remotes.retain(|_, remote| remote.collection != *name);
         self.people.collection_dropped(name);
     }
 
-    pub(super) fn shelf(&self, name: &CollectionName) -> Result<&Shelf, StoreError> {
-        self.shelves.get(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
+    pub(super) fn collection_contents(
+        &self,
+        name: &CollectionName,
+    ) -> Result<&CollectionContents, StoreError> {
+        self.collections_by_name.get(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
     }
 
-    pub(super) fn shelf_mut(&mut self, name: &CollectionName) -> Result<&mut Shelf, StoreError> {
-        self.shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
+    pub(super) fn collection_contents_mut(
+        &mut self,
+        name: &CollectionName,
+    ) -> Result<&mut CollectionContents, StoreError> {
+        self.collections_by_name.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
     }
 
-    pub(super) fn room_mut(&mut self, name: &DatabaseName) -> Result<&mut Room, StoreError> {
-        self.rooms.get_mut(name).ok_or_else(|| StoreError::NoDatabase(name.clone()))
+    pub(super) fn database_mut(
+        &mut self,
+        name: &DatabaseName,
+    ) -> Result<&mut DatabaseContents, StoreError> {
+        self.databases_by_name.get_mut(name).ok_or_else(|| StoreError::NoDatabase(name.clone()))
     }
 
     /// Changes a collection; whatever is stored under its name is renamed with it.
@@ -158,7 +182,7 @@ impl State {
         now: Moment,
     ) -> Result<Collection, StoreError> {
         if let Some(new) = change.name.as_ref().filter(|new| *new != name) {
-            if self.shelves.contains_key(new) {
+            if self.collections_by_name.contains_key(new) {
                 return Err(StoreError::CollectionExists(new.clone()));
             }
             for remote in self.remotes.values_mut() {
@@ -167,24 +191,26 @@ impl State {
                 }
             }
         }
-        let mut shelf =
-            self.shelves.remove(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
-        let bridged = self.bridged(&shelf.collection);
-        shelf.collection.change_at(change, now);
-        let to = shelf.collection.name.as_str().parse::<DatabaseName>().ok();
+        let mut collection_contents = self
+            .collections_by_name
+            .remove(name)
+            .ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        let bridged = self.bridged(&collection_contents.collection);
+        collection_contents.collection.change_at(change, now);
+        let to = collection_contents.collection.name.as_str().parse::<DatabaseName>().ok();
         if let Some((from, to)) = bridged.zip(to)
-            && !self.rooms.contains_key(&to)
-            && let Some(mut room) = self.rooms.remove(&from)
+            && !self.databases_by_name.contains_key(&to)
+            && let Some(mut database_contents) = self.databases_by_name.remove(&from)
         {
-            room.database.name = to.clone();
-            self.rooms.insert(to, room);
+            database_contents.database.name = to.clone();
+            self.databases_by_name.insert(to, database_contents);
         }
-        let collection = shelf.collection.clone();
+        let collection = collection_contents.collection.clone();
         self.people.collection_renamed(name, &collection.name);
-        for discarded in shelf.discarded.values_mut() {
+        for discarded in collection_contents.discarded.values_mut() {
             discarded.collection = collection.name.clone();
         }
-        self.shelves.insert(collection.name.clone(), shelf);
+        self.collections_by_name.insert(collection.name.clone(), collection_contents);
         Ok(collection)
     }
 
@@ -194,7 +220,8 @@ impl State {
         from: Digest,
         most: usize,
     ) -> Result<Vec<Digest>, StoreError> {
-        let named = self.shelf(collection)?.items.values().flat_map(|stored| &stored.blobs);
+        let named =
+            self.collection_contents(collection)?.items.values().flat_map(|stored| &stored.blobs);
         let is_lost = |digest: &&Digest| **digest >= from && !self.blobs.contains_key(*digest);
         let lost: BTreeSet<Digest> = named.filter(is_lost).copied().collect();
         Ok(lost.into_iter().take(most).collect())
@@ -203,8 +230,9 @@ impl State {
     /// Collections and items that name a blob.
     pub(super) fn blob_named_by(&self, digest: Digest) -> Vec<(CollectionName, ItemId)> {
         let mut named = Vec::new();
-        for (name, shelf) in &self.shelves {
-            let names = shelf.items.values().filter(|stored| stored.blobs.contains(&digest));
+        for (name, collection_contents) in &self.collections_by_name {
+            let names =
+                collection_contents.items.values().filter(|stored| stored.blobs.contains(&digest));
             named.extend(names.map(|stored| (name.clone(), stored.item.id.clone())));
         }
         named
@@ -223,12 +251,14 @@ impl State {
     }
 
     pub(super) fn sweep_blobs(&mut self, stored_before: Moment) -> u64 {
-        let Self { shelves, blobs, .. } = self;
-        let named: BTreeSet<Digest> = shelves
+        let Self { collections_by_name, blobs, .. } = self;
+        let named: BTreeSet<Digest> = collections_by_name
             .values()
-            .flat_map(|shelf| {
-                let items = shelf.items.values().flat_map(|stored| &stored.blobs);
-                items.chain(shelf.discarded.values().flat_map(|discarded| &discarded.blobs))
+            .flat_map(|collection_contents| {
+                let items = collection_contents.items.values().flat_map(|stored| &stored.blobs);
+                items.chain(
+                    collection_contents.discarded.values().flat_map(|discarded| &discarded.blobs),
+                )
             })
             .copied()
             .collect();
@@ -243,46 +273,48 @@ impl State {
         keys: &[ItemId],
         environment: &Arc<dyn Environment>,
     ) -> Result<Snapshot, StoreError> {
-        let shelf = self.shelf(collection)?;
+        let collection_contents = self.collection_contents(collection)?;
         let entry = |id: &ItemId| Entry {
-            item: shelf.items.get(id).cloned(),
-            purged: shelf.purged.get(id).cloned().unwrap_or_default(),
+            item: collection_contents.items.get(id).cloned(),
+            purged: collection_contents.purged.get(id).cloned().unwrap_or_default(),
             issued: self.ledger.get(id).cloned().unwrap_or_default(),
         };
         Ok(Snapshot {
             identity: self.identity.clone(),
-            collection: shelf.collection.clone(),
+            collection: collection_contents.collection.clone(),
             now: environment.now(),
             entries: keys.iter().map(|id| (id.clone(), entry(id))).collect(),
             environment: Arc::clone(environment),
         })
     }
 
-    pub(super) fn carry_out(&mut self, plan: Plan) -> Result<(), StoreError> {
+    pub(super) fn apply(&mut self, plan: Plan) -> Result<(), StoreError> {
         let name = &plan.collection.name;
-        let Self { shelves, next_discarded, .. } = self;
-        let shelf = shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
-        shelf.collection = plan.collection;
+        let Self { collections_by_name, next_discarded, .. } = self;
+        let collection_contents = collections_by_name
+            .get_mut(name)
+            .ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        collection_contents.collection = plan.collection;
         for (id, item) in plan.items {
             // An item may keep its number, so the old entry is removed before the new one is inserted.
-            if let Some(before) = shelf.items.remove(&id) {
-                shelf.order.remove(&before.number);
+            if let Some(before) = collection_contents.items.remove(&id) {
+                collection_contents.order.remove(&before.number);
             }
             if let Some(item) = item {
-                shelf.order.insert(item.number, id.clone());
-                shelf.items.insert(id, item);
+                collection_contents.order.insert(item.number, id.clone());
+                collection_contents.items.insert(id, item);
             }
         }
         if let Some(now) = plan.redated {
-            shelf.redate(now);
+            collection_contents.redate(now);
         }
-        shelf.purged.extend(plan.purged);
+        collection_contents.purged.extend(plan.purged);
         for id in &plan.recovered {
-            shelf.discarded.remove(id);
+            collection_contents.discarded.remove(id);
         }
         for discarded in plan.discarded {
             *next_discarded = DiscardedId(discarded.id.0 + 1);
-            shelf.discarded.insert(discarded.id, discarded);
+            collection_contents.discarded.insert(discarded.id, discarded);
         }
         self.identity = plan.identity;
         for (item, issued) in plan.issued {

@@ -8,25 +8,25 @@ use feedsync_core::{ItemId, Update};
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 
 use super::MemoryStore;
-use super::databases::Room;
+use super::databases::DatabaseContents;
 use super::logs::StoredLog;
-use super::state::Shelf;
+use super::state::CollectionContents;
 use crate::blob::Digest;
 use crate::collection::Collection;
-use crate::database::{Database, KeptBody, LocalDocument};
+use crate::database::{Database, LocalDocument, StoredBody};
 use crate::error::StoreError;
-use crate::identity::Issued;
-use crate::log::Keyed;
+use crate::identity::LedgerEntry;
+use crate::log::KeyedAppend;
 use crate::name::CollectionName;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 use crate::stored::PageLimit;
-use crate::transfer::{Marks, MovedDocument, Part, Transfer};
+use crate::transfer::{IdBounds, Transfer, TransferPart, TransferredDocument};
 
 #[async_trait]
 impl Transfer for MemoryStore {
-    async fn marks(&self) -> Result<Marks, StoreError> {
+    async fn marks(&self) -> Result<IdBounds, StoreError> {
         let state = self.state();
-        Ok(Marks {
+        Ok(IdBounds {
             next_remote: state.next_remote,
             next_discarded: state.next_discarded,
             last_epoch: state.last_epoch,
@@ -38,7 +38,7 @@ impl Transfer for MemoryStore {
         &self,
         after: Option<&ItemId>,
         limit: usize,
-    ) -> Result<Vec<(ItemId, Vec<Issued>)>, StoreError> {
+    ) -> Result<Vec<(ItemId, Vec<LedgerEntry>)>, StoreError> {
         Ok(page(&self.state().ledger, after, limit))
     }
 
@@ -48,12 +48,12 @@ impl Transfer for MemoryStore {
         after: Option<&ItemId>,
         limit: usize,
     ) -> Result<Vec<(ItemId, Vec<Update>)>, StoreError> {
-        Ok(page(&self.state().shelf(collection)?.purged, after, limit))
+        Ok(page(&self.state().collection_contents(collection)?.purged, after, limit))
     }
 
-    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError> {
+    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<KeyedAppend>, StoreError> {
         let state = self.state();
-        let log = state.shelf(collection)?.log.as_ref();
+        let log = state.collection_contents(collection)?.log.as_ref();
         Ok(log.map_or(Vec::new(), |log| log.keys.iter().cloned().collect()))
     }
 
@@ -65,16 +65,18 @@ impl Transfer for MemoryStore {
     }
 
     async fn next_body(&self, database: &DatabaseName) -> Result<u64, StoreError> {
-        self.with_room(database, |room| Ok(room.next_body()))
+        self.with_database(database, |database_contents| Ok(database_contents.next_body()))
     }
 
     async fn ordered_documents(
         &self,
         database: &DatabaseName,
-        after: Number,
+        after: ChangeNumber,
         limit: PageLimit,
-    ) -> Result<Vec<MovedDocument>, StoreError> {
-        self.with_room(database, |room| Ok(room.ordered_documents(after, limit)))
+    ) -> Result<Vec<TransferredDocument>, StoreError> {
+        self.with_database(database, |database_contents| {
+            Ok(database_contents.ordered_documents(after, limit))
+        })
     }
 
     async fn bodies(
@@ -82,8 +84,8 @@ impl Transfer for MemoryStore {
         database: &DatabaseName,
         after: u64,
         limit: PageLimit,
-    ) -> Result<Vec<(u64, KeptBody)>, StoreError> {
-        self.with_room(database, |room| Ok(room.bodies(after, limit)))
+    ) -> Result<Vec<(u64, StoredBody)>, StoreError> {
+        self.with_database(database, |database_contents| Ok(database_contents.bodies(after, limit)))
     }
 
     async fn local_documents(
@@ -92,7 +94,9 @@ impl Transfer for MemoryStore {
         after: Option<&LocalId>,
         limit: PageLimit,
     ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
-        self.with_room(database, |room| Ok(room.local_documents(after, limit)))
+        self.with_database(database, |database_contents| {
+            Ok(database_contents.local_documents(after, limit))
+        })
     }
 
     async fn attachments(
@@ -101,14 +105,16 @@ impl Transfer for MemoryStore {
         after: Option<&AttachmentDigest>,
         limit: usize,
     ) -> Result<Vec<AttachmentDigest>, StoreError> {
-        self.with_room(database, |room| Ok(room.attachments(after, limit)))
+        self.with_database(database, |database_contents| {
+            Ok(database_contents.attachments(after, limit))
+        })
     }
 
-    async fn load(&self, part: Part) -> Result<(), StoreError> {
+    async fn load(&self, part: TransferPart) -> Result<(), StoreError> {
         let mut state = self.state();
         match part {
             // An unfinished store ends with the process, so that its state need not be recorded.
-            Part::Begin { retired, marks } => {
+            TransferPart::Begin { retired, marks } => {
                 state.identity.retired.splice(..0, retired);
                 state.next_remote = state.next_remote.max(marks.next_remote);
                 state.next_discarded = state.next_discarded.max(marks.next_discarded);
@@ -116,48 +122,58 @@ impl Transfer for MemoryStore {
                 let last = state.last_dropped_generation.max(marks.last_dropped_generation);
                 state.last_dropped_generation = last;
             }
-            Part::End => {}
-            Part::Ledger(rows) => state.ledger.extend(rows),
-            Part::Collection(collection) => {
+            TransferPart::End => {}
+            TransferPart::Ledger(rows) => state.ledger.extend(rows),
+            TransferPart::Collection(collection) => {
                 let epoch = state.begin_epoch(&*self.environment);
                 let collection = Collection { epoch, ..collection };
-                state.shelves.insert(collection.name.clone(), Shelf::new(collection));
+                state
+                    .collections_by_name
+                    .insert(collection.name.clone(), CollectionContents::new(collection));
             }
-            Part::Items(name, items) => {
-                let shelf = state.shelf_mut(&name)?;
+            TransferPart::Items(name, items) => {
+                let collection_contents = state.collection_contents_mut(&name)?;
                 for stored in items {
-                    shelf.order.insert(stored.number, stored.item.id.clone());
-                    shelf.items.insert(stored.item.id.clone(), stored);
+                    collection_contents.order.insert(stored.number, stored.item.id.clone());
+                    collection_contents.items.insert(stored.item.id.clone(), stored);
                 }
             }
-            Part::Purged(name, rows) => state.shelf_mut(&name)?.purged.extend(rows),
-            Part::Discarded(list) => {
+            TransferPart::Purged(name, rows) => {
+                state.collection_contents_mut(&name)?.purged.extend(rows)
+            }
+            TransferPart::Discarded(list) => {
                 for discarded in list {
-                    let shelf = state.shelf_mut(&discarded.collection)?;
-                    shelf.discarded.insert(discarded.id, discarded);
+                    let collection_contents =
+                        state.collection_contents_mut(&discarded.collection)?;
+                    collection_contents.discarded.insert(discarded.id, discarded);
                 }
             }
-            Part::Log(name, moved) => {
+            TransferPart::Log(name, moved) => {
                 let log = StoredLog::moved(moved, &*self.environment);
-                state.shelf_mut(&name)?.log = Some(log);
+                state.collection_contents_mut(&name)?.log = Some(log);
             }
-            Part::LogBytes(name, bytes) => {
-                if let Some(stored) = &mut state.shelf_mut(&name)?.log {
+            TransferPart::LogBytes(name, bytes) => {
+                if let Some(stored) = &mut state.collection_contents_mut(&name)?.log {
                     stored.log.place.length += bytes.len() as u64;
                     stored.extend(&bytes);
                 }
             }
-            Part::Database(database, next_body) => {
+            TransferPart::Database(database, next_body) => {
                 let epoch = state.begin_epoch(&*self.environment);
-                let room = Room::moved(Database { epoch, ..database }, next_body);
-                state.rooms.insert(room.database.name.clone(), room);
+                let database_contents =
+                    DatabaseContents::moved(Database { epoch, ..database }, next_body);
+                state
+                    .databases_by_name
+                    .insert(database_contents.database.name.clone(), database_contents);
             }
-            Part::Documents(name, documents) => state.room_mut(&name)?.take_documents(documents),
-            Part::Bodies(name, bodies) => state.room_mut(&name)?.take_bodies(bodies),
-            Part::Remotes(remotes) => {
+            TransferPart::Documents(name, documents) => {
+                state.database_mut(&name)?.take_documents(documents)
+            }
+            TransferPart::Bodies(name, bodies) => state.database_mut(&name)?.take_bodies(bodies),
+            TransferPart::Remotes(remotes) => {
                 state.remotes.extend(remotes.into_iter().map(|remote| (remote.id, remote)));
             }
-            Part::Acts(acts) => {
+            TransferPart::Acts(acts) => {
                 for recorded in acts {
                     state.people.record(recorded.at, recorded.act);
                 }

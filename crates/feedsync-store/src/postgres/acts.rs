@@ -8,7 +8,7 @@ use super::rows::{micros, text};
 use crate::error::StoreError;
 use crate::name::{CollectionName, UserName};
 use crate::order::Moment;
-use crate::people::Act;
+use crate::people::AuditAction;
 
 /// Inserts entries into the audit record, in the order of the arrays.
 pub(super) const INSERT_ACTS: &str = "
@@ -23,7 +23,7 @@ pub(super) const INSERT_ACTS: &str = "
 pub(super) async fn record(
     client: &impl GenericClient,
     at: Moment,
-    act: Option<Act>,
+    act: Option<AuditAction>,
 ) -> Result<(), StoreError> {
     let Some(act) = act else { return Ok(()) };
     let acts = [(at, act)];
@@ -45,7 +45,7 @@ pub(super) struct Acts<'a> {
 }
 
 impl<'a> Acts<'a> {
-    pub(super) fn of(acts: &'a [(Moment, Act)]) -> Self {
+    pub(super) fn of(acts: &'a [(Moment, AuditAction)]) -> Self {
         let mut columns = Self::default();
         for (at, act) in acts {
             columns.at.push(micros(*at));

@@ -19,17 +19,17 @@ use super::password;
 use crate::error::StoreError;
 
 /// Timeout of a connection attempt.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time after which a server that stopped responding is detected.
-const SILENCE: Duration = Duration::from_secs(30);
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A parsed URL. Its texts never contain the password.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: MakeRustlsConnect,
-    shown: String,
+    display_url: String,
 }
 
 impl Address {
@@ -56,7 +56,7 @@ impl Address {
             config.ssl_mode(SslMode::Disable);
         }
         if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT);
+            config.connect_timeout(CONNECT_TIMEOUT);
         }
         if config.get_application_name().is_none() {
             config.application_name("feedsync");
@@ -64,21 +64,21 @@ impl Address {
         if config.get_hosts().len() > 1 {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
-        config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
+        config.tcp_user_timeout(TCP_USER_TIMEOUT).keepalives_idle(TCP_USER_TIMEOUT);
         let tls = tls(config.get_ssl_mode())?;
-        let shown = shown(&config);
-        Ok(Self { config, tls, shown })
+        let display_url = display_url(&config);
+        Ok(Self { config, tls, display_url })
     }
 
     /// Address without secrets, for error messages.
     pub(super) fn path(&self) -> PathBuf {
-        PathBuf::from(&self.shown)
+        PathBuf::from(&self.display_url)
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.display_url)
     }
 }
 
@@ -110,7 +110,7 @@ fn is_here(config: &Config) -> bool {
         && config.get_hostaddrs().iter().all(|address| address.is_loopback())
 }
 
-fn shown(config: &Config) -> String {
+fn display_url(config: &Config) -> String {
     let host = |host: &Host| match host {
         Host::Tcp(name) => name.clone(),
         #[cfg(unix)]

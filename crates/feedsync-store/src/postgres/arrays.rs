@@ -8,7 +8,7 @@ use super::pipeline::{Parameter, Pipeline};
 use super::rows::{Versions, micros};
 use crate::blob::Digest;
 use crate::columns::origin_number;
-use crate::identity::Issued;
+use crate::identity::LedgerEntry;
 use crate::stored::StoredItem;
 
 const INSERT_ITEMS: &str = "
@@ -44,8 +44,8 @@ pub(super) struct Items<'a> {
     conflicts: Vec<i64>,
     blobs: Vec<i64>,
     winners: Versions<'a>,
-    beside: Placed<'a>,
-    named: Named<'a>,
+    beside: ItemVersions<'a>,
+    named: ItemBlobs<'a>,
 }
 
 impl<'a> Items<'a> {
@@ -87,13 +87,13 @@ impl<'a> Items<'a> {
 
 /// Versions with the number or id of their item, in order.
 #[derive(Default)]
-pub(super) struct Placed<'a> {
+pub(super) struct ItemVersions<'a> {
     place: Vec<i64>,
     ordinal: Vec<i64>,
     versions: Versions<'a>,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> ItemVersions<'a> {
     pub(super) fn push(
         &mut self,
         place: i64,
@@ -120,12 +120,12 @@ impl<'a> Placed<'a> {
 
 /// Digests with the number or id of their item.
 #[derive(Default)]
-pub(super) struct Named<'a> {
+pub(super) struct ItemBlobs<'a> {
     place: Vec<i64>,
     digest: Vec<&'a [u8]>,
 }
 
-impl<'a> Named<'a> {
+impl<'a> ItemBlobs<'a> {
     pub(super) fn push(&mut self, place: i64, digests: &'a [Digest]) {
         for digest in digests {
             self.place.push(place);
@@ -154,7 +154,7 @@ pub(super) struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    pub(super) fn of(issued: &'a BTreeMap<(ItemId, By), Issued>) -> Self {
+    pub(super) fn of(issued: &'a BTreeMap<(ItemId, By), LedgerEntry>) -> Self {
         let mut columns = Self::default();
         for ((item, by), issued) in issued {
             columns.item.push(item.as_str());

@@ -15,7 +15,7 @@ use feedsync_core::ItemId;
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::error::SqlState;
 
-use super::collections::{self, Shelf};
+use super::collections::{self, CollectionRow};
 use super::pipeline::Pipeline;
 use super::queue::{Task, Work};
 use super::rows::{self, get, parsed};
@@ -36,7 +36,7 @@ pub(super) const ATTEMPTS: u32 = 8;
 
 /// Number of keys above which one lock over all items replaces one lock for each: the server's lock table is
 /// limited.
-const MOST_ITEM_LOCKS: usize = 512;
+const MAX_ITEM_LOCKS: usize = 512;
 
 /// Key of the lock over all items.
 const ALL_ITEMS: i64 = 0x6665_6564_7379_6e64;
@@ -56,10 +56,10 @@ const PURGED: &str = "SELECT id, vector FROM purged
                          AND id = ANY($2)";
 
 /// Runs tasks, commits, and sends their results.
-pub(super) async fn carry_out(node: Arc<Node>, name: CollectionName, mut tasks: Vec<Task>) {
+pub(super) async fn run_batch(node: Arc<Node>, name: CollectionName, mut tasks: Vec<Task>) {
     match commit(&node, &name, &mut tasks).await {
-        Ok((outcomes, is_news)) => {
-            if is_news {
+        Ok((outcomes, has_visible_changes)) => {
+            if has_visible_changes {
                 node.changed(&name);
             }
             for (task, outcome) in tasks.into_iter().zip(outcomes) {
@@ -69,9 +69,9 @@ pub(super) async fn carry_out(node: Arc<Node>, name: CollectionName, mut tasks: 
         }
         // The database rejects a value that one of the tasks wrote. Each task is retried alone, so that only
         // that one fails.
-        Err(error) if tasks.len() > 1 && is_refusal(&error) => {
+        Err(error) if tasks.len() > 1 && is_data_error(&error) => {
             for task in tasks {
-                Box::pin(carry_out(node.clone(), name.clone(), vec![task])).await;
+                Box::pin(run_batch(node.clone(), name.clone(), vec![task])).await;
             }
         }
         Err(error) => {
@@ -98,14 +98,14 @@ async fn commit(
             Err(stopped) => stopped,
         };
         let error = match stopped {
-            Stopped::Moved => match node.settle(&mut client).await {
+            AbortReason::Moved => match node.settle(&mut client).await {
                 Ok(()) => continue,
                 Err(error) => error,
             },
-            Stopped::Renamed => continue,
-            Stopped::Failed(error) => error,
+            AbortReason::Renamed => continue,
+            AbortReason::Failed(error) => error,
         };
-        if attempt == ATTEMPTS || !is_passing(&error) {
+        if attempt == ATTEMPTS || !is_transient(&error) {
             return Err(error);
         }
         locks_all |= code(&error) == Some(&SqlState::OUT_OF_MEMORY);
@@ -116,7 +116,7 @@ async fn commit(
 }
 
 /// Reason why nothing was committed.
-pub(super) enum Stopped {
+pub(super) enum AbortReason {
     /// The database was moved: a server took over from another, or was restored.
     Moved,
     /// Another collection or database took the name while the lock was awaited.
@@ -124,7 +124,7 @@ pub(super) enum Stopped {
     Failed(StoreError),
 }
 
-impl<E: Into<StoreError>> From<E> for Stopped {
+impl<E: Into<StoreError>> From<E> for AbortReason {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -136,7 +136,7 @@ async fn attempt_once(
     name: &CollectionName,
     tasks: &mut [Task],
     locks_all: bool,
-) -> Result<Outcomes, Stopped> {
+) -> Result<Outcomes, AbortReason> {
     let transaction = pool::transaction(client).await?;
     let keys: BTreeSet<&ItemId> = tasks.iter().flat_map(|task| keys_of(&task.work)).collect();
     let held = load(&transaction, node, name, &keys, locks_all).await?;
@@ -145,17 +145,17 @@ async fn attempt_once(
         let nowhere = |_: &Task| Err(StoreError::NoCollection(name.clone()));
         return Ok((tasks.iter().map(nowhere).collect(), false));
     };
-    let mut changes = Changes::new(&held.shelf, &held.identity);
+    let mut changes = Changes::new(&held.collection_row, &held.identity);
     let outcomes = tasks
         .iter_mut()
-        .map(|task| held.ask(&mut task.work, &node.environment, &mut changes))
+        .map(|task| held.run_task(&mut task.work, &node.environment, &mut changes))
         .collect();
     if !changes.is_any {
         return Ok((outcomes, false));
     }
     write::write(&transaction, &changes).await?;
     pool::commit(transaction).await?;
-    Ok((outcomes, changes.is_news))
+    Ok((outcomes, changes.has_visible_changes))
 }
 
 fn keys_of(work: &Work) -> &[ItemId] {
@@ -167,8 +167,8 @@ fn keys_of(work: &Work) -> &[ItemId] {
 
 /// The stored values of a collection and of the keys of some updates; first as stored, then as the updates
 /// leave them.
-struct Held {
-    shelf: Shelf,
+struct BatchState {
+    collection_row: CollectionRow,
     identity: Identity,
     next_discarded: DiscardedId,
     entries: BTreeMap<ItemId, Entry>,
@@ -182,19 +182,19 @@ async fn load(
     name: &CollectionName,
     keys: &BTreeSet<&ItemId>,
     locks_all: bool,
-) -> Result<Option<Held>, Stopped> {
+) -> Result<Option<BatchState>, AbortReason> {
     let name = name.as_str();
     let ids: Vec<&str> = keys.iter().map(|key| key.as_str()).collect();
     let mut item_locks: Vec<i64> = ids.iter().map(|id| lock_of(id)).collect();
     item_locks.sort_unstable();
     item_locks.dedup();
-    let locks_all = locks_all || item_locks.len() > MOST_ITEM_LOCKS;
+    let locks_all = locks_all || item_locks.len() > MAX_ITEM_LOCKS;
     let lock_all = if locks_all { LOCK_ALL_ITEMS } else { SHARE_ALL_ITEMS };
     if locks_all {
         item_locks.clear();
     }
     let mut pipeline = Pipeline::default();
-    pipeline.add(schema::SHARE_FOUNDING, vec![&schema::FOUNDING]);
+    pipeline.add(schema::SHARE_SETUP_LOCK, vec![&schema::SETUP_LOCK]);
     pipeline.add(collections::LOCK, vec![&name]);
     pipeline.add(lock_all, vec![&ALL_ITEMS]);
     pipeline.add(LOCK_ITEMS, vec![&item_locks]);
@@ -211,17 +211,17 @@ async fn load(
         .ok_or_else(|| StoreError::Damaged("a store without endpoint".to_owned()))?;
     let (place, timeline): (&str, &str) = (get(endpoint, 3)?, get(endpoint, 4)?);
     if !place.ends_with(timeline) {
-        return Err(Stopped::Moved);
+        return Err(AbortReason::Moved);
     }
     schema::check(&node.address, get(endpoint, 5)?)?;
     let Some(row) = collection.first() else { return Ok(None) };
-    let shelf = collections::shelf(row)?;
-    if !collections::is_of(locked.first(), &shelf)? {
-        return Err(Stopped::Renamed);
+    let collection_row = collections::collection_row(row)?;
+    if !collections::is_row_of(locked.first(), &collection_row)? {
+        return Err(AbortReason::Renamed);
     }
     let mut entries: BTreeMap<ItemId, Entry> =
         keys.iter().map(|key| ((*key).clone(), Entry::default())).collect();
-    for stored in rows::stored(transaction, shelf.id, &items).await? {
+    for stored in rows::stored(transaction, collection_row.id, &items).await? {
         if let Some(entry) = entries.get_mut(&stored.item.id) {
             entry.item = Some(stored);
         }
@@ -236,8 +236,8 @@ async fn load(
             entry.issued.push(read::issued(row)?);
         }
     }
-    Ok(Some(Held {
-        shelf,
+    Ok(Some(BatchState {
+        collection_row,
         identity: collections::read_identity(endpoint, 0)?,
         next_discarded: DiscardedId(get::<i64>(endpoint, 2)? as u64),
         entries,
@@ -252,9 +252,9 @@ fn lock_of(id: &str) -> i64 {
     i64::from_be_bytes(bytes)
 }
 
-impl Held {
+impl BatchState {
     /// Runs one task and applies its result to this state.
-    fn ask(
+    fn run_task(
         &mut self,
         work: &mut Work,
         environment: &Arc<dyn Environment>,
@@ -262,7 +262,7 @@ impl Held {
     ) -> Result<Collection, StoreError> {
         match work {
             Work::Sent(up_to) => {
-                let collection = &mut self.shelf.collection;
+                let collection = &mut self.collection_row.collection;
                 collection.sent = collection.sent.max((*up_to).min(collection.last));
                 changes.advance(collection);
                 Ok(collection.clone())
@@ -282,7 +282,7 @@ impl Held {
             |key: &ItemId| (key.clone(), self.entries.get(key).cloned().unwrap_or_default());
         let snapshot = Snapshot {
             identity: self.identity.clone(),
-            collection: self.shelf.collection.clone(),
+            collection: self.collection_row.collection.clone(),
             now: environment.now(),
             entries: keys.iter().map(entry).collect(),
             environment: Arc::clone(environment),
@@ -294,7 +294,7 @@ impl Held {
             return Ok(snapshot.collection);
         }
         let plan = plan(snapshot, self.next_discarded, writes)?;
-        self.shelf.collection = plan.collection.clone();
+        self.collection_row.collection = plan.collection.clone();
         self.identity = plan.identity.clone();
         self.next_discarded.0 += plan.discarded.len() as u64;
         for (id, item) in &plan.items {
@@ -313,7 +313,7 @@ impl Held {
             }
         }
         changes.add(plan);
-        Ok(self.shelf.collection.clone())
+        Ok(self.collection_row.collection.clone())
     }
 }
 
@@ -323,7 +323,7 @@ fn code(error: &StoreError) -> Option<&SqlState> {
 
 /// Whether another attempt may succeed: a concurrent transaction conflicted, or the connection is older than
 /// a restart of the server.
-pub(super) fn is_passing(error: &StoreError) -> bool {
+pub(super) fn is_transient(error: &StoreError) -> bool {
     let was_cut = pool::failure(error).is_some_and(|failure| failure.0.is_closed());
     was_cut
         || code(error).is_some_and(|code| {
@@ -337,7 +337,7 @@ pub(super) fn is_passing(error: &StoreError) -> bool {
 }
 
 /// Whether the written value is at fault (a data exception), not the server.
-pub(super) fn is_refusal(error: &StoreError) -> bool {
+pub(super) fn is_data_error(error: &StoreError) -> bool {
     code(error).is_some_and(|code| code.code().starts_with("22") || code.code().starts_with("54"))
 }
 

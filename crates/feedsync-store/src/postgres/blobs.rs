@@ -3,7 +3,7 @@
 use deadpool_postgres::{Client, Transaction};
 use feedsync_core::ItemId;
 
-use super::rounds::ROUND;
+use super::rounds::ROUND_ROWS;
 use super::rows::{digest, get, micros, parsed};
 use crate::blob::Digest;
 use crate::digests;
@@ -125,7 +125,7 @@ pub(super) async fn sweep(
 ) -> Result<(u64, Option<Vec<u8>>), StoreError> {
     let sql = "SELECT digest FROM blobs WHERE digest > $1 ORDER BY digest LIMIT $2";
     let statement = transaction.prepare_cached(sql).await?;
-    let rows = transaction.query(&statement, &[&after, &ROUND]).await?;
+    let rows = transaction.query(&statement, &[&after, &ROUND_ROWS]).await?;
     let round: Vec<&[u8]> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
     let sql = "DELETE FROM blobs
                 WHERE digest = ANY($1) AND stored < $2
@@ -133,6 +133,6 @@ pub(super) async fn sweep(
                   AND NOT EXISTS (SELECT 1 FROM discarded_blobs n WHERE n.digest = blobs.digest)";
     let statement = transaction.prepare_cached(sql).await?;
     let swept = transaction.execute(&statement, &[&round, &micros(stored_before)]).await?;
-    let is_last = (round.len() as i64) < ROUND;
+    let is_last = (round.len() as i64) < ROUND_ROWS;
     Ok((swept, round.last().filter(|_| !is_last).map(|digest| digest.to_vec())))
 }

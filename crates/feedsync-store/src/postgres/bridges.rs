@@ -36,7 +36,7 @@ pub(super) async fn rename(
 }
 
 /// Removes a user's name from the `_security` of each database.
-pub(super) async fn name_no_more(
+pub(super) async fn remove_user_from_security(
     transaction: &Transaction<'_>,
     user: &UserName,
 ) -> Result<(), StoreError> {

@@ -34,7 +34,7 @@ const USAGE: &str = "
      WHERE d.name IS NOT NULL";
 
 /// Statements that end the charges of a removed user. A collection is charged to another owner then, if there is one.
-const LEAVE: [&str; 3] = [
+const END_CHARGES: [&str; 3] = [
     "DELETE FROM database_owners WHERE owner = $1",
     "UPDATE collection_owners SET owner = coalesce(
        (SELECT min(u.id) FROM grants g JOIN users u ON u.name = g.user_name AND NOT u.administrator
@@ -83,7 +83,7 @@ pub(super) async fn charge(
 
 /// Ends the charges of a removed user.
 pub(super) async fn end(transaction: &Transaction<'_>, user: &UserId) -> Result<(), StoreError> {
-    for sql in LEAVE {
+    for sql in END_CHARGES {
         transaction.execute(sql, &[&user.as_str()]).await?;
     }
     Ok(())

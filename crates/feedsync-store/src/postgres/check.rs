@@ -7,10 +7,10 @@ use super::pool;
 use super::rows::get;
 use crate::digests;
 use crate::error::StoreError;
-use crate::impossible::IMPOSSIBLE;
+use crate::inconsistencies::INCONSISTENCIES;
 
 /// Further kinds of inconsistent rows; each query selects them, and has a description.
-const OWN: [(&str, &str); 20] = [
+const BACKEND_CHECKS: [(&str, &str); 20] = [
     (
         "items of no collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
@@ -100,7 +100,7 @@ const OWN: [(&str, &str); 20] = [
 ];
 
 /// Queries for the names of contents that do not have their digests.
-const ROTTEN: [(&str, &str); 3] = [
+const DIGEST_MISMATCHES: [(&str, &str); 3] = [
     (
         "files",
         "SELECT encode(digest, 'hex') FROM blobs WHERE sha256(content) <> digest ORDER BY digest",
@@ -158,14 +158,14 @@ async fn rows(client: &mut Client) -> Result<Vec<String>, StoreError> {
         .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL enable_seqscan = on")
         .await?;
     let mut faults = Vec::new();
-    for (what, sql) in IMPOSSIBLE.into_iter().chain(OWN) {
+    for (what, sql) in INCONSISTENCIES.into_iter().chain(BACKEND_CHECKS) {
         let row = transaction.query_one(&format!("SELECT count(*) FROM ({sql}) t"), &[]).await?;
         match get::<i64>(&row, 0)? {
             0 => {}
             count => faults.push(format!("{what}: {count}")),
         }
     }
-    for (what, sql) in ROTTEN {
+    for (what, sql) in DIGEST_MISMATCHES {
         let rows = transaction.query(sql, &[]).await?;
         let names = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<String>, _>>()?;
         faults.extend(digests::finding(what, &names));

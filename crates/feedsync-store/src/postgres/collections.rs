@@ -41,13 +41,13 @@ pub(super) const LOCK: &str = "SELECT id FROM collections WHERE name = $1 FOR NO
 /// Identification of the database: the server's cluster, the database, the table, and the server's timeline.
 /// A restored dump differs in one of the first three. A server that took over from another one, or that was
 /// restored to an earlier moment, differs in the timeline.
-const PLACE: &str = "SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), oid, datname, \
+const IDENTIFICATION: &str = "SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), oid, datname, \
                       'feedsync.endpoint'::regclass::oid, \
                       left(pg_walfile_name(pg_current_wal_lsn()), 8)) \
        FROM pg_database WHERE datname = current_database()";
 
 /// A collection and the id of its row.
-pub(super) struct Shelf {
+pub(super) struct CollectionRow {
     pub(super) id: i64,
     pub(super) collection: Collection,
 }
@@ -55,15 +55,15 @@ pub(super) struct Shelf {
 pub(super) async fn find(
     client: &impl GenericClient,
     name: &CollectionName,
-) -> Result<Option<Shelf>, StoreError> {
+) -> Result<Option<CollectionRow>, StoreError> {
     let statement = client.prepare_cached(BY_NAME).await?;
-    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(shelf).transpose()
+    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(collection_row).transpose()
 }
 
 pub(super) async fn require(
     client: &impl GenericClient,
     name: &CollectionName,
-) -> Result<Shelf, StoreError> {
+) -> Result<CollectionRow, StoreError> {
     find(client, name).await?.ok_or_else(|| StoreError::NoCollection(name.clone()))
 }
 
@@ -71,21 +71,24 @@ pub(super) async fn require(
 pub(super) async fn lock(
     transaction: &Transaction<'_>,
     name: &CollectionName,
-) -> Result<Shelf, StoreError> {
+) -> Result<CollectionRow, StoreError> {
     let statement = transaction.prepare_cached(LOCK).await?;
     loop {
         let locked = transaction.query_opt(&statement, &[&name.as_str()]).await?;
-        let shelf = require(transaction, name).await?;
-        if is_of(locked.as_ref(), &shelf)? {
-            return Ok(shelf);
+        let collection_row = require(transaction, name).await?;
+        if is_row_of(locked.as_ref(), &collection_row)? {
+            return Ok(collection_row);
         }
     }
 }
 
 /// Whether the locked row is the collection's. If the row gives up its name while the lock is awaited,
 /// nothing is locked, although another row may have the name by then.
-pub(super) fn is_of(locked: Option<&Row>, shelf: &Shelf) -> Result<bool, StoreError> {
-    Ok(locked.map(|row| get::<i64>(row, 0)).transpose()? == Some(shelf.id))
+pub(super) fn is_row_of(
+    locked: Option<&Row>,
+    collection_row: &CollectionRow,
+) -> Result<bool, StoreError> {
+    Ok(locked.map(|row| get::<i64>(row, 0)).transpose()? == Some(collection_row.id))
 }
 
 /// Names of the collections that are private to a user.
@@ -102,7 +105,7 @@ pub(super) async fn private_to(
 pub(super) async fn all(client: &impl GenericClient) -> Result<Vec<Collection>, StoreError> {
     let statement = client.prepare_cached(ALL).await?;
     let rows = client.query(&statement, &[]).await?;
-    rows.iter().map(|row| Ok(shelf(row)?.collection)).collect()
+    rows.iter().map(|row| Ok(collection_row(row)?.collection)).collect()
 }
 
 /// Collections after a name, which may be empty.
@@ -114,10 +117,10 @@ pub(super) async fn after(
     let statement = client.prepare_cached(AFTER).await?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let rows = client.query(&statement, &[&after, &most]).await?;
-    rows.iter().map(|row| Ok(shelf(row)?.collection)).collect()
+    rows.iter().map(|row| Ok(collection_row(row)?.collection)).collect()
 }
 
-pub(super) fn shelf(row: &Row) -> Result<Shelf, StoreError> {
+pub(super) fn collection_row(row: &Row) -> Result<CollectionRow, StoreError> {
     let count = |column| Ok::<_, StoreError>(get::<i64>(row, column)? as u64);
     let names: Vec<String> = get(row, 16)?;
     let values: Vec<String> = get(row, 17)?;
@@ -138,7 +141,7 @@ pub(super) fn shelf(row: &Row) -> Result<Shelf, StoreError> {
         bytes: count(15)?,
         settings: names.into_iter().zip(values).collect(),
     };
-    Ok(Shelf { id: get(row, 0)?, collection })
+    Ok(CollectionRow { id: get(row, 0)?, collection })
 }
 
 pub(super) async fn insert(
@@ -168,37 +171,38 @@ pub(super) async fn insert(
 /// Applies a decision to a locked collection; returns its new state, or its last one.
 pub(super) async fn alter(
     transaction: &Transaction<'_>,
-    mut shelf: Shelf,
+    mut collection_row: CollectionRow,
     alteration: Alteration,
     now: Moment,
 ) -> Result<Collection, StoreError> {
     match alteration {
         Alteration::Keep => {}
         Alteration::Change(change) => {
-            let others = change.name.as_ref().filter(|name| **name != shelf.collection.name);
+            let others =
+                change.name.as_ref().filter(|name| **name != collection_row.collection.name);
             if let Some(name) = others
                 && find(transaction, name).await?.is_some()
             {
                 return Err(StoreError::CollectionExists(name.clone()));
             }
-            let before = shelf.collection.clone();
-            shelf.collection.change_at(change, now);
-            rewrite(transaction, &shelf)
+            let before = collection_row.collection.clone();
+            collection_row.collection.change_at(change, now);
+            rewrite(transaction, &collection_row)
                 .await
-                .map_err(|error| taken(error, &shelf.collection.name))?;
-            bridges::rename(transaction, &before, &shelf.collection.name).await?;
+                .map_err(|error| name_conflict(error, &collection_row.collection.name))?;
+            bridges::rename(transaction, &before, &collection_row.collection.name).await?;
         }
         Alteration::Drop => {
             transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
-            remove(transaction, shelf.id).await?;
-            bridges::remove(transaction, &shelf.collection).await?;
+            remove(transaction, collection_row.id).await?;
+            bridges::remove(transaction, &collection_row.collection).await?;
         }
     }
-    Ok(shelf.collection)
+    Ok(collection_row.collection)
 }
 
 /// Converts a violation of uniqueness: another collection took the name after it was looked up.
-pub(super) fn taken(error: StoreError, name: &CollectionName) -> StoreError {
+pub(super) fn name_conflict(error: StoreError, name: &CollectionName) -> StoreError {
     let unique = tokio_postgres::error::SqlState::UNIQUE_VIOLATION;
     match pool::failure(&error).and_then(|failure| failure.0.code()) {
         Some(code) if *code == unique => StoreError::CollectionExists(name.clone()),
@@ -207,8 +211,11 @@ pub(super) fn taken(error: StoreError, name: &CollectionName) -> StoreError {
 }
 
 /// Writes the columns that a [`crate::CollectionChange`] may change.
-async fn rewrite(transaction: &Transaction<'_>, shelf: &Shelf) -> Result<(), StoreError> {
-    let Shelf { id, collection } = shelf;
+async fn rewrite(
+    transaction: &Transaction<'_>,
+    collection_row: &CollectionRow,
+) -> Result<(), StoreError> {
+    let CollectionRow { id, collection } = collection_row;
     transaction
         .execute(
             "UPDATE collections SET name = $2, title = $3, format = $4, edited = $5 WHERE id = $1",
@@ -314,8 +321,8 @@ pub(super) async fn reincarnate(
 }
 
 /// Current identification of the database.
-pub(super) async fn place(client: &impl GenericClient) -> Result<String, StoreError> {
-    get(&client.query_one(PLACE, &[]).await?, 0)
+pub(super) async fn identification(client: &impl GenericClient) -> Result<String, StoreError> {
+    get(&client.query_one(IDENTIFICATION, &[]).await?, 0)
 }
 
 /// Whether another server took over since the store was last settled, or this one was restored.
@@ -323,12 +330,14 @@ pub(super) async fn has_moved(client: &impl GenericClient) -> Result<bool, Store
     let sql = "SELECT place, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM endpoint";
     let statement = client.prepare_cached(sql).await?;
     let row = client.query_one(&statement, &[]).await?;
-    let (place, timeline): (&str, &str) = (get(&row, 0)?, get(&row, 1)?);
-    Ok(!place.ends_with(timeline))
+    let (identification, timeline): (&str, &str) = (get(&row, 0)?, get(&row, 1)?);
+    Ok(!identification.ends_with(timeline))
 }
 
 /// Identification of the database when it was last opened; `None` if no endpoint was founded.
-pub(super) async fn known_place(client: &impl GenericClient) -> Result<Option<String>, StoreError> {
+pub(super) async fn stored_identification(
+    client: &impl GenericClient,
+) -> Result<Option<String>, StoreError> {
     let row = client.query_opt("SELECT place FROM endpoint", &[]).await?;
     row.map(|row| get(&row, 0)).transpose()
 }
@@ -345,12 +354,12 @@ pub(super) async fn found(
     name: &EndpointName,
     environment: &dyn Environment,
 ) -> Result<(), StoreError> {
-    let place = place(transaction).await?;
+    let identification = identification(transaction).await?;
     transaction
         .execute(
             "INSERT INTO endpoint (one, name, place, next_discarded, next_remote)
              VALUES (1, $1, $2, 1, 1)",
-            &[&name.as_str(), &place],
+            &[&name.as_str(), &identification],
         )
         .await?;
     reincarnate(transaction, &identity::mint(name, environment), environment.now()).await
@@ -360,7 +369,7 @@ pub(super) async fn found(
 /// database begins a new epoch. Waits for concurrent changes of collections.
 pub(super) async fn settle(
     transaction: &Transaction<'_>,
-    place: &str,
+    identification: &str,
     environment: &dyn Environment,
 ) -> Result<(), StoreError> {
     let lock = "SELECT id FROM collections ORDER BY id FOR NO KEY UPDATE";
@@ -383,6 +392,6 @@ pub(super) async fn settle(
     }
     logs::settle(transaction, environment).await?;
     databases::settle(transaction, environment).await?;
-    transaction.execute("UPDATE endpoint SET place = $1", &[&place]).await?;
+    transaction.execute("UPDATE endpoint SET place = $1", &[&identification]).await?;
     Ok(())
 }

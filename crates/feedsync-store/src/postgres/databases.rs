@@ -2,18 +2,18 @@
 
 mod attachments;
 pub(super) mod batch;
+mod batch_state;
 mod bodies;
 mod changes;
 mod compact;
 mod documents;
-mod held;
 mod local;
-pub(super) mod moving;
 mod pages;
 #[cfg(test)]
 mod plans;
 mod rows;
 mod sweep;
+pub(super) mod transfer;
 mod write;
 
 use std::ops::Bound;
@@ -22,19 +22,21 @@ use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use futures_util::FutureExt as _;
 
-use self::changes::Walk;
+use self::changes::ChangeRange;
 use self::pages::Page;
-use self::rows::{BY_NAME, BY_NAME_SETTLED, LOCK, OWN, SHARE, WRITE, Written};
+use self::rows::{
+    BY_NAME, BY_NAME_SETTLED, DatabaseColumns, LOCK, LOCK_EXCLUSIVE, LOCK_SHARED, WRITE,
+};
 use super::{PostgresStore, charges, collections};
-use crate::bell::Notices;
 use crate::database::sweep::AttachmentKey;
 use crate::database::{
-    Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, LocalDocument, PassOver, Wanted,
+    Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
+    DocumentRange, DocumentRequest, LocalDocument, SelectBodies, SkipKind,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
-use crate::order::{Epoch, Moment, Number};
+use crate::notifier::Notices;
+use crate::order::{ChangeNumber, Epoch, Moment};
 use crate::stored::PageLimit;
 
 pub(super) use self::rows::settle;
@@ -43,14 +45,14 @@ impl PostgresStore {
     async fn walk(
         &self,
         name: &DatabaseName,
-        walk: Walk,
-        pass_over: Option<PassOver>,
+        walk: ChangeRange,
+        skip_kind: Option<SkipKind>,
         page: Page,
     ) -> Result<DocumentChanges, StoreError> {
         let name = name.clone();
         self.run(|node| async move {
             let mut client = node.connection().await?;
-            changes::changes(&mut client, &name, walk, pass_over, page).await
+            changes::changes(&mut client, &name, walk, skip_kind, page).await
         })
         .await
     }
@@ -74,13 +76,13 @@ impl Databases for PostgresStore {
         let name = name.clone();
         self.run(|node| async move {
             let mut client = node.connection().await?;
-            let mut room = rows::find(&client, BY_NAME_SETTLED, &name).await?;
+            let mut database_row = rows::find(&client, BY_NAME_SETTLED, &name).await?;
             // If the database was restored, the epoch that the caller knows may have been lost.
-            if room.is_none() && collections::has_moved(&client).await? {
+            if database_row.is_none() && collections::has_moved(&client).await? {
                 node.settle(&mut client).await?;
-                room = rows::find(&client, BY_NAME_SETTLED, &name).await?;
+                database_row = rows::find(&client, BY_NAME_SETTLED, &name).await?;
             }
-            Ok(room.map(|room| room.database))
+            Ok(database_row.map(|database_row| database_row.database))
         })
         .await
     }
@@ -113,10 +115,10 @@ impl Databases for PostgresStore {
         let (name, owner) = (name.clone(), owner.clone());
         self.write(move |transaction, _| {
             async move {
-                let room = rows::lock(transaction, SHARE, &name).await?;
+                let database_row = rows::lock(transaction, LOCK_SHARED, &name).await?;
                 let sql = "INSERT INTO database_owners (database, owner) VALUES ($1, $2)
                            ON CONFLICT (database) DO UPDATE SET owner = excluded.owner";
-                transaction.execute(sql, &[&room.id, &owner.as_str()]).await?;
+                transaction.execute(sql, &[&database_row.id, &owner.as_str()]).await?;
                 Ok(())
             }
             .boxed()
@@ -139,10 +141,10 @@ impl Databases for PostgresStore {
             let gone = name.clone();
             node.write(move |transaction, _| {
                 async move {
-                    let room = rows::lock(transaction, OWN, &gone).await?;
-                    room.database.require(epoch)?;
+                    let database_row = rows::lock(transaction, LOCK_EXCLUSIVE, &gone).await?;
+                    database_row.database.require(epoch)?;
                     let sql = "UPDATE databases SET name = NULL WHERE id = $1";
-                    Ok(transaction.execute(sql, &[&room.id]).await?)
+                    Ok(transaction.execute(sql, &[&database_row.id]).await?)
                 }
                 .boxed()
             })
@@ -162,12 +164,14 @@ impl Databases for PostgresStore {
         let name = name.clone();
         self.write(move |transaction, _| {
             async move {
-                let mut room = rows::lock(transaction, LOCK, &name).await?;
-                room.database.require(epoch)?;
-                room.database.change(change);
+                let mut database_row = rows::lock(transaction, LOCK, &name).await?;
+                database_row.database.require(epoch)?;
+                database_row.database.change(change);
                 let statement = transaction.prepare_cached(WRITE).await?;
-                transaction.execute(&statement, &Written::of(&room).parameters()).await?;
-                Ok(room.database)
+                transaction
+                    .execute(&statement, &DatabaseColumns::of(&database_row).parameters())
+                    .await?;
+                Ok(database_row.database)
             }
             .boxed()
         })
@@ -177,7 +181,7 @@ impl Databases for PostgresStore {
     async fn update_documents(
         &self,
         name: &DatabaseName,
-        wanted: Vec<Wanted>,
+        wanted: Vec<DocumentRequest>,
         decide: DecideDocuments,
     ) -> Result<Database, StoreError> {
         let name = name.clone();
@@ -188,7 +192,7 @@ impl Databases for PostgresStore {
         &self,
         name: &DatabaseName,
         ids: &[DocumentId],
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError> {
         let (name, ids, page) = (name.clone(), ids.to_vec(), Page::new(choose, most_bytes));
@@ -202,7 +206,7 @@ impl Databases for PostgresStore {
         &self,
         name: &DatabaseName,
         range: DocumentRange,
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError> {
         let (name, page) = (name.clone(), Page::new(choose, most_bytes));
@@ -228,30 +232,34 @@ impl Databases for PostgresStore {
     async fn document_changes(
         &self,
         name: &DatabaseName,
-        after: Number,
+        after: ChangeNumber,
         most: usize,
-        pass_over: Option<PassOver>,
-        choose: Choose,
+        skip_kind: Option<SkipKind>,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError> {
-        let walk = Walk { after, before: None, most, is_descending: false };
-        self.walk(name, walk, pass_over, Page::new(choose, most_bytes)).await
+        let walk = ChangeRange { after, before: None, most, is_descending: false };
+        self.walk(name, walk, skip_kind, Page::new(choose, most_bytes)).await
     }
 
     async fn latest_document_changes(
         &self,
         name: &DatabaseName,
-        after: Number,
-        before: Option<Number>,
+        after: ChangeNumber,
+        before: Option<ChangeNumber>,
         most: usize,
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError> {
-        let walk = Walk { after, before, most, is_descending: true };
+        let walk = ChangeRange { after, before, most, is_descending: true };
         self.walk(name, walk, None, Page::new(choose, most_bytes)).await
     }
 
-    async fn count_changes(&self, name: &DatabaseName, after: Number) -> Result<u64, StoreError> {
+    async fn count_changes(
+        &self,
+        name: &DatabaseName,
+        after: ChangeNumber,
+    ) -> Result<u64, StoreError> {
         let name = name.clone();
         self.run(move |node| async move {
             changes::count(&mut node.connection().await?, &name, after).await
@@ -335,14 +343,14 @@ impl Databases for PostgresStore {
         .await
     }
 
-    async fn names_attachment(
+    async fn is_attachment_referenced(
         &self,
         name: &DatabaseName,
         digest: &AttachmentDigest,
     ) -> Result<bool, StoreError> {
         let (name, digest) = (name.clone(), digest.clone());
         self.run(|node| async move {
-            attachments::is_named(&node.connection().await?, &name, &digest).await
+            attachments::is_referenced(&node.connection().await?, &name, &digest).await
         })
         .await
     }
@@ -356,14 +364,14 @@ impl Databases for PostgresStore {
         self.run(move |node| async move {
             let (mut after, mut through) = (AttachmentKey::default(), i64::MAX);
             if let Some(name) = of {
-                through = moving::require(&node.connection().await?, &name).await?.id;
+                through = transfer::require(&node.connection().await?, &name).await?.id;
                 after.database = through;
             }
             let (mut swept, mut last) = (0, Some(after));
             while let Some(after) = last {
                 let mut client = node.connection().await?;
                 let mut looked =
-                    attachments::look(&mut client, &after, through, stored_before).await?;
+                    attachments::scan(&mut client, &after, through, stored_before).await?;
                 drop(client);
                 last = looked.last.take();
                 for piece in looked.pieces() {
@@ -383,7 +391,7 @@ impl Databases for PostgresStore {
         self.write(|transaction, _| sweep::sweep(transaction).boxed()).await
     }
 
-    fn follow_database(&self, name: &DatabaseName) -> Notices {
-        self.node.database_bell.subscribe(name)
+    fn subscribe_to_database(&self, name: &DatabaseName) -> Notices {
+        self.node.database_notifier.subscribe(name)
     }
 }

@@ -6,7 +6,9 @@ use tokio_postgres::Row;
 use super::rows::{digest, get, micros, parsed, text};
 use crate::columns::{moment, parse};
 use crate::error::StoreError;
-use crate::log::{Ended, Generation, KEYS_KEPT, Keyed, Log, LogPlace, LogSnapshot};
+use crate::log::{
+    EndedGeneration, Generation, KeyedAppend, Log, LogPosition, LogSnapshot, MAX_APPEND_KEYS,
+};
 use crate::name::CollectionName;
 
 /// Reads a log at one moment, in one statement.
@@ -61,7 +63,7 @@ const JOIN: &str = "
      WHERE b.collection = $1 AND b.generation = $2 AND b.start = j.first";
 
 /// Generations that have bytes and are in no other table. The query steps from one generation to the next.
-const FORGOTTEN: &str = "
+const ORPHANED_GENERATIONS: &str = "
     WITH RECURSIVE here AS (
       (SELECT collection, generation FROM log_bytes ORDER BY collection, generation LIMIT 1)
       UNION ALL
@@ -77,7 +79,7 @@ const FORGOTTEN: &str = "
                           AND g.generation = h.generation)";
 
 /// Number of rows of bytes that are removed in one transaction.
-const ROWS_AT_ONCE: i64 = 64;
+const DELETE_ROWS: i64 = 64;
 
 /// A generation of a collection's log.
 pub(super) type Key = (i64, Generation);
@@ -101,7 +103,7 @@ fn log(row: &Row) -> Result<Option<Log>, StoreError> {
     let (lengths, ends): (Vec<i64>, Vec<i64>) = (get(row, 14)?, get(row, 15)?);
     let earlier = generations.iter().zip(lengths.into_iter().zip(ends));
     let earlier = earlier.map(|(generation, (length, ended))| {
-        Ok((parse(generation)?, Ended { length: length as u64, at: moment(ended) }))
+        Ok((parse(generation)?, EndedGeneration { length: length as u64, at: moment(ended) }))
     });
     Ok(Some(Log {
         place: place(row, 1)?,
@@ -115,9 +117,9 @@ fn log(row: &Row) -> Result<Option<Log>, StoreError> {
 }
 
 /// A position, read from two columns from `first` on.
-fn place(row: &Row, first: usize) -> Result<LogPlace, StoreError> {
+fn place(row: &Row, first: usize) -> Result<LogPosition, StoreError> {
     let length: i64 = get(row, first + 1)?;
-    Ok(LogPlace { generation: parsed(row, first)?, length: length as u64 })
+    Ok(LogPosition { generation: parsed(row, first)?, length: length as u64 })
 }
 
 fn snapshot(row: &Row) -> Result<Option<LogSnapshot>, StoreError> {
@@ -158,7 +160,7 @@ pub(super) async fn keyed(
     client: &impl GenericClient,
     collection: i64,
     key: &str,
-) -> Result<Option<Keyed>, StoreError> {
+) -> Result<Option<KeyedAppend>, StoreError> {
     let sql = "SELECT generation, ends, key, digest, length
                  FROM log_keys WHERE collection = $1 AND key = $2";
     let statement = client.prepare_cached(sql).await?;
@@ -170,14 +172,14 @@ pub(super) async fn keyed(
 pub(super) async fn all_keyed(
     client: &impl GenericClient,
     name: &CollectionName,
-) -> Result<Vec<Keyed>, StoreError> {
+) -> Result<Vec<KeyedAppend>, StoreError> {
     let sql = "SELECT generation, ends, key, digest, length FROM log_keys
                 WHERE collection = (SELECT id FROM collections WHERE name = $1) ORDER BY ordinal";
     client.query(sql, &[&name.as_str()]).await?.iter().map(read_keyed).collect()
 }
 
-fn read_keyed(row: &Row) -> Result<Keyed, StoreError> {
-    Ok(Keyed {
+fn read_keyed(row: &Row) -> Result<KeyedAppend, StoreError> {
+    Ok(KeyedAppend {
         end: place(row, 0)?,
         key: get(row, 2)?,
         digest: digest(row, 3)?,
@@ -198,7 +200,7 @@ pub(super) async fn write(
                    media_type = excluded.media_type, removed = excluded.removed,
                    began = excluded.began, changed = excluded.changed";
     let statement = transaction.prepare_cached(sql).await?;
-    let LogPlace { generation, length } = log.place;
+    let LogPosition { generation, length } = log.place;
     transaction
         .execute(
             &statement,
@@ -264,8 +266,10 @@ pub(super) async fn write_bytes(
 }
 
 /// Generations that have bytes but are in no other table.
-pub(super) async fn forgotten(client: &impl GenericClient) -> Result<Vec<Key>, StoreError> {
-    let rows = client.query(FORGOTTEN, &[]).await?;
+pub(super) async fn orphaned_generations(
+    client: &impl GenericClient,
+) -> Result<Vec<Key>, StoreError> {
+    let rows = client.query(ORPHANED_GENERATIONS, &[]).await?;
     rows.iter().map(|row| Ok((get(row, 0)?, parsed(row, 1)?))).collect()
 }
 
@@ -279,14 +283,14 @@ pub(super) async fn remove_bytes(
                    ORDER BY start LIMIT $3)";
     let statement = transaction.prepare_cached(sql).await?;
     let generation = generation.to_string();
-    let gone = transaction.execute(&statement, &[&collection, &generation, &ROWS_AT_ONCE]).await?;
-    Ok(gone == ROWS_AT_ONCE as u64)
+    let gone = transaction.execute(&statement, &[&collection, &generation, &DELETE_ROWS]).await?;
+    Ok(gone == DELETE_ROWS as u64)
 }
 
 pub(super) async fn write_key(
     transaction: &Transaction<'_>,
     collection: i64,
-    keyed: &Keyed,
+    keyed: &KeyedAppend,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO log_keys (collection, key, digest, length, generation, ends)
                VALUES ($1, $2, $3, $4, $5, $6)";
@@ -308,7 +312,7 @@ pub(super) async fn write_key(
                  (SELECT ordinal FROM log_keys WHERE collection = $1
                    ORDER BY ordinal DESC LIMIT 1 OFFSET $2)";
     let statement = transaction.prepare_cached(sql).await?;
-    transaction.execute(&statement, &[&collection, &(KEYS_KEPT as i64)]).await?;
+    transaction.execute(&statement, &[&collection, &(MAX_APPEND_KEYS as i64)]).await?;
     Ok(())
 }
 
@@ -318,7 +322,7 @@ pub(super) async fn write_snapshot(
     snapshot: &LogSnapshot,
     content: &[u8],
 ) -> Result<(), StoreError> {
-    let LogPlace { generation, length } = snapshot.covers;
+    let LogPosition { generation, length } = snapshot.covers;
     transaction.execute("DELETE FROM log_snapshots WHERE collection = $1", &[&collection]).await?;
     transaction
         .execute(

@@ -14,19 +14,19 @@ use crate::digests;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::log::{
-    Append, Asked, Change, Expected, Found, Generation, Log, LogOutcome, LogPlace, LogSnapshot,
-    Logs, NewGeneration, NewSnapshot,
+    Append, Change, Expected, Generation, Log, LogOutcome, LogPosition, LogRequest, LogSnapshot,
+    Logs, NewGeneration, NewSnapshot, StoredLogState,
 };
 use crate::name::CollectionName;
 use crate::order::Moment;
-use crate::people::Act;
-use crate::transfer::MovedLog;
+use crate::people::AuditAction;
+use crate::transfer::TransferredLog;
 
 impl PostgresStore {
     async fn change_log(
         &self,
         collection: &CollectionName,
-        asked: Asked,
+        asked: LogRequest,
     ) -> Result<LogOutcome, StoreError> {
         let name = collection.clone();
         self.run(|node| async move {
@@ -90,7 +90,7 @@ impl Logs for PostgresStore {
         collection: &CollectionName,
         append: Append,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Append(append)).await
+        self.change_log(collection, LogRequest::Append(append)).await
     }
 
     async fn begin_log_generation(
@@ -98,16 +98,16 @@ impl Logs for PostgresStore {
         collection: &CollectionName,
         new: NewGeneration,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Generation(new)).await
+        self.change_log(collection, LogRequest::Generation(new)).await
     }
 
     async fn remove_log(
         &self,
         collection: &CollectionName,
         expected: Expected,
-        act: Option<Act>,
+        act: Option<AuditAction>,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Removal(expected, act)).await
+        self.change_log(collection, LogRequest::Removal(expected, act)).await
     }
 
     async fn read_log(
@@ -129,7 +129,7 @@ impl Logs for PostgresStore {
         collection: &CollectionName,
         new: NewSnapshot,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Snapshot(new)).await
+        self.change_log(collection, LogRequest::Snapshot(new)).await
     }
 
     async fn log_snapshot(
@@ -167,8 +167,9 @@ impl Logs for PostgresStore {
                     count => count?,
                 };
             }
-            let forgotten = log_rows::forgotten(&node.connection().await?).await?;
-            for key in forgotten {
+            let orphaned_generations =
+                log_rows::orphaned_generations(&node.connection().await?).await?;
+            for key in orphaned_generations {
                 node.remove_log_bytes(key).await?;
             }
             Ok(swept)
@@ -182,7 +183,7 @@ async fn change(
     transaction: &Transaction<'_>,
     node: &Node,
     name: &CollectionName,
-    asked: Asked,
+    asked: LogRequest,
     digest: Option<Digest>,
     gone: &mut Vec<log_rows::Key>,
 ) -> Result<LogOutcome, StoreError> {
@@ -198,7 +199,8 @@ async fn change(
         None => log_rows::last_dropped(transaction).await?,
     };
     let (now, tail) = (node.environment.now(), node.environment.random() as u32);
-    let change = match asked.decide(Found { log, known, last_dropped, now, tail }, digest) {
+    let change = match asked.decide(StoredLogState { log, known, last_dropped, now, tail }, digest)
+    {
         Ok(change) => change,
         Err(outcome) => return Ok(*outcome),
     };
@@ -227,8 +229,9 @@ async fn change(
         log_rows::write_snapshot(transaction, collection, snapshot, &content).await?;
     }
     acts::record(transaction, now, act).await?;
-    let forgotten = before.into_iter().filter(|generation| log.length_of(*generation).is_none());
-    gone.extend(forgotten.map(|generation| (collection, generation)));
+    let orphaned_generations =
+        before.into_iter().filter(|generation| log.length_of(*generation).is_none());
+    gone.extend(orphaned_generations.map(|generation| (collection, generation)));
     Ok(LogOutcome::Done(log))
 }
 
@@ -242,7 +245,7 @@ async fn read(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let transaction = pool::snapshot(client).await?;
     let from = i64::try_from(from).unwrap_or(i64::MAX);
-    let to = from.saturating_add(i64::try_from(most.min(MOST)).unwrap_or(i64::MAX));
+    let to = from.saturating_add(i64::try_from(most.min(MAX_READ_BYTES)).unwrap_or(i64::MAX));
     let (name_text, generation) = (name.as_str(), generation.to_string());
     let mut pipeline = Pipeline::default();
     pipeline.add(LENGTH, vec![&name_text, &generation]);
@@ -262,7 +265,7 @@ async fn read(
 }
 
 /// Maximum number of bytes of one read.
-const MOST: usize = 1 << 30;
+const MAX_READ_BYTES: usize = 1 << 30;
 
 async fn sweep(
     transaction: &Transaction<'_>,
@@ -305,13 +308,13 @@ pub(super) async fn settle(
 }
 
 /// Creates a log of a store that is moved here, without its bytes.
-pub(super) async fn begin_moved(
+pub(super) async fn begin_transferred(
     transaction: &Transaction<'_>,
     environment: &dyn Environment,
     name: &CollectionName,
-    moved: MovedLog,
+    moved: TransferredLog,
 ) -> Result<(), StoreError> {
-    let MovedLog { log, keys, snapshot } = moved;
+    let TransferredLog { log, keys, snapshot } = moved;
     let collection = collections::require(transaction, name).await?.id;
     let log = log.moved(environment.random() as u32, environment.now());
     log_rows::write(transaction, collection, &log).await?;
@@ -325,14 +328,14 @@ pub(super) async fn begin_moved(
 }
 
 /// Appends a piece of the bytes of such a log.
-pub(super) async fn extend_moved(
+pub(super) async fn extend_transferred(
     transaction: &Transaction<'_>,
     name: &CollectionName,
     bytes: &[u8],
 ) -> Result<(), StoreError> {
     let (collection, log) = log_rows::find(transaction, name).await?;
     let Some(mut log) = log else { return Ok(()) };
-    let LogPlace { generation, length } = log.place;
+    let LogPosition { generation, length } = log.place;
     log_rows::write_bytes(transaction, (collection, generation), length, bytes).await?;
     log.place.length += bytes.len() as u64;
     log_rows::write(transaction, collection, &log).await

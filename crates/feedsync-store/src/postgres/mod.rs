@@ -77,10 +77,10 @@ use deadpool_postgres::{Client, Pool, Transaction};
 use feedsync_couch::DatabaseName;
 use futures_util::future::BoxFuture;
 
-use crate::bell::Bell;
 use crate::environment::{Environment, SystemEnvironment};
 use crate::error::StoreError;
 use crate::name::{CollectionName, EndpointName};
+use crate::notifier::ChangeNotifier;
 use address::Address;
 use databases::batch::DocumentTask;
 use queue::{Queues, Task};
@@ -115,8 +115,8 @@ struct Node {
     number: String,
     pool: Pool,
     environment: Arc<dyn Environment>,
-    bell: Bell<CollectionName>,
-    database_bell: Bell<DatabaseName>,
+    notifier: ChangeNotifier<CollectionName>,
+    database_notifier: ChangeNotifier<DatabaseName>,
     queues: Queues<CollectionName, Task>,
     document_queues: Queues<DatabaseName, DocumentTask>,
     announcements: Announcements,
@@ -153,7 +153,7 @@ impl PostgresStore {
             .run(|node| async move {
                 let client = node.connection().await?;
                 Ok(schema::version(&client).await?.is_some()
-                    && collections::known_place(&client).await?.is_some())
+                    && collections::stored_identification(&client).await?.is_some())
             })
             .await
     }
@@ -165,8 +165,8 @@ impl PostgresStore {
             pool: pool::pool(&address)?,
             address,
             environment,
-            bell: Bell::default(),
-            database_bell: Bell::default(),
+            notifier: ChangeNotifier::default(),
+            database_notifier: ChangeNotifier::default(),
             queues: Queues::default(),
             document_queues: Queues::default(),
             announcements: Announcements::default(),
@@ -218,22 +218,22 @@ impl Node {
 
     /// Notifies subscribers of this and other nodes that a collection was changed.
     fn changed(&self, name: &CollectionName) {
-        self.bell.ring(name);
+        self.notifier.notify_subscribers(name);
         self.announcements.add(name);
     }
 
     /// Notifies subscribers of this and other nodes that a database was changed or removed.
     fn database_changed(&self, name: &DatabaseName) {
-        self.database_bell.ring(name);
+        self.database_notifier.notify_subscribers(name);
         self.announcements.add_database(name);
     }
 
     async fn found(&self, name: &EndpointName) -> Result<(), StoreError> {
         let mut client = self.connection().await?;
         self.check_server(&client).await?;
-        let transaction = schema::founding(&mut client).await?;
+        let transaction = schema::setup_transaction(&mut client).await?;
         schema::migrate(&transaction, &self.address, schema::MIGRATIONS).await?;
-        if collections::known_place(&transaction).await?.is_some() {
+        if collections::stored_identification(&transaction).await?.is_some() {
             return Err(self.wrong("there is already a store"));
         }
         collections::found(&transaction, name, &*self.environment).await?;
@@ -248,7 +248,7 @@ impl Node {
         };
         // An older schema is migrated; a newer one may be too new.
         if version != schema::MIGRATIONS.len() as i64 {
-            let transaction = schema::founding(&mut client).await?;
+            let transaction = schema::setup_transaction(&mut client).await?;
             schema::migrate(&transaction, &self.address, schema::MIGRATIONS).await?;
             pool::commit(transaction).await?;
         }
@@ -261,14 +261,15 @@ impl Node {
 
     /// Continues as a new incarnation if the database's identification has changed.
     async fn settle(&self, client: &mut Client) -> Result<(), StoreError> {
-        let place = collections::place(client).await?;
-        if collections::known_place(client).await?.as_ref() == Some(&place) {
+        let identification = collections::identification(client).await?;
+        if collections::stored_identification(client).await?.as_ref() == Some(&identification) {
             return Ok(());
         }
-        let transaction = schema::founding(client).await?;
+        let transaction = schema::setup_transaction(client).await?;
         // Another node may have done this already.
-        if collections::known_place(&transaction).await?.as_ref() != Some(&place) {
-            collections::settle(&transaction, &place, &*self.environment).await?;
+        if collections::stored_identification(&transaction).await?.as_ref() != Some(&identification)
+        {
+            collections::settle(&transaction, &identification, &*self.environment).await?;
         }
         pool::commit(transaction).await
     }

@@ -11,7 +11,7 @@ use tokio_postgres::config::Host;
 use crate::error::StoreError;
 
 /// Maximum number of bytes of a password file that are read.
-const MOST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Adds the stored password to a configuration that has none.
 pub(super) fn complete(config: &mut Config) -> Result<(), StoreError> {
@@ -55,19 +55,19 @@ fn read(path: &PathBuf) -> Result<Option<String>, StoreError> {
     }
     let mut text = String::new();
     let failed = |source| StoreError::File { path: path.clone(), source };
-    file.take(MOST).read_to_string(&mut text).map_err(failed)?;
+    file.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(failed)?;
     Ok(Some(text))
 }
 
 /// Values to match against a line: the names of the host, the port, the database and the user.
-struct Asked {
+struct PasswordQuery {
     hosts: Vec<String>,
     port: String,
     database: String,
     user: String,
 }
 
-fn asked(config: &Config) -> Asked {
+fn asked(config: &Config) -> PasswordQuery {
     let mut hosts = Vec::new();
     for host in config.get_hosts() {
         match host {
@@ -80,7 +80,7 @@ fn asked(config: &Config) -> Asked {
     }
     hosts.extend(config.get_hostaddrs().iter().map(ToString::to_string));
     let user = config.get_user().unwrap_or_default().to_owned();
-    Asked {
+    PasswordQuery {
         hosts,
         port: config.get_ports().first().copied().unwrap_or(5432).to_string(),
         database: config.get_dbname().map_or_else(|| user.clone(), str::to_owned),
@@ -89,7 +89,7 @@ fn asked(config: &Config) -> Asked {
 }
 
 /// The password of the first matching line.
-fn find(text: &str, asked: &Asked) -> Option<String> {
+fn find(text: &str, asked: &PasswordQuery) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let fields = fields(line);
         let [host, port, database, user, password] = &fields[..] else { return None };

@@ -16,8 +16,8 @@ use crate::error::StoreError;
 use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 use crate::people::{
-    Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Scope, Token, TokenKind, Usage,
-    User,
+    AuditAction, AuditEntry, AuditSelection, Grant, GrantFilter, People, Role, Scope, Token,
+    TokenKind, Usage, User,
 };
 
 /// Changes of users are serialized, because the check for a remaining administrator concerns all of them.
@@ -68,7 +68,7 @@ impl People for PostgresStore {
                 if added == 0 {
                     return Err(StoreError::UserExists(user.name));
                 }
-                bridges::name_no_more(transaction, &user.name).await
+                bridges::remove_user_from_security(transaction, &user.name).await
             }
             .boxed()
         })
@@ -117,7 +117,7 @@ impl People for PostgresStore {
         let (collection, owner) = (collection.clone(), owner.clone());
         self.write(move |transaction, _| {
             async move {
-                let id = hold_collection(transaction, &collection).await?;
+                let id = lock_collection(transaction, &collection).await?;
                 charges::charge(transaction, id, &owner).await
             }
             .boxed()
@@ -125,7 +125,7 @@ impl People for PostgresStore {
         .await
     }
 
-    async fn charged_collection(
+    async fn collection_charged_to(
         &self,
         collection: &CollectionName,
     ) -> Result<Option<UserId>, StoreError> {
@@ -151,10 +151,10 @@ impl People for PostgresStore {
                     return Err(StoreError::LastAdministrator(name));
                 }
                 for private in collections::private_to(transaction, &user.id).await? {
-                    let shelf = collections::lock(transaction, &private).await?;
-                    collections::alter(transaction, shelf, Alteration::Drop, now).await?;
+                    let collection_row = collections::lock(transaction, &private).await?;
+                    collections::alter(transaction, collection_row, Alteration::Drop, now).await?;
                 }
-                bridges::name_no_more(transaction, &name).await?;
+                bridges::remove_user_from_security(transaction, &name).await?;
                 transaction.execute("DELETE FROM users WHERE name = $1", &[&name.as_str()]).await?;
                 charges::end(transaction, &user.id).await
             }
@@ -163,10 +163,10 @@ impl People for PostgresStore {
         .await
     }
 
-    async fn grants(&self, of: GrantsOf<'_>) -> Result<Vec<Grant>, StoreError> {
+    async fn grants(&self, of: GrantFilter<'_>) -> Result<Vec<Grant>, StoreError> {
         let (user, collection) = match of {
-            GrantsOf::User(user) => (Some(user.clone()), None),
-            GrantsOf::Collection(collection) => (None, Some(collection.clone())),
+            GrantFilter::User(user) => (Some(user.clone()), None),
+            GrantFilter::Collection(collection) => (None, Some(collection.clone())),
         };
         self.run(|node| async move {
             let mut client = node.connection().await?;
@@ -209,9 +209,10 @@ impl People for PostgresStore {
         self.write(move |transaction, _| {
             async move {
                 require(transaction, &user).await?;
-                let shelf = collections::require(transaction, &collection).await?;
+                let collection_row = collections::require(transaction, &collection).await?;
                 let sql = "DELETE FROM grants WHERE user_name = $1 AND collection = $2";
-                let revoked = transaction.execute(sql, &[&user.as_str(), &shelf.id]).await? > 0;
+                let revoked =
+                    transaction.execute(sql, &[&user.as_str(), &collection_row.id]).await? > 0;
                 Ok(revoked)
             }
             .boxed()
@@ -248,9 +249,9 @@ impl People for PostgresStore {
     async fn add_token(&self, token: Token) -> Result<(), StoreError> {
         self.write(move |transaction, _| {
             async move {
-                hold(transaction, &token.user).await?;
+                lock_user(transaction, &token.user).await?;
                 let collection = match &token.scope.collection {
-                    Some(name) => Some(hold_collection(transaction, name).await?),
+                    Some(name) => Some(lock_collection(transaction, name).await?),
                     None => None,
                 };
                 transaction
@@ -297,14 +298,14 @@ impl People for PostgresStore {
         self.run(move |node| async move { rounds::remove(&node, sql, before).await }).await
     }
 
-    async fn record(&self, act: Act) -> Result<(), StoreError> {
+    async fn record(&self, act: AuditAction) -> Result<(), StoreError> {
         self.write(move |transaction, node| {
             acts::record(transaction, node.environment.now(), Some(act)).boxed()
         })
         .await
     }
 
-    async fn acts(&self, selection: ActSelection<'_>) -> Result<Vec<Recorded>, StoreError> {
+    async fn acts(&self, selection: AuditSelection<'_>) -> Result<Vec<AuditEntry>, StoreError> {
         let before = selection.before.and_then(|place| i64::try_from(place).ok());
         let user = selection.user.cloned();
         let collection = selection.collection.cloned();
@@ -374,7 +375,7 @@ async fn require(client: &impl GenericClient, name: &UserName) -> Result<(), Sto
 }
 
 /// Prevents the removal of the user until the transaction ends.
-async fn hold(transaction: &Transaction<'_>, name: &UserName) -> Result<(), StoreError> {
+async fn lock_user(transaction: &Transaction<'_>, name: &UserName) -> Result<(), StoreError> {
     let sql = "SELECT 1 FROM users WHERE name = $1 FOR KEY SHARE";
     match transaction.query_opt(sql, &[&name.as_str()]).await? {
         Some(_) => Ok(()),
@@ -384,8 +385,8 @@ async fn hold(transaction: &Transaction<'_>, name: &UserName) -> Result<(), Stor
 
 /// Gives a user a role in a collection, and returns the id of the collection's row.
 async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Result<i64, StoreError> {
-    hold(transaction, &grant.user).await?;
-    let collection = hold_collection(transaction, &grant.collection).await?;
+    lock_user(transaction, &grant.user).await?;
+    let collection = lock_collection(transaction, &grant.collection).await?;
     transaction
         .execute(
             "INSERT INTO grants (user_name, collection, role) VALUES ($1, $2, $3)
@@ -411,7 +412,7 @@ pub(super) async fn found(
 }
 
 /// Prevents the removal of the collection until the transaction ends; returns the id of its row.
-async fn hold_collection(
+async fn lock_collection(
     transaction: &Transaction<'_>,
     name: &CollectionName,
 ) -> Result<i64, StoreError> {
@@ -448,11 +449,11 @@ fn token(row: &Row) -> Result<Token, StoreError> {
     })
 }
 
-fn recorded(row: &Row) -> Result<Recorded, StoreError> {
-    Ok(Recorded {
+fn recorded(row: &Row) -> Result<AuditEntry, StoreError> {
+    Ok(AuditEntry {
         place: get::<i64>(row, 0)? as u64,
         at: moment(get(row, 1)?),
-        act: Act {
+        act: AuditAction {
             user: optional(row, 2)?,
             address: get(row, 3)?,
             action: get(row, 4)?,

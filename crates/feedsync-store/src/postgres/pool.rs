@@ -14,10 +14,10 @@ use super::address::Address;
 use crate::error::StoreError;
 
 /// Maximum number of connections of a node, besides the one that listens.
-const CONNECTIONS: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 
 /// Maximum time to wait for a free connection.
-const WAIT: Duration = Duration::from_secs(10);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Settings of each session. No statement runs long: pages are short, and a lock is held only until the
 /// commit of another transaction. Plans always use indexes, even if the server has no statistics of a table,
@@ -42,10 +42,10 @@ pub(super) fn pool(address: &Address) -> Result<Pool, StoreError> {
         Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
     });
     Pool::builder(manager)
-        .max_size(CONNECTIONS)
-        .wait_timeout(Some(WAIT))
-        .create_timeout(Some(WAIT))
-        .recycle_timeout(Some(WAIT))
+        .max_size(MAX_CONNECTIONS)
+        .wait_timeout(Some(CONNECTION_TIMEOUT))
+        .create_timeout(Some(CONNECTION_TIMEOUT))
+        .recycle_timeout(Some(CONNECTION_TIMEOUT))
         .runtime(Runtime::Tokio1)
         .post_create(set_up)
         .build()

@@ -14,11 +14,11 @@ use crate::collection::Collection;
 use crate::decision::Decide;
 use crate::error::StoreError;
 use crate::name::CollectionName;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 
 /// Maximum number of tasks in one commit, however many are queued.
-const MOST_TASKS: usize = 512;
-const MOST_KEYS: usize = 4_096;
+const MAX_TASKS: usize = 512;
+const MAX_KEYS: usize = 4_096;
 
 /// A write, with the channel for its result.
 pub(super) struct Task {
@@ -32,7 +32,7 @@ pub(super) enum Work {
         decide: Decide,
     },
     /// Marks changes up to this number as shown to others.
-    Sent(Number),
+    Sent(ChangeNumber),
 }
 
 impl Work {
@@ -45,12 +45,12 @@ impl Work {
 }
 
 /// A write in a queue.
-pub(super) trait Queued {
+pub(super) trait QueuedWrite {
     /// Number of its keys.
     fn keys(&self) -> usize;
 }
 
-impl Queued for Task {
+impl QueuedWrite for Task {
     fn keys(&self) -> usize {
         self.work.keys()
     }
@@ -65,7 +65,7 @@ impl<N, T> Default for Queues<N, T> {
     }
 }
 
-impl<N: Clone + Eq + Hash, T: Queued> Queues<N, T> {
+impl<N: Clone + Eq + Hash, T: QueuedWrite> Queues<N, T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<N, VecDeque<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,8 +92,8 @@ impl<N: Clone + Eq + Hash, T: Queued> Queues<N, T> {
         let mut keys = 0;
         if let Some(queue) = queues.get_mut(name) {
             while let Some(task) = queue.front()
-                && tasks.len() < MOST_TASKS
-                && (tasks.is_empty() || keys + task.keys() <= MOST_KEYS)
+                && tasks.len() < MAX_TASKS
+                && (tasks.is_empty() || keys + task.keys() <= MAX_KEYS)
             {
                 keys += task.keys();
                 tasks.extend(queue.pop_front());
@@ -128,6 +128,6 @@ async fn commit_all(node: Arc<Node>, name: CollectionName) {
         }
         // In its own task: if it panics, the waiting callers get an error, and the following tasks are still
         // run.
-        let _ = tokio::spawn(batch::carry_out(node.clone(), name.clone(), tasks)).await;
+        let _ = tokio::spawn(batch::run_batch(node.clone(), name.clone(), tasks)).await;
     }
 }

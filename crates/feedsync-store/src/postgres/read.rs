@@ -7,15 +7,15 @@ use deadpool_postgres::{Client, Transaction};
 use feedsync_core::{Item, ItemId};
 use tokio_postgres::Row;
 
-use super::collections::{self, Shelf};
+use super::collections::{self, CollectionRow};
 use super::pipeline::{Parameter, Pipeline};
 use super::pool;
 use super::rows::{self, bound, get, item_columns, parsed};
 use crate::columns::{moment, parse};
 use crate::error::StoreError;
-use crate::identity::Issued;
+use crate::identity::LedgerEntry;
 use crate::name::CollectionName;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 use crate::stored::{
     self, ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Recent, Selection,
     StoredItem,
@@ -77,15 +77,15 @@ pub(super) async fn items(
     pipeline.add(collections::BY_NAME, vec![&name_text]);
     pipeline.add(BY_IDS, vec![&name_text, &ids]);
     let [found, items] = pipeline.run_all(&transaction).await?;
-    let shelf = shelf(found.first(), name)?;
-    rows::stored(&transaction, shelf.id, &items).await
+    let collection_row = collection_row(found.first(), name)?;
+    rows::stored(&transaction, collection_row.id, &items).await
 }
 
 pub(super) async fn changes(
     client: &mut Client,
     name: &CollectionName,
-    after: Number,
-    up_to: Option<Number>,
+    after: ChangeNumber,
+    up_to: Option<ChangeNumber>,
     limit: PageLimit,
 ) -> Result<ChangePage, StoreError> {
     let (first, last) = (bound(after), up_to.map_or(i64::MAX, bound));
@@ -128,9 +128,9 @@ pub(super) async fn last_before(
     client: &mut Client,
     name: &CollectionName,
     recent: Recent,
-) -> Result<Number, StoreError> {
+) -> Result<ChangeNumber, StoreError> {
     let id = collections::require(client, name).await?.id;
-    let mut last = Number::ZERO;
+    let mut last = ChangeNumber::ZERO;
     for (sql, bound) in [
         (
             "SELECT number FROM items WHERE collection = $1 ORDER BY number DESC LIMIT 1 OFFSET $2",
@@ -169,8 +169,8 @@ pub(super) async fn listing(
     Ok(ItemPage { collection, items: page.items, more: page.more })
 }
 
-fn shelf(row: Option<&Row>, name: &CollectionName) -> Result<Shelf, StoreError> {
-    collections::shelf(row.ok_or_else(|| StoreError::NoCollection(name.clone()))?)
+fn collection_row(row: Option<&Row>, name: &CollectionName) -> Result<CollectionRow, StoreError> {
+    collections::collection_row(row.ok_or_else(|| StoreError::NoCollection(name.clone()))?)
 }
 
 /// Reads a page; the query's parameters are the collection's name, the given ones, and the limit.
@@ -197,13 +197,13 @@ async fn page(
         transaction.query_opt(&collection, &by_name),
         transaction.bind(&items, &all),
     )?;
-    let Shelf { id, collection } = shelf(found.as_ref(), name)?;
+    let CollectionRow { id, collection } = collection_row(found.as_ref(), name)?;
     let mut page = Page::new(limit);
     'page: loop {
         let rows = transaction.query_portal(&portal, CHUNK as i32).await?;
         let is_last = rows.len() < CHUNK;
         for stored in rows::stored(&transaction, id, &rows).await? {
-            if !page.takes(stored.weight()) {
+            if !page.fits(stored.weight()) {
                 break 'page;
             }
             page.items.push(stored);
@@ -219,13 +219,13 @@ async fn page(
 pub(super) const ISSUED: &str = "SELECT item, by, sequence, shown, incarnation FROM ledger
                                   WHERE item = ANY($1) ORDER BY item, by";
 
-pub(super) fn issued(row: &Row) -> Result<Issued, StoreError> {
+pub(super) fn issued(row: &Row) -> Result<LedgerEntry, StoreError> {
     let sequence = |number: i64| {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         feedsync_core::Sequence::new(number)
             .map_err(|error| StoreError::Damaged(format!("a sequence of the ledger: {error}")))
     };
-    Ok(Issued {
+    Ok(LedgerEntry {
         by: parsed(row, 1)?,
         sequence: sequence(get(row, 2)?)?,
         shown: get::<Option<i64>>(row, 3)?.map(sequence).transpose()?,
@@ -238,10 +238,10 @@ pub(super) async fn discarded(
     name: &CollectionName,
 ) -> Result<Vec<Discarded>, StoreError> {
     let transaction = pool::snapshot(client).await?;
-    let shelf = collections::require(&transaction, name).await?;
+    let collection_row = collections::require(&transaction, name).await?;
     let read = async |transaction: &Transaction<'_>, sql: &str| {
         let statement = transaction.prepare_cached(sql).await?;
-        Ok::<_, StoreError>(transaction.query(&statement, &[&shelf.id]).await?)
+        Ok::<_, StoreError>(transaction.query(&statement, &[&collection_row.id]).await?)
     };
     let heads = read(
         &transaction,

@@ -72,13 +72,13 @@ pub(super) async fn add(
     transaction: &Transaction<'_>,
     new: NewRemote,
 ) -> Result<Remote, StoreError> {
-    let shelf = collections::lock(transaction, &new.collection).await?;
-    require_new(transaction, shelf.id, &new.url, None).await?;
+    let collection_row = collections::lock(transaction, &new.collection).await?;
+    require_new(transaction, collection_row.id, &new.url, None).await?;
     let row = transaction
         .query_one("UPDATE endpoint SET next_remote = next_remote + 1 RETURNING next_remote", &[])
         .await?;
     let remote = Remote::new(RemoteId(get::<i64>(&row, 0)? as u64 - 1), new);
-    insert(transaction, shelf.id, &remote).await?;
+    insert(transaction, collection_row.id, &remote).await?;
     Ok(remote)
 }
 

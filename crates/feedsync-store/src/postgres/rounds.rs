@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::order::Moment;
 
 /// Number of rows that one transaction examines.
-pub(super) const ROUND: i64 = 1_000;
+pub(super) const ROUND_ROWS: i64 = 1_000;
 
 /// Removes rows from before a moment, which is `$1`, at most `$2` rows at once; returns their number.
 pub(super) async fn remove(
@@ -22,13 +22,13 @@ pub(super) async fn remove(
         let round = node.write(move |transaction, _| {
             async move {
                 let statement = transaction.prepare_cached(sql).await?;
-                Ok(transaction.execute(&statement, &[&micros(before), &ROUND]).await?)
+                Ok(transaction.execute(&statement, &[&micros(before), &ROUND_ROWS]).await?)
             }
             .boxed()
         });
         let round = round.await?;
         removed += round;
-        if round < ROUND as u64 {
+        if round < ROUND_ROWS as u64 {
             return Ok(removed);
         }
     }

@@ -12,7 +12,7 @@ use super::pipeline::{Parameter, Pipeline};
 use crate::blob::Digest;
 use crate::columns::{self, damaged, history_text, moment, parse};
 use crate::error::StoreError;
-use crate::order::{Moment, Number};
+use crate::order::{ChangeNumber, Moment};
 use crate::stored::StoredItem;
 
 /// The columns that [`stored`] reads, in order.
@@ -55,8 +55,8 @@ pub(super) fn maybe_moment(row: &Row, column: usize) -> Result<Option<Moment>, S
     Ok(get::<Option<i64>>(row, column)?.map(moment))
 }
 
-pub(super) fn number(row: &Row, column: usize) -> Result<Number, StoreError> {
-    Ok(Number::new(get::<i64>(row, column)? as u64))
+pub(super) fn number(row: &Row, column: usize) -> Result<ChangeNumber, StoreError> {
+    Ok(ChangeNumber::new(get::<i64>(row, column)? as u64))
 }
 
 pub(super) fn micros(moment: Moment) -> i64 {
@@ -64,7 +64,7 @@ pub(super) fn micros(moment: Moment) -> i64 {
 }
 
 /// A number as a bound; greater numbers than the column can hold become its maximum.
-pub(super) fn bound(number: Number) -> i64 {
+pub(super) fn bound(number: ChangeNumber) -> i64 {
     i64::try_from(number.get()).unwrap_or(i64::MAX)
 }
 
@@ -137,7 +137,7 @@ pub(super) async fn stored(
     pipeline.add(BLOBS, vec![&collection, &with_blobs]);
     let [conflicts, blobs] = pipeline.run_all(transaction).await?;
     let place = |(place, stored): (usize, &StoredItem)| (stored.number, place);
-    let places: HashMap<Number, usize> = items.iter().enumerate().map(place).collect();
+    let places: HashMap<ChangeNumber, usize> = items.iter().enumerate().map(place).collect();
     for row in &conflicts {
         if let Some(place) = places.get(&number(row, 0)?) {
             items[*place].item.conflicts.push(version(row, 1)?);

@@ -36,10 +36,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[
 ];
 
 /// Key of the lock under which a store is founded, migrated and settled, and which writes share: "feedsync".
-pub(super) const FOUNDING: i64 = 0x6665_6564_7379_6e63;
+pub(super) const SETUP_LOCK: i64 = 0x6665_6564_7379_6e63;
 
 /// First statement of each transaction that writes, before any other lock.
-pub(super) const SHARE_FOUNDING: &str = "SELECT pg_advisory_xact_lock_shared($1)";
+pub(super) const SHARE_SETUP_LOCK: &str = "SELECT pg_advisory_xact_lock_shared($1)";
 
 const OLDEST_COMPATIBLE: &str = "SELECT oldest_compatible FROM schema";
 
@@ -70,7 +70,7 @@ pub(super) async fn writing<'a>(
 ) -> Result<Transaction<'a>, StoreError> {
     let transaction = pool::transaction(client).await?;
     let mut pipeline = Pipeline::default();
-    pipeline.add(SHARE_FOUNDING, vec![&FOUNDING]);
+    pipeline.add(SHARE_SETUP_LOCK, vec![&SETUP_LOCK]);
     pipeline.add(OLDEST_COMPATIBLE, vec![]);
     let [_, schema] = pipeline.run_all(&transaction).await?;
     let schema = schema.first().ok_or_else(|| StoreError::Damaged("no schema".to_owned()))?;
@@ -79,12 +79,12 @@ pub(super) async fn writing<'a>(
 }
 
 /// Begins a transaction during which no other one founds, migrates, settles or writes.
-pub(super) async fn founding(client: &mut Client) -> Result<Transaction<'_>, StoreError> {
+pub(super) async fn setup_transaction(client: &mut Client) -> Result<Transaction<'_>, StoreError> {
     let transaction = pool::transaction(client).await?;
     transaction
         .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
         .await?;
-    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&FOUNDING]).await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&SETUP_LOCK]).await?;
     Ok(transaction)
 }
 
@@ -158,7 +158,7 @@ mod tests {
                     .map(|(sql, oldest_compatible)| Migration { sql, oldest_compatible })
                     .collect();
                 let mut client = node.connection().await?;
-                let transaction = founding(&mut client).await?;
+                let transaction = setup_transaction(&mut client).await?;
                 migrate(&transaction, &node.address, &migrations).await?;
                 pool::commit(transaction).await
             })

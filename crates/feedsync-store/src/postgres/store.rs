@@ -10,16 +10,18 @@ use futures_util::FutureExt as _;
 
 use super::queue::{self, Work};
 use super::{PostgresStore, acts, blobs, collections, people, read, remotes, schema};
-use crate::bell::Notices;
 use crate::blob::{self, Digest};
-use crate::collection::{Altered, Collection, DecideCollection, Founding, NewCollection};
+use crate::collection::{
+    AlterationDecision, Collection, CreationContext, DecideCollection, NewCollection,
+};
 use crate::contract::Store;
 use crate::database::Databases;
 use crate::decision::Decide;
 use crate::error::StoreError;
-use crate::identity::{Identity, Issued};
+use crate::identity::{Identity, LedgerEntry};
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
+use crate::notifier::Notices;
+use crate::order::{ChangeNumber, Moment};
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
 
@@ -55,16 +57,16 @@ impl Store for PostgresStore {
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
         let name = name.clone();
         self.run(|node| async move {
-            let shelf = collections::find(&node.connection().await?, &name).await?;
-            Ok(shelf.map(|shelf| shelf.collection))
+            let collection_row = collections::find(&node.connection().await?, &name).await?;
+            Ok(collection_row.map(|collection_row| collection_row.collection))
         })
         .await
     }
 
-    async fn found_collection(
+    async fn create_collection_with(
         &self,
         new: NewCollection,
-        founding: Founding,
+        setup_transaction: CreationContext,
     ) -> Result<Collection, StoreError> {
         self.write(|transaction, node| {
             async move {
@@ -78,11 +80,11 @@ impl Store for PostgresStore {
                 let collection = Collection::created(new, epoch, &*node.environment);
                 collections::insert(transaction, &collection)
                     .await
-                    .map_err(|error| collections::taken(error, &collection.name))?;
-                if let Some(user) = founding.owner {
+                    .map_err(|error| collections::name_conflict(error, &collection.name))?;
+                if let Some(user) = setup_transaction.owner {
                     people::found(transaction, user, &collection.name).await?;
                 }
-                acts::record(transaction, node.environment.now(), founding.act).await?;
+                acts::record(transaction, node.environment.now(), setup_transaction.act).await?;
                 Ok(collection)
             }
             .boxed()
@@ -99,18 +101,20 @@ impl Store for PostgresStore {
         self.run(|node| async move {
             let altered = node.write(|transaction, node| {
                 async move {
-                    let shelf = collections::lock(transaction, &former).await?;
-                    let Altered { alteration, act } = decide(&shelf.collection);
-                    let is_news = alteration.is_news_of(&shelf.collection);
+                    let collection_row = collections::lock(transaction, &former).await?;
+                    let AlterationDecision { alteration, act } = decide(&collection_row.collection);
+                    let has_visible_changes =
+                        alteration.has_visible_change(&collection_row.collection);
                     let now = node.environment.now();
-                    let after = collections::alter(transaction, shelf, alteration, now).await?;
+                    let after =
+                        collections::alter(transaction, collection_row, alteration, now).await?;
                     acts::record(transaction, node.environment.now(), act).await?;
-                    Ok((is_news, after))
+                    Ok((has_visible_changes, after))
                 }
                 .boxed()
             });
-            let (is_news, after) = altered.await?;
-            if is_news {
+            let (has_visible_changes, after) = altered.await?;
+            if has_visible_changes {
                 node.changed(&name);
             }
             Ok(after)
@@ -141,8 +145,8 @@ impl Store for PostgresStore {
     async fn changes(
         &self,
         collection: &CollectionName,
-        after: Number,
-        up_to: Option<Number>,
+        after: ChangeNumber,
+        up_to: Option<ChangeNumber>,
         limit: PageLimit,
     ) -> Result<ChangePage, StoreError> {
         let name = collection.clone();
@@ -182,7 +186,7 @@ impl Store for PostgresStore {
         &self,
         collection: &CollectionName,
         recent: Recent,
-    ) -> Result<Number, StoreError> {
+    ) -> Result<ChangeNumber, StoreError> {
         let name = collection.clone();
         self.run(move |node| async move {
             read::last_before(&mut node.connection().await?, &name, recent).await
@@ -216,7 +220,7 @@ impl Store for PostgresStore {
     async fn mark_sent(
         &self,
         collection: &CollectionName,
-        up_to: Number,
+        up_to: ChangeNumber,
     ) -> Result<(), StoreError> {
         let known = self
             .collection(collection)
@@ -229,7 +233,7 @@ impl Store for PostgresStore {
         self.run(move |node| queue::submit(node, name, Work::Sent(up_to))).await.map(drop)
     }
 
-    async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
+    async fn issued(&self, item: &ItemId) -> Result<Vec<LedgerEntry>, StoreError> {
         let item = item.clone();
         self.run(|node| async move {
             let client = node.connection().await?;
@@ -329,8 +333,8 @@ impl Store for PostgresStore {
         let name = collection.clone();
         self.run(move |node| async move {
             let client = node.connection().await?;
-            let shelf = collections::require(&client, &name).await?;
-            blobs::lost(&client, shelf.id, from, most).await
+            let collection_row = collections::require(&client, &name).await?;
+            blobs::lost(&client, collection_row.id, from, most).await
         })
         .await
     }
@@ -362,7 +366,7 @@ impl Store for PostgresStore {
     }
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
-        self.node.bell.subscribe(collection)
+        self.node.notifier.subscribe(collection)
     }
 
     fn databases(self: Arc<Self>) -> Arc<dyn Databases> {

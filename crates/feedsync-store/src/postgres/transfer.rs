@@ -9,32 +9,32 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use futures_util::FutureExt as _;
 
 use super::acts::{Acts, INSERT_ACTS};
-use super::databases::moving;
+use super::databases::transfer;
 use super::rows::{digest, get, maybe_moment, micros, parsed};
 use super::{Node, PostgresStore, collections, log_rows, logs, read, remotes, write};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
-use crate::database::{KeptBody, LocalDocument};
+use crate::database::{LocalDocument, StoredBody};
 use crate::error::StoreError;
-use crate::identity::Issued;
-use crate::log::Keyed;
+use crate::identity::LedgerEntry;
+use crate::log::KeyedAppend;
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
-use crate::people::Act;
+use crate::order::{ChangeNumber, Moment};
+use crate::people::AuditAction;
 use crate::remote::{Remote, RemoteId};
 use crate::stored::{Discarded, DiscardedId, PageLimit};
-use crate::transfer::{Marks, MovedDocument, Part, Transfer};
+use crate::transfer::{IdBounds, Transfer, TransferPart, TransferredDocument};
 
 #[async_trait]
 impl Transfer for PostgresStore {
-    async fn marks(&self) -> Result<Marks, StoreError> {
+    async fn marks(&self) -> Result<IdBounds, StoreError> {
         self.run(|node| async move {
             let client = node.connection().await?;
             let sql = "SELECT next_remote, next_discarded, last_epoch, last_dropped_generation
                          FROM endpoint";
             let row = client.query_one(sql, &[]).await?;
-            Ok(Marks {
+            Ok(IdBounds {
                 next_remote: RemoteId(get::<i64>(&row, 0)? as u64),
                 next_discarded: DiscardedId(get::<i64>(&row, 1)? as u64),
                 last_epoch: maybe_moment(&row, 2)?,
@@ -48,7 +48,7 @@ impl Transfer for PostgresStore {
         &self,
         after: Option<&ItemId>,
         limit: usize,
-    ) -> Result<Vec<(ItemId, Vec<Issued>)>, StoreError> {
+    ) -> Result<Vec<(ItemId, Vec<LedgerEntry>)>, StoreError> {
         let after = after.map_or(String::new(), ToString::to_string);
         self.run(move |node| async move {
             let client = node.connection().await?;
@@ -57,7 +57,7 @@ impl Transfer for PostgresStore {
                                         ORDER BY item LIMIT $2)
                         ORDER BY item, by";
             let statement = client.prepare_cached(sql).await?;
-            let mut items: Vec<(ItemId, Vec<Issued>)> = Vec::new();
+            let mut items: Vec<(ItemId, Vec<LedgerEntry>)> = Vec::new();
             for row in &client.query(&statement, &[&after, &(limit as i64)]).await? {
                 let item: ItemId = parsed(row, 0)?;
                 match items.last_mut().filter(|(last, _)| *last == item) {
@@ -80,17 +80,18 @@ impl Transfer for PostgresStore {
         let after = after.map_or(String::new(), ToString::to_string);
         self.run(move |node| async move {
             let client = node.connection().await?;
-            let shelf = collections::require(&client, &name).await?;
+            let collection_row = collections::require(&client, &name).await?;
             let sql = "SELECT id, vector FROM purged WHERE collection = $1 AND id > $2
                         ORDER BY id LIMIT $3";
             let statement = client.prepare_cached(sql).await?;
-            let rows = client.query(&statement, &[&shelf.id, &after, &(limit as i64)]).await?;
+            let rows =
+                client.query(&statement, &[&collection_row.id, &after, &(limit as i64)]).await?;
             rows.iter().map(|row| Ok((parsed(row, 0)?, columns::updates(get(row, 1)?)?))).collect()
         })
         .await
     }
 
-    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError> {
+    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<KeyedAppend>, StoreError> {
         let name = collection.clone();
         self.run(|node| async move { log_rows::all_keyed(&node.connection().await?, &name).await })
             .await
@@ -110,19 +111,19 @@ impl Transfer for PostgresStore {
 
     async fn next_body(&self, database: &DatabaseName) -> Result<u64, StoreError> {
         let name = database.clone();
-        self.run(|node| async move { moving::next_body(&node.connection().await?, &name).await })
+        self.run(|node| async move { transfer::next_body(&node.connection().await?, &name).await })
             .await
     }
 
     async fn ordered_documents(
         &self,
         database: &DatabaseName,
-        after: Number,
+        after: ChangeNumber,
         limit: PageLimit,
-    ) -> Result<Vec<MovedDocument>, StoreError> {
+    ) -> Result<Vec<TransferredDocument>, StoreError> {
         let name = database.clone();
         self.run(move |node| async move {
-            moving::documents(&mut node.connection().await?, &name, after, limit).await
+            transfer::documents(&mut node.connection().await?, &name, after, limit).await
         })
         .await
     }
@@ -132,10 +133,10 @@ impl Transfer for PostgresStore {
         database: &DatabaseName,
         after: u64,
         limit: PageLimit,
-    ) -> Result<Vec<(u64, KeptBody)>, StoreError> {
+    ) -> Result<Vec<(u64, StoredBody)>, StoreError> {
         let name = database.clone();
         self.run(move |node| async move {
-            moving::bodies(&mut node.connection().await?, &name, after, limit).await
+            transfer::bodies(&mut node.connection().await?, &name, after, limit).await
         })
         .await
     }
@@ -148,7 +149,7 @@ impl Transfer for PostgresStore {
     ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
         let (name, after) = (database.clone(), after.cloned());
         self.run(move |node| async move {
-            moving::local_documents(&mut node.connection().await?, &name, after.as_ref(), limit)
+            transfer::local_documents(&mut node.connection().await?, &name, after.as_ref(), limit)
                 .await
         })
         .await
@@ -162,28 +163,32 @@ impl Transfer for PostgresStore {
     ) -> Result<Vec<AttachmentDigest>, StoreError> {
         let (name, after) = (database.clone(), after.cloned());
         self.run(move |node| async move {
-            moving::attachments(&mut node.connection().await?, &name, after.as_ref(), limit).await
+            transfer::attachments(&mut node.connection().await?, &name, after.as_ref(), limit).await
         })
         .await
     }
 
-    async fn load(&self, part: Part) -> Result<(), StoreError> {
+    async fn load(&self, part: TransferPart) -> Result<(), StoreError> {
         self.write(|transaction, node| load(transaction, node, part).boxed()).await
     }
 }
 
-async fn load(transaction: &Transaction<'_>, node: &Node, part: Part) -> Result<(), StoreError> {
+async fn load(
+    transaction: &Transaction<'_>,
+    node: &Node,
+    part: TransferPart,
+) -> Result<(), StoreError> {
     match part {
-        Part::Begin { retired, marks } => {
+        TransferPart::Begin { retired, marks } => {
             retire(transaction, &retired, node.environment.now()).await?;
             begin_at(transaction, &marks).await
         }
-        Part::End => {
+        TransferPart::End => {
             transaction.execute("UPDATE endpoint SET unfinished = false", &[]).await?;
             Ok(())
         }
-        Part::Ledger(rows) => {
-            let issued: BTreeMap<(ItemId, By), Issued> = rows
+        TransferPart::Ledger(rows) => {
+            let issued: BTreeMap<(ItemId, By), LedgerEntry> = rows
                 .into_iter()
                 .flat_map(|(item, rows)| {
                     rows.into_iter().map(move |row| ((item.clone(), row.by.clone()), row))
@@ -191,30 +196,34 @@ async fn load(transaction: &Transaction<'_>, node: &Node, part: Part) -> Result<
                 .collect();
             write::write_ledger(transaction, &issued).await
         }
-        Part::Collection(collection) => add(transaction, node, collection).await,
-        Part::Items(name, items) => {
-            let shelf = collections::require(transaction, &name).await?;
-            write::insert_items(transaction, shelf.id, &items).await
+        TransferPart::Collection(collection) => add(transaction, node, collection).await,
+        TransferPart::Items(name, items) => {
+            let collection_row = collections::require(transaction, &name).await?;
+            write::insert_items(transaction, collection_row.id, &items).await
         }
-        Part::Purged(name, rows) => {
-            let shelf = collections::require(transaction, &name).await?;
-            write::write_purged(transaction, shelf.id, &rows).await
+        TransferPart::Purged(name, rows) => {
+            let collection_row = collections::require(transaction, &name).await?;
+            write::write_purged(transaction, collection_row.id, &rows).await
         }
-        Part::Discarded(list) => discard(transaction, &list).await,
-        Part::Log(name, moved) => {
-            logs::begin_moved(transaction, &*node.environment, &name, moved).await
+        TransferPart::Discarded(list) => discard(transaction, &list).await,
+        TransferPart::Log(name, moved) => {
+            logs::begin_transferred(transaction, &*node.environment, &name, moved).await
         }
-        Part::LogBytes(name, bytes) => logs::extend_moved(transaction, &name, &bytes).await,
-        Part::Database(database, next_body) => {
-            moving::begin(transaction, &*node.environment, database, next_body).await
+        TransferPart::LogBytes(name, bytes) => {
+            logs::extend_transferred(transaction, &name, &bytes).await
         }
-        Part::Documents(name, documents) => {
-            moving::take_documents(transaction, &name, documents).await
+        TransferPart::Database(database, next_body) => {
+            transfer::begin(transaction, &*node.environment, database, next_body).await
         }
-        Part::Bodies(name, bodies) => moving::take_bodies(transaction, &name, &bodies).await,
-        Part::Remotes(list) => remember(transaction, &list).await,
-        Part::Acts(acts) => {
-            let acts: Vec<(Moment, Act)> =
+        TransferPart::Documents(name, documents) => {
+            transfer::take_documents(transaction, &name, documents).await
+        }
+        TransferPart::Bodies(name, bodies) => {
+            transfer::take_bodies(transaction, &name, &bodies).await
+        }
+        TransferPart::Remotes(list) => remember(transaction, &list).await,
+        TransferPart::Acts(acts) => {
+            let acts: Vec<(Moment, AuditAction)> =
                 acts.into_iter().map(|recorded| (recorded.at, recorded.act)).collect();
             transaction.execute(INSERT_ACTS, &Acts::of(&acts).parameters()).await?;
             Ok(())
@@ -222,7 +231,7 @@ async fn load(transaction: &Transaction<'_>, node: &Node, part: Part) -> Result<
     }
 }
 
-async fn begin_at(transaction: &Transaction<'_>, marks: &Marks) -> Result<(), StoreError> {
+async fn begin_at(transaction: &Transaction<'_>, marks: &IdBounds) -> Result<(), StoreError> {
     let sql = "UPDATE endpoint SET unfinished = true,
                                    next_remote = greatest(next_remote, $1),
                                    next_discarded = greatest(next_discarded, $2),
@@ -262,21 +271,21 @@ async fn add(
     let epoch = collections::begin_epoch(transaction, &*node.environment).await?;
     let collection = Collection { epoch, ..collection };
     collections::insert(transaction, &collection).await?;
-    let shelf = collections::require(transaction, &collection.name).await?;
-    write::advance(transaction, shelf.id, &collection).await
+    let collection_row = collections::require(transaction, &collection.name).await?;
+    write::advance(transaction, collection_row.id, &collection).await
 }
 
 async fn discard(transaction: &Transaction<'_>, list: &[Discarded]) -> Result<(), StoreError> {
     let Some(first) = list.first() else { return Ok(()) };
-    let shelf = collections::require(transaction, &first.collection).await?;
+    let collection_row = collections::require(transaction, &first.collection).await?;
     let placed = list.iter().map(|discarded| (discarded.id.0 as i64, discarded));
-    write::insert_discarded(transaction, shelf.id, placed).await
+    write::insert_discarded(transaction, collection_row.id, placed).await
 }
 
 async fn remember(transaction: &Transaction<'_>, list: &[Remote]) -> Result<(), StoreError> {
     for remote in list {
-        let shelf = collections::require(transaction, &remote.collection).await?;
-        remotes::insert(transaction, shelf.id, remote).await?;
+        let collection_row = collections::require(transaction, &remote.collection).await?;
+        remotes::insert(transaction, collection_row.id, remote).await?;
     }
     Ok(())
 }

@@ -21,10 +21,10 @@ use crate::error::StoreError;
 use crate::name::CollectionName;
 
 /// Interval in which commits are combined into one notification.
-const GATHER: Duration = Duration::from_millis(20);
+const COALESCE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Interval of polling the collections that have subscribers.
-const INTERVAL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Channels of notifications about collections and databases.
 const COLLECTIONS: &str = "feedsync";
@@ -67,18 +67,18 @@ impl Announcements {
 pub(super) async fn announce(node: Arc<Node>) {
     loop {
         node.announcements.wake.notified().await;
-        tokio::time::sleep(GATHER).await;
+        tokio::time::sleep(COALESCE_INTERVAL).await;
         let Pending { collections, databases } = node.announcements.take();
         let collections: Vec<&str> = collections.iter().map(CollectionName::as_str).collect();
         let databases: Vec<&str> = databases.iter().map(DatabaseName::as_str).collect();
         for (channel, names) in [(COLLECTIONS, collections), (DATABASES, databases)] {
             // Nodes that miss the notification detect the change by polling.
-            let _ = notify(&node, channel, &names).await;
+            let _ = send_notification(&node, channel, &names).await;
         }
     }
 }
 
-async fn notify(node: &Node, channel: &str, names: &[&str]) -> Result<(), StoreError> {
+async fn send_notification(node: &Node, channel: &str, names: &[&str]) -> Result<(), StoreError> {
     if names.is_empty() {
         return Ok(());
     }
@@ -94,7 +94,7 @@ pub(super) async fn watch(node: Arc<Node>) {
     loop {
         // Failures are retried: notices are hints.
         let _ = watch_until_lost(&node).await;
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -115,54 +115,56 @@ async fn watch_until_lost(node: &Node) -> Result<(), StoreError> {
     client.batch_execute(&format!("LISTEN {COLLECTIONS}; LISTEN {DATABASES}")).await?;
     let mut known = HashMap::new();
     let mut known_databases = HashMap::new();
-    let mut tick = tokio::time::interval(INTERVAL);
+    let mut tick = tokio::time::interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             notification = heard.recv() => match notification {
                 None => return Ok(()),
-                Some(notification) => ring(node, &notification),
+                Some(notification) => notify_subscribers(node, &notification),
             },
             _ = tick.tick() => {
-                look(node, &client, &mut known).await?;
-                look_at_databases(node, &client, &mut known_databases).await?;
+                poll(node, &client, &mut known).await?;
+                poll_databases(node, &client, &mut known_databases).await?;
             }
         }
     }
 }
 
 /// Handles a notification from another node.
-fn ring(node: &Node, notification: &Notification) {
+fn notify_subscribers(node: &Node, notification: &Notification) {
     let Some((from, name)) = notification.payload().split_once(' ') else { return };
     if from == node.number {
         return;
     }
     match notification.channel() {
-        DATABASES => drop(name.parse().map(|name| node.database_bell.ring(&name))),
-        _ => drop(CollectionName::new(name).map(|name| node.bell.ring(&name))),
+        DATABASES => {
+            drop(name.parse().map(|name| node.database_notifier.notify_subscribers(&name)))
+        }
+        _ => drop(CollectionName::new(name).map(|name| node.notifier.notify_subscribers(&name))),
     }
 }
 
 /// Values in the rows of a collection and its log that change with each change that subscribers must read.
 #[derive(PartialEq, Eq)]
-struct Seen {
+struct ChangeMarker {
     numbers: [i64; 4],
     texts: [String; 3],
 }
 
 /// Notifies subscribers of collections that changed since the last poll, or that are polled for the first
 /// time.
-async fn look(
+async fn poll(
     node: &Node,
     client: &Client,
-    known: &mut HashMap<CollectionName, Seen>,
+    known: &mut HashMap<CollectionName, ChangeMarker>,
 ) -> Result<(), StoreError> {
-    let followed = node.bell.followed();
-    if followed.is_empty() {
+    let subscribed_names = node.notifier.subscribed_names();
+    if subscribed_names.is_empty() {
         known.clear();
         return Ok(());
     }
-    let names: Vec<&str> = followed.iter().map(CollectionName::as_str).collect();
+    let names: Vec<&str> = subscribed_names.iter().map(CollectionName::as_str).collect();
     let sql = "SELECT name, id, epoch_began, last, horizon, title, format,
                       concat_ws(' ', l.generation, l.length, l.removed, s.generation, s.covers)
                  FROM collections c LEFT JOIN logs l ON l.collection = id
@@ -171,42 +173,42 @@ async fn look(
     let mut former = std::mem::take(known);
     for row in &client.query(sql, &[&names]).await? {
         let name: CollectionName = parsed(row, 0)?;
-        let seen = Seen {
+        let seen = ChangeMarker {
             numbers: [get(row, 1)?, get(row, 2)?, get(row, 3)?, get(row, 4)?],
             texts: [get(row, 5)?, get(row, 6)?, get(row, 7)?],
         };
         if former.remove(&name).as_ref() != Some(&seen) {
-            node.bell.ring(&name);
+            node.notifier.notify_subscribers(&name);
         }
         known.insert(name, seen);
     }
     // The remaining ones were dropped or renamed.
-    former.keys().for_each(|name| node.bell.ring(name));
+    former.keys().for_each(|name| node.notifier.notify_subscribers(name));
     Ok(())
 }
 
 /// The same for databases, with values of their rows that change with their documents.
-async fn look_at_databases(
+async fn poll_databases(
     node: &Node,
     client: &Client,
     known: &mut HashMap<DatabaseName, [i64; 4]>,
 ) -> Result<(), StoreError> {
-    let followed = node.database_bell.followed();
+    let subscribed_names = node.database_notifier.subscribed_names();
     let mut former = std::mem::take(known);
-    if followed.is_empty() {
+    if subscribed_names.is_empty() {
         return Ok(());
     }
-    let names: Vec<&str> = followed.iter().map(DatabaseName::as_str).collect();
+    let names: Vec<&str> = subscribed_names.iter().map(DatabaseName::as_str).collect();
     let sql = "SELECT name, id, epoch_began, last, purges FROM databases WHERE name = ANY($1)";
     for row in &client.query(sql, &[&names]).await? {
         let name: DatabaseName = parsed(row, 0)?;
         let seen = [get(row, 1)?, get(row, 2)?, get(row, 3)?, get(row, 4)?];
         if former.remove(&name) != Some(seen) {
-            node.database_bell.ring(&name);
+            node.database_notifier.notify_subscribers(&name);
         }
         known.insert(name, seen);
     }
     // The remaining ones were dropped.
-    former.keys().for_each(|name| node.database_bell.ring(name));
+    former.keys().for_each(|name| node.database_notifier.notify_subscribers(name));
     Ok(())
 }

@@ -6,18 +6,18 @@ use deadpool_postgres::Transaction;
 use feedsync_core::{By, ItemId, Update};
 
 use super::acts::{Acts, INSERT_ACTS};
-use super::arrays::{Items, Ledger, Named, Placed};
-use super::batch::Stopped;
-use super::collections::{self, Shelf};
+use super::arrays::{ItemBlobs, ItemVersions, Items, Ledger};
+use super::batch::AbortReason;
+use super::collections::{self, CollectionRow};
 use super::pipeline::{Parameter, Pipeline};
 use super::remotes;
 use super::rows::{self, micros, text};
 use crate::collection::Collection;
 use crate::columns::history_text;
 use crate::error::StoreError;
-use crate::identity::{Identity, Issued};
+use crate::identity::{Identity, LedgerEntry};
 use crate::order::Moment;
-use crate::people::Act;
+use crate::people::AuditAction;
 use crate::plan::Plan;
 use crate::remote::{RemoteId, RemoteState};
 use crate::stored::{Discarded, DiscardedId, StoredItem};
@@ -68,7 +68,7 @@ pub(super) struct Changes {
     /// Whether there is anything to write.
     pub(super) is_any: bool,
     /// Whether subscribers of the collection see any change.
-    pub(super) is_news: bool,
+    pub(super) has_visible_changes: bool,
     id: i64,
     collection: Collection,
     /// The incarnation before the batch, and the number of retired ones.
@@ -78,22 +78,22 @@ pub(super) struct Changes {
     gone: BTreeMap<ItemId, StoredItem>,
     items: BTreeMap<ItemId, Option<StoredItem>>,
     purged: BTreeMap<ItemId, Vec<Update>>,
-    issued: BTreeMap<(ItemId, By), Issued>,
+    issued: BTreeMap<(ItemId, By), LedgerEntry>,
     discarded: Vec<Discarded>,
     recovered: Vec<DiscardedId>,
     remotes: BTreeMap<RemoteId, RemoteState>,
-    acts: Vec<(Moment, Act)>,
+    acts: Vec<(Moment, AuditAction)>,
     /// Set when the clock was ahead and has been corrected ([`Plan::redated`]).
     redated: Option<Moment>,
 }
 
 impl Changes {
-    pub(super) fn new(shelf: &Shelf, identity: &Identity) -> Self {
+    pub(super) fn new(collection_row: &CollectionRow, identity: &Identity) -> Self {
         Self {
             is_any: false,
-            is_news: false,
-            id: shelf.id,
-            collection: shelf.collection.clone(),
+            has_visible_changes: false,
+            id: collection_row.id,
+            collection: collection_row.collection.clone(),
             before: (identity.by.clone(), identity.retired.len()),
             minted: Vec::new(),
             gone: BTreeMap::new(),
@@ -111,7 +111,7 @@ impl Changes {
     /// Replaces the collection by its new state.
     pub(super) fn advance(&mut self, collection: &Collection) {
         self.is_any |= self.collection != *collection;
-        self.is_news |= collection.is_news_since(&self.collection);
+        self.has_visible_changes |= collection.has_changes_since(&self.collection);
         self.collection = collection.clone();
     }
 
@@ -137,7 +137,7 @@ impl Changes {
         let known = self.before.1 + 1 + self.minted.len();
         self.minted.extend(all.skip(known).map(|by| (by, plan.now)));
         self.purged.extend(plan.purged);
-        let key = |(item, issued): (ItemId, Issued)| ((item, issued.by.clone()), issued);
+        let key = |(item, issued): (ItemId, LedgerEntry)| ((item, issued.by.clone()), issued);
         self.issued.extend(plan.issued.into_iter().map(key));
         self.discarded.extend(plan.discarded);
         self.recovered.extend(plan.recovered);
@@ -147,7 +147,10 @@ impl Changes {
 }
 
 /// Writes in one round trip, except for rare changes. Rows are removed before new ones are inserted.
-pub(super) async fn write(transaction: &Transaction<'_>, changes: &Changes) -> Result<(), Stopped> {
+pub(super) async fn write(
+    transaction: &Transaction<'_>,
+    changes: &Changes,
+) -> Result<(), AbortReason> {
     let id = &changes.id;
     let numbers = |which: fn(&StoredItem) -> bool| -> Vec<i64> {
         let gone = changes.gone.values().filter(|stored| which(stored));
@@ -214,7 +217,7 @@ pub(super) async fn insert_items(
 /// Writes rows of the ledger.
 pub(super) async fn write_ledger(
     transaction: &Transaction<'_>,
-    issued: &BTreeMap<(ItemId, By), Issued>,
+    issued: &BTreeMap<(ItemId, By), LedgerEntry>,
 ) -> Result<(), StoreError> {
     let ledger = Ledger::of(issued);
     let mut pipeline = Pipeline::default();
@@ -289,7 +292,7 @@ pub(super) async fn insert_discarded(
 ) -> Result<(), StoreError> {
     let (mut places, mut ids, mut moments) = (Vec::new(), Vec::new(), Vec::new());
     let mut reasons = Vec::new();
-    let (mut versions, mut blobs) = (Placed::default(), Named::default());
+    let (mut versions, mut blobs) = (ItemVersions::default(), ItemBlobs::default());
     for (place, discarded) in discarded {
         places.push(place);
         ids.push(discarded.item.id.as_str());
@@ -309,10 +312,10 @@ pub(super) async fn insert_discarded(
 
 /// Begins incarnations, unless another node did so since ours was read. In that case the decisions were based
 /// on a retired incarnation, and must run again.
-async fn reincarnate(transaction: &Transaction<'_>, changes: &Changes) -> Result<(), Stopped> {
+async fn reincarnate(transaction: &Transaction<'_>, changes: &Changes) -> Result<(), AbortReason> {
     transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
     if collections::identity(transaction).await?.by != changes.before.0 {
-        return Err(Stopped::Moved);
+        return Err(AbortReason::Moved);
     }
     for (by, began) in &changes.minted {
         collections::reincarnate(transaction, by, *began).await?;

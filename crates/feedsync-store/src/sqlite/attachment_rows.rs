@@ -3,7 +3,7 @@
 use feedsync_couch::{Attachment, AttachmentDigest};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::database::sweep::{self, AttachmentKey, Looked};
+use crate::database::sweep::{self, AttachmentKey, AttachmentScan};
 use crate::digests;
 use crate::error::StoreError;
 use crate::order::Moment;
@@ -35,7 +35,8 @@ pub(super) fn put(
         return Ok(true);
     }
     // Either two contents have the same MD5, or the disk has changed the stored one, which is replaced.
-    let is_rotten = matches!(content(connection, database, digest), Err(StoreError::Rotten(_)));
+    let is_rotten =
+        matches!(content(connection, database, digest), Err(StoreError::DigestMismatch(_)));
     if is_rotten && digest.is_of(bytes) {
         connection
             .prepare_cached(
@@ -59,7 +60,7 @@ pub(super) fn content(
 }
 
 /// Whether a body of a database names an attachment.
-pub(super) fn is_named(
+pub(super) fn is_referenced(
     connection: &Connection,
     database: i64,
     digest: &AttachmentDigest,
@@ -93,12 +94,12 @@ pub(super) fn forget(connection: &Connection, key: i64) -> Result<(), StoreError
 
 /// Searches the attachments after one, of databases up to one, for those that were stored before a moment and
 /// that no body names. Attachments of dropped databases are removed with their databases.
-pub(super) fn look(
+pub(super) fn scan(
     connection: &Connection,
     after: &AttachmentKey,
     through: i64,
     stored_before: Moment,
-) -> Result<Looked, StoreError> {
+) -> Result<AttachmentScan, StoreError> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT database, digest, octet_length(content), stored < ?4
                 AND EXISTS (SELECT 1 FROM databases WHERE id = database AND name IS NOT NULL)
@@ -112,9 +113,9 @@ pub(super) fn look(
         after.digest,
         through,
         stored_before,
-        sweep::LOOKED_AT
+        sweep::SCAN_LIMIT
     ])?;
-    let mut looked = Looked::default();
+    let mut looked = AttachmentScan::default();
     while let Some(row) = rows.next()? {
         let key = AttachmentKey { database: row.get(0)?, digest: row.get(1)? };
         let bytes = row.get::<_, i64>(2)? as u64;

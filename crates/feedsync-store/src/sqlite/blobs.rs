@@ -8,7 +8,7 @@ use crate::blob::Digest;
 use crate::digests;
 use crate::error::StoreError;
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
+use crate::order::{ChangeNumber, Moment};
 
 pub(super) fn put(
     connection: &Connection,
@@ -69,7 +69,7 @@ pub(super) fn lost(
             AND NOT EXISTS (SELECT 1 FROM blobs WHERE blobs.digest = item_blobs.digest)
           ORDER BY digest LIMIT ?4",
     )?;
-    let (first, last) = (Number::ZERO, Number::MAX);
+    let (first, last) = (ChangeNumber::ZERO, ChangeNumber::MAX);
     let (first, last) = (change_key(collection, first), change_key(collection, last));
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![from.to_string(), first, last, most])?;

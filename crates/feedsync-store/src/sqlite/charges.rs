@@ -33,7 +33,7 @@ const USAGE: &str = "
       FROM charged JOIN databases d ON d.id = charged.id WHERE d.name IS NOT NULL";
 
 /// Statements that end the charges of a removed user. A collection is charged to another owner then, if there is one.
-const LEAVE: [&str; 3] = [
+const END_CHARGES: [&str; 3] = [
     "DELETE FROM database_owners WHERE owner = ?1",
     "UPDATE collection_owners SET owner = coalesce(
        (SELECT min(u.id) FROM grants g JOIN users u ON u.name = g.user AND NOT u.administrator
@@ -83,7 +83,7 @@ pub(super) fn charge(
 
 /// Ends the charges of a removed user.
 pub(super) fn end(connection: &Connection, user: &UserId) -> Result<(), StoreError> {
-    for sql in LEAVE {
+    for sql in END_CHARGES {
         connection.execute(sql, [user.as_str()])?;
     }
     Ok(())

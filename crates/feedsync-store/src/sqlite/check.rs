@@ -6,10 +6,10 @@ use rusqlite::{Connection, ErrorCode};
 use crate::blob::Digest;
 use crate::digests;
 use crate::error::StoreError;
-use crate::impossible::IMPOSSIBLE;
+use crate::inconsistencies::INCONSISTENCIES;
 
 /// Further kinds of inconsistent rows, each with a description.
-const OWN: [(&str, &str); 5] = [
+const BACKEND_CHECKS: [(&str, &str); 5] = [
     (
         "what documents say, of no database",
         "SELECT 1 FROM bodies t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.key >> 40)",
@@ -109,7 +109,7 @@ pub(super) fn digests(connection: &Connection) -> Result<Vec<String>, StoreError
 /// Inconsistent rows, one line for each kind.
 pub(super) fn rows(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut faults = Vec::new();
-    for (what, sql) in IMPOSSIBLE.into_iter().chain(OWN) {
+    for (what, sql) in INCONSISTENCIES.into_iter().chain(BACKEND_CHECKS) {
         let count: i64 =
             connection.query_row(&format!("SELECT count(*) FROM ({sql})"), [], |row| row.get(0))?;
         if count > 0 {

@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::{self, Identity};
 use crate::name::{CollectionName, EndpointName, UserId};
-use crate::order::{Epoch, Moment, Number};
+use crate::order::{ChangeNumber, Epoch, Moment};
 
 macro_rules! select_collections {
     ($rest:literal) => {
@@ -26,7 +26,7 @@ macro_rules! select_collections {
 }
 
 /// A collection and the id of its row.
-pub(super) struct Shelf {
+pub(super) struct CollectionRow {
     pub(super) id: i64,
     pub(super) collection: Collection,
 }
@@ -34,55 +34,62 @@ pub(super) struct Shelf {
 pub(super) fn find(
     connection: &Connection,
     name: &CollectionName,
-) -> Result<Option<Shelf>, StoreError> {
+) -> Result<Option<CollectionRow>, StoreError> {
     let mut statement = connection.prepare_cached(select_collections!("WHERE name = ?1"))?;
     let mut rows = statement.query([name.as_str()])?;
-    rows.next()?.map(|row| shelf(connection, row)).transpose()
+    rows.next()?.map(|row| collection_row(connection, row)).transpose()
 }
 
-pub(super) fn require(connection: &Connection, name: &CollectionName) -> Result<Shelf, StoreError> {
+pub(super) fn require(
+    connection: &Connection,
+    name: &CollectionName,
+) -> Result<CollectionRow, StoreError> {
     find(connection, name)?.ok_or_else(|| StoreError::NoCollection(name.clone()))
 }
 
 /// Applies a decision to a collection; returns its new state, or its last one.
 pub(super) fn alter(
     connection: &Connection,
-    mut shelf: Shelf,
+    mut collection_row: CollectionRow,
     alteration: Alteration,
     now: Moment,
 ) -> Result<Collection, StoreError> {
     match alteration {
         Alteration::Keep => {}
         Alteration::Change(change) => {
-            let others = change.name.as_ref().filter(|name| **name != shelf.collection.name);
+            let others =
+                change.name.as_ref().filter(|name| **name != collection_row.collection.name);
             if let Some(name) = others
                 && find(connection, name)?.is_some()
             {
                 return Err(StoreError::CollectionExists(name.clone()));
             }
-            let before = shelf.collection.clone();
-            shelf.collection.change_at(change, now);
-            rewrite(connection, &shelf)?;
-            database_rows::rename_bridged(connection, &before, &shelf.collection.name)?;
+            let before = collection_row.collection.clone();
+            collection_row.collection.change_at(change, now);
+            rewrite(connection, &collection_row)?;
+            database_rows::rename_bridged(connection, &before, &collection_row.collection.name)?;
         }
         Alteration::Drop => {
-            database_rows::drop_bridged(connection, &shelf.collection)?;
-            log_rows::drop_with(connection, shelf.id)?;
-            connection.execute("DELETE FROM collections WHERE id = ?1", [shelf.id])?;
+            database_rows::drop_bridged(connection, &collection_row.collection)?;
+            log_rows::drop_with(connection, collection_row.id)?;
+            connection.execute("DELETE FROM collections WHERE id = ?1", [collection_row.id])?;
         }
     }
-    Ok(shelf.collection)
+    Ok(collection_row.collection)
 }
 
 /// The collections that are private to a user.
-pub(super) fn private_to(connection: &Connection, user: &UserId) -> Result<Vec<Shelf>, StoreError> {
+pub(super) fn private_to(
+    connection: &Connection,
+    user: &UserId,
+) -> Result<Vec<CollectionRow>, StoreError> {
     let mut statement = connection.prepare_cached(select_collections!(
         "WHERE id IN (SELECT collection FROM settings WHERE name = ?1 AND value = ?2)"
     ))?;
     let mut rows = statement.query([PRIVATE_TO, user.as_str()])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(shelf(connection, row)?);
+        found.push(collection_row(connection, row)?);
     }
     Ok(found)
 }
@@ -92,7 +99,7 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Collection>, StoreError
     let mut rows = statement.query([])?;
     let mut collections = Vec::new();
     while let Some(row) = rows.next()? {
-        collections.push(shelf(connection, row)?.collection);
+        collections.push(collection_row(connection, row)?.collection);
     }
     Ok(collections)
 }
@@ -109,14 +116,15 @@ pub(super) fn after(
     let mut rows = statement.query(params![after, most])?;
     let mut collections = Vec::new();
     while let Some(row) = rows.next()? {
-        collections.push(shelf(connection, row)?.collection);
+        collections.push(collection_row(connection, row)?.collection);
     }
     Ok(collections)
 }
 
-fn shelf(connection: &Connection, row: &Row<'_>) -> Result<Shelf, StoreError> {
+fn collection_row(connection: &Connection, row: &Row<'_>) -> Result<CollectionRow, StoreError> {
     let id = row.get(0)?;
-    let number = |column| Ok::<_, rusqlite::Error>(Number::new(row.get::<_, i64>(column)? as u64));
+    let number =
+        |column| Ok::<_, rusqlite::Error>(ChangeNumber::new(row.get::<_, i64>(column)? as u64));
     let count = |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)? as u64);
     let collection = Collection {
         name: parsed(row, 1)?,
@@ -135,7 +143,7 @@ fn shelf(connection: &Connection, row: &Row<'_>) -> Result<Shelf, StoreError> {
         bytes: count(15)?,
         settings: settings(connection, id)?,
     };
-    Ok(Shelf { id, collection })
+    Ok(CollectionRow { id, collection })
 }
 
 fn settings(connection: &Connection, id: i64) -> Result<BTreeMap<String, String>, StoreError> {
@@ -165,8 +173,11 @@ pub(super) fn insert(connection: &Connection, collection: &Collection) -> Result
 }
 
 /// Writes the columns that a [`crate::CollectionChange`] may change.
-pub(super) fn rewrite(connection: &Connection, shelf: &Shelf) -> Result<(), StoreError> {
-    let Shelf { id, collection } = shelf;
+pub(super) fn rewrite(
+    connection: &Connection,
+    collection_row: &CollectionRow,
+) -> Result<(), StoreError> {
+    let CollectionRow { id, collection } = collection_row;
     connection.execute(
         "UPDATE collections SET name = ?2, title = ?3, format = ?4, edited = ?5 WHERE id = ?1",
         params![
@@ -282,7 +293,7 @@ pub(super) fn is_finished(connection: &Connection) -> Result<bool, StoreError> {
 }
 
 /// Whether the store is at its recorded location.
-pub(super) fn is_in_place(connection: &Connection, place: &str) -> Result<bool, StoreError> {
+pub(super) fn is_at_location(connection: &Connection, place: &str) -> Result<bool, StoreError> {
     let known: Option<String> =
         connection.query_row("SELECT place FROM endpoint", [], |row| row.get(0)).optional()?;
     known

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use super::log_backup::{self, BackupReport};
 use super::log_files::LogFiles;
-use super::log_pack::{self, BackedUp};
-use super::{check, place, schema};
+use super::{check, location, schema};
 use crate::error::StoreError;
 
 /// Copies a snapshot in a single step, so that no concurrent writer can make the copy restart.
@@ -16,10 +16,10 @@ pub(super) fn backup(
     source: &Connection,
     files: &LogFiles,
     file: &Path,
-) -> Result<BackedUp, StoreError> {
+) -> Result<BackupReport, StoreError> {
     let partial = with_suffix(file, ".partial");
     remove(&partial)?;
-    place::make_file(&partial)?;
+    location::make_file(&partial)?;
     let mut target = copy(source, &partial)?;
     // A damaged backup must not replace an older one.
     if let Some(fault) = check::file(&target)?.into_iter().next() {
@@ -27,10 +27,10 @@ pub(super) fn backup(
         remove(&partial)?;
         return Err(StoreError::Damaged(fault));
     }
-    let backed_up = log_pack::pack(&mut target, source, files)?;
+    let backed_up = log_backup::pack(&mut target, source, files)?;
     close(target, &partial)?;
-    fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;
-    place::sync_directory(&place::parent(file))?;
+    fs::rename(&partial, file).map_err(|error| location::failed(file, error))?;
+    location::sync_directory(&location::parent(file))?;
     Ok(backed_up)
 }
 
@@ -57,13 +57,13 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
     }
     let partial = with_suffix(file, ".partial");
     remove(&partial)?;
-    place::make_file(&partial)?;
+    location::make_file(&partial)?;
     let copied = copy(&source, &partial)?;
     // The recorded location must not equal that of this file by chance (a reused inode).
     copied.execute("UPDATE endpoint SET place = 'backup'", [])?;
     close(copied, &partial)?;
-    fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;
-    place::sync_directory(&place::parent(file))
+    fs::rename(&partial, file).map_err(|error| location::failed(file, error))?;
+    location::sync_directory(&location::parent(file))
 }
 
 /// Copies a database into one file without companion files.
@@ -82,7 +82,7 @@ fn close(target: Connection, file: &Path) -> Result<(), StoreError> {
     target.close().map_err(|(_, error)| error)?;
     fs::File::open(file)
         .and_then(|file| file.sync_all())
-        .map_err(|error| place::failed(file, error))
+        .map_err(|error| location::failed(file, error))
 }
 
 fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
@@ -94,7 +94,7 @@ fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
 fn remove(file: &Path) -> Result<(), StoreError> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(place::failed(file, error))
+            Err(location::failed(file, error))
         }
         _ => Ok(()),
     }

@@ -6,54 +6,56 @@ use feedsync_couch::{DatabaseName, DocumentId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::database_rows::{self, Finder, Room};
+use super::database_rows::{self, DatabaseRow, Finder};
 use super::rows;
 use crate::database;
 use crate::database::{
-    Choose, DocumentChanges, DocumentPage, DocumentRange, Kind, MAX_COUNTED, PassOver,
-    ReadDocument, StoredDocument,
+    DocumentChanges, DocumentPage, DocumentRange, Kind, LoadedDocument, MAX_COUNTED, SelectBodies,
+    SkipKind, StoredDocument,
 };
 use crate::error::StoreError;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 
 /// Maximum number of changes that one read examines.
-const LOOKED_AT: usize = 100_000;
+const SCAN_LIMIT: usize = 100_000;
 
 /// Reads documents as long as the page has room.
 pub(super) struct Page<'a> {
     connection: &'a Connection,
-    room: i64,
-    choose: &'a Choose,
-    left: database::Room,
+    database_row: i64,
+    choose: &'a SelectBodies,
+    left: database::PageBudget,
 }
 
 impl<'a> Page<'a> {
     pub(super) fn new(
         connection: &'a Connection,
-        room: i64,
-        choose: &'a Choose,
+        database_row: i64,
+        choose: &'a SelectBodies,
         most: u64,
     ) -> Self {
-        Self { connection, room, choose, left: database::Room::of(most) }
+        Self { connection, database_row, choose, left: database::PageBudget::of(most) }
     }
 
     /// Reads a document; `None` if it does not fit. The first document always fits.
     pub(super) fn read(
         &mut self,
         document: StoredDocument,
-    ) -> Result<Option<ReadDocument>, StoreError> {
+    ) -> Result<Option<LoadedDocument>, StoreError> {
         let chosen = (self.choose)(&document);
-        match self.left.takes(&document, &chosen) {
-            true => database_rows::read(self.connection, self.room, document, chosen).map(Some),
+        match self.left.fits(&document, &chosen) {
+            true => {
+                database_rows::read(self.connection, self.database_row, document, chosen).map(Some)
+            }
             false => Ok(None),
         }
     }
 }
 
 /// Order and range in which changes are read.
-pub(super) struct Walk {
-    pub(super) after: Number,
-    pub(super) before: Option<Number>,
+pub(super) struct ChangeRange {
+    pub(super) after: ChangeNumber,
+    pub(super) before: Option<ChangeNumber>,
     pub(super) most: usize,
     pub(super) is_descending: bool,
 }
@@ -61,13 +63,13 @@ pub(super) struct Walk {
 pub(super) fn changes(
     connection: &Connection,
     name: &DatabaseName,
-    walk: Walk,
-    pass_over: Option<PassOver>,
-    choose: &Choose,
+    walk: ChangeRange,
+    skip_kind: Option<SkipKind>,
+    choose: &SelectBodies,
     most_bytes: u64,
 ) -> Result<DocumentChanges, StoreError> {
-    let Walk { after, before, most, is_descending } = walk;
-    let Room { id: room, database, .. } = database_rows::require(connection, name)?;
+    let ChangeRange { after, before, most, is_descending } = walk;
+    let DatabaseRow { id: database_row, database, .. } = database_rows::require(connection, name)?;
     // With a filter, only the index is read until a document is required. Without one, the query reads the
     // documents themselves.
     macro_rules! select {
@@ -81,33 +83,33 @@ pub(super) fn changes(
             )
         };
     }
-    let sql = match (&pass_over, is_descending) {
+    let sql = match (&skip_kind, is_descending) {
         (Some(_), false) => select!("id, number, kind", "number"),
         (Some(_), true) => select!("id, number, kind", "number DESC"),
         (None, false) => select!("id, number, tree", "number"),
         (None, true) => select!("id, number, tree", "number DESC"),
     };
-    let mut finder = Finder::new(connection, room)?;
+    let mut finder = Finder::new(connection, database_row)?;
     let mut statement = connection.prepare_cached(sql)?;
     let bound = before.map_or(i64::MAX, |before| before.get() as i64);
-    let mut rows = statement.query(params![room, after, bound])?;
-    let mut page = Page::new(connection, room, choose, most_bytes);
+    let mut rows = statement.query(params![database_row, after, bound])?;
+    let mut page = Page::new(connection, database_row, choose, most_bytes);
     let mut documents = Vec::new();
     let mut reached = if is_descending { before.unwrap_or(database.last) } else { after };
     let (mut looked_at, mut is_end) = (0, false);
-    while documents.len() < most && looked_at < LOOKED_AT {
+    while documents.len() < most && looked_at < SCAN_LIMIT {
         let Some(row) = rows.next()? else {
             is_end = true;
             break;
         };
         looked_at += 1;
-        let number = Number::new(row.get::<_, i64>(1)? as u64);
-        let document = match &pass_over {
+        let number = ChangeNumber::new(row.get::<_, i64>(1)? as u64);
+        let document = match &skip_kind {
             None => database_rows::stored(row, 0)?,
-            Some(pass_over) => {
+            Some(skip_kind) => {
                 let id: DocumentId = rows::parsed(row, 0)?;
                 let kind = row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?;
-                if pass_over(&id, &Kind::of_column(kind)) {
+                if skip_kind(&id, &Kind::of_column(kind)) {
                     reached = number;
                     continue;
                 }
@@ -133,12 +135,12 @@ pub(super) fn by_id(
     connection: &Connection,
     name: &DatabaseName,
     range: DocumentRange,
-    choose: &Choose,
+    choose: &SelectBodies,
     most_bytes: u64,
 ) -> Result<DocumentPage, StoreError> {
-    let Room { id: room, database, .. } = database_rows::require(connection, name)?;
+    let DatabaseRow { id: database_row, database, .. } = database_rows::require(connection, name)?;
     let mut sql = String::from("SELECT id, number, tree FROM documents WHERE database = ?");
-    let mut values = vec![Value::Integer(room)];
+    let mut values = vec![Value::Integer(database_row)];
     push_bounds(&mut sql, &mut values, range.from, range.to);
     if range.live_only {
         sql.push_str(" AND deleted = 0");
@@ -149,7 +151,7 @@ pub(super) fn by_id(
     values.push(Value::Integer(i64::try_from(range.skip).unwrap_or(i64::MAX)));
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
-    let mut page = Page::new(connection, room, choose, most_bytes);
+    let mut page = Page::new(connection, database_row, choose, most_bytes);
     let mut documents = Vec::new();
     while let Some(row) = rows.next()? {
         match page.read(database_rows::stored(row, 0)?)? {
@@ -181,9 +183,9 @@ pub(super) fn count_by_id(
     from: Bound<String>,
     to: Bound<String>,
 ) -> Result<Option<u64>, StoreError> {
-    let room = database_rows::require(connection, name)?.id;
+    let database_row = database_rows::require(connection, name)?.id;
     let mut sql = String::from("SELECT deleted FROM documents WHERE database = ?");
-    let mut values = vec![Value::Integer(room)];
+    let mut values = vec![Value::Integer(database_row)];
     push_bounds(&mut sql, &mut values, from, to);
     let sql = format!("SELECT count(*), coalesce(sum(deleted = 0), 0) FROM ({sql} LIMIT ?)");
     values.push(Value::Integer(MAX_COUNTED as i64 + 1));

@@ -3,19 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use feedsync_couch::{
-    Attachment, BodyPlace, DatabaseName, DocumentId, Revision, Tree, without_user,
-};
+use feedsync_couch::{Attachment, BodyRef, DatabaseName, DocumentId, Revision, Tree, without_user};
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params};
 
 use super::attachment_rows;
 use super::rows::{change_key, parsed};
 use crate::collection::Collection;
 use crate::columns::{damaged, moment};
-use crate::database::{Database, KeptBody, ReadDocument, StoredDocument};
+use crate::database::{Database, LoadedDocument, StoredBody, StoredDocument};
 use crate::error::StoreError;
 use crate::name::{CollectionName, UserName};
-use crate::order::{Epoch, Number};
+use crate::order::{ChangeNumber, Epoch};
 
 macro_rules! select_databases {
     ($rest:literal) => {
@@ -28,7 +26,7 @@ macro_rules! select_databases {
 }
 
 /// A database with the internal columns of its row.
-pub(super) struct Room {
+pub(super) struct DatabaseRow {
     pub(super) id: i64,
     pub(super) next_body: u64,
     pub(super) database: Database,
@@ -37,13 +35,16 @@ pub(super) struct Room {
 pub(super) fn find(
     connection: &Connection,
     name: &DatabaseName,
-) -> Result<Option<Room>, StoreError> {
+) -> Result<Option<DatabaseRow>, StoreError> {
     let mut statement = connection.prepare_cached(select_databases!("WHERE name = ?1"))?;
     let mut rows = statement.query([name.as_str()])?;
-    rows.next()?.map(room).transpose()
+    rows.next()?.map(database_row).transpose()
 }
 
-pub(super) fn require(connection: &Connection, name: &DatabaseName) -> Result<Room, StoreError> {
+pub(super) fn require(
+    connection: &Connection,
+    name: &DatabaseName,
+) -> Result<DatabaseRow, StoreError> {
     find(connection, name)?.ok_or_else(|| StoreError::NoDatabase(name.clone()))
 }
 
@@ -58,19 +59,19 @@ pub(super) fn after(
     let mut rows = statement.query(params![after.map_or("", DatabaseName::as_str), most])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(room(row)?.database);
+        found.push(database_row(row)?.database);
     }
     Ok(found)
 }
 
-fn room(row: &Row<'_>) -> Result<Room, StoreError> {
+fn database_row(row: &Row<'_>) -> Result<DatabaseRow, StoreError> {
     let count = |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)? as u64);
     let name = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
     let database = Database {
         name: name.parse().map_err(|error| damaged(name, &error))?,
         epoch: Epoch::stored(moment(row.get(2)?), row.get(3)?),
         created: moment(row.get(4)?),
-        last: Number::new(count(5)?),
+        last: ChangeNumber::new(count(5)?),
         documents: count(7)?,
         deleted: count(8)?,
         purges: count(9)?,
@@ -79,7 +80,7 @@ fn room(row: &Row<'_>) -> Result<Room, StoreError> {
         bytes: count(12)?,
         superseded: count(13)?,
     };
-    Ok(Room { id: row.get(0)?, next_body: count(6)?, database })
+    Ok(DatabaseRow { id: row.get(0)?, next_body: count(6)?, database })
 }
 
 pub(super) fn insert(connection: &Connection, database: &Database) -> Result<(), StoreError> {
@@ -143,7 +144,10 @@ pub(super) fn rename_bridged(
 }
 
 /// Removes a user's name from the `_security` of each database.
-pub(super) fn name_no_more(connection: &Connection, user: &UserName) -> Result<(), StoreError> {
+pub(super) fn remove_user_from_security(
+    connection: &Connection,
+    user: &UserName,
+) -> Result<(), StoreError> {
     let mut changed: Vec<(i64, String)> = Vec::new();
     let mut statement = connection
         .prepare_cached("SELECT id, security FROM databases WHERE security IS NOT NULL")?;
@@ -162,8 +166,8 @@ pub(super) fn name_no_more(connection: &Connection, user: &UserName) -> Result<(
     Ok(())
 }
 
-pub(super) fn write(connection: &Connection, room: &Room) -> Result<(), StoreError> {
-    let Room { id, next_body, database } = room;
+pub(super) fn write(connection: &Connection, database_row: &DatabaseRow) -> Result<(), StoreError> {
+    let DatabaseRow { id, next_body, database } = database_row;
     connection
         .prepare_cached(
             "UPDATE databases SET last = ?2, next_body = ?3, documents = ?4, deleted = ?5, purges = ?6,
@@ -201,14 +205,14 @@ impl<'a> Finder<'a> {
     pub(super) fn find(
         &mut self,
         id: &str,
-    ) -> Result<Option<(Number, Tree<BodyPlace>)>, StoreError> {
+    ) -> Result<Option<(ChangeNumber, Tree<BodyRef>)>, StoreError> {
         let mut rows = self.statement.query(params![self.database, id])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        Ok(Some((Number::new(row.get::<_, i64>(0)? as u64), tree(row, 1)?)))
+        Ok(Some((ChangeNumber::new(row.get::<_, i64>(0)? as u64), tree(row, 1)?)))
     }
 }
 
-pub(super) fn tree(row: &Row<'_>, column: usize) -> Result<Tree<BodyPlace>, StoreError> {
+pub(super) fn tree(row: &Row<'_>, column: usize) -> Result<Tree<BodyRef>, StoreError> {
     let bytes = row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?;
     Tree::of_bytes(bytes).map_err(|error| StoreError::Damaged(error.to_string()))
 }
@@ -216,7 +220,7 @@ pub(super) fn tree(row: &Row<'_>, column: usize) -> Result<Tree<BodyPlace>, Stor
 /// Reads a document's id, number and tree from a column on.
 pub(super) fn stored(row: &Row<'_>, first: usize) -> Result<StoredDocument, StoreError> {
     let id: DocumentId = parsed(row, first)?;
-    let number = Number::new(row.get::<_, i64>(first + 1)? as u64);
+    let number = ChangeNumber::new(row.get::<_, i64>(first + 1)? as u64);
     Ok(StoredDocument { id, number, tree: tree(row, first + 2)? })
 }
 
@@ -258,14 +262,14 @@ pub(super) fn remove_document(
 }
 
 pub(super) fn body_key(database: i64, number: u64) -> i64 {
-    change_key(database, Number::new(number))
+    change_key(database, ChangeNumber::new(number))
 }
 
 pub(super) fn insert_body(
     connection: &Connection,
     database: i64,
     number: u64,
-    body: &KeptBody,
+    body: &StoredBody,
 ) -> Result<(), StoreError> {
     let attachments =
         (!body.attachments.is_empty()).then(|| Attachment::to_text(&body.attachments));
@@ -298,7 +302,7 @@ pub(super) fn remove_bodies(
 pub(super) fn attachments(
     connection: &Connection,
     database: i64,
-    tree: &Tree<BodyPlace>,
+    tree: &Tree<BodyRef>,
 ) -> Result<BTreeMap<Revision, Arc<[Attachment]>>, StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT attachments FROM bodies WHERE key = ?1")?;
@@ -326,10 +330,10 @@ pub(super) fn read(
     database: i64,
     document: StoredDocument,
     chosen: Vec<Revision>,
-) -> Result<ReadDocument, StoreError> {
+) -> Result<LoadedDocument, StoreError> {
     let mut bodies = BTreeMap::new();
     if chosen.is_empty() {
-        return Ok(ReadDocument { document, bodies });
+        return Ok(LoadedDocument { document, bodies });
     }
     let mut statement =
         connection.prepare_cached("SELECT text, attachments FROM bodies WHERE key = ?1")?;
@@ -341,16 +345,16 @@ pub(super) fn read(
         })?;
         bodies.insert(revision, body(row, 0)?);
     }
-    Ok(ReadDocument { document, bodies })
+    Ok(LoadedDocument { document, bodies })
 }
 
 /// Reads a body: its text and its attachments, from a column on.
-pub(super) fn body(row: &Row<'_>, first: usize) -> Result<KeptBody, StoreError> {
+pub(super) fn body(row: &Row<'_>, first: usize) -> Result<StoredBody, StoreError> {
     let text = row.get_ref(first)?.as_str().map_err(rusqlite::Error::from)?.into();
     let named = row.get_ref(first + 1)?.as_str_or_null().map_err(rusqlite::Error::from)?;
     let attachments = match named {
         None => Arc::from([]),
         Some(text) => kept_attachments(text)?,
     };
-    Ok(KeptBody { text, attachments })
+    Ok(StoredBody { text, attachments })
 }

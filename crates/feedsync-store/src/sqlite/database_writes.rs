@@ -4,23 +4,23 @@ use feedsync_couch::DocumentId;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
-use super::database_rows::{self, Finder, Room};
+use super::database_rows::{self, DatabaseRow, Finder};
 use super::rows;
 use crate::database::{
-    Database, DocumentWrite, DocumentsSnapshot, FoundDocument, StoredDocument, Wanted,
+    Database, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredDocument,
 };
 use crate::error::StoreError;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 
 /// Maximum number of rows of a table of a dropped database that are removed at once.
-const SWEPT: i64 = 2_000;
+const SWEEP_ROWS: i64 = 2_000;
 
 /// Maximum number of bytes that are removed at once; the row that reaches it is the last one of the piece. No
 /// other transaction writes meanwhile.
-const SWEPT_BYTES: i64 = 64 << 20;
+const SWEEP_BYTES: i64 = 64 << 20;
 
 /// Number of pages of 4 KiB that are returned to the file system at once.
-const GIVEN_BACK: i64 = 1_000;
+const VACUUM_PAGES: i64 = 1_000;
 
 /// Number of free pages up to which none are returned.
 const FREE_PAGES: i64 = 256;
@@ -31,84 +31,86 @@ const FREE_PART: i64 = 8;
 
 pub(super) fn update(
     connection: &Connection,
-    mut room: Room,
-    wanted: &[Wanted],
+    mut database_row: DatabaseRow,
+    wanted: &[DocumentRequest],
     decide: &mut dyn FnMut(&DocumentsSnapshot) -> Result<Vec<DocumentWrite>, StoreError>,
 ) -> Result<(Database, bool), StoreError> {
     let mut snapshot = DocumentsSnapshot {
-        database: room.database.clone(),
+        database: database_row.database.clone(),
         documents: Default::default(),
-        next_body: room.next_body,
+        next_body: database_row.next_body,
     };
-    let mut finder = Finder::new(connection, room.id)?;
-    for Wanted { id, with_attachments } in wanted {
+    let mut finder = Finder::new(connection, database_row.id)?;
+    for DocumentRequest { id, with_attachments } in wanted {
         let found = match finder.find(id.as_str())? {
-            None => FoundDocument::default(),
+            None => DocumentEntry::default(),
             Some((number, tree)) => {
                 let attachments = match with_attachments {
-                    true => database_rows::attachments(connection, room.id, &tree)?,
+                    true => database_rows::attachments(connection, database_row.id, &tree)?,
                     false => Default::default(),
                 };
-                FoundDocument { tree, number, attachments }
+                DocumentEntry { tree, number, attachments }
             }
         };
         snapshot.documents.insert(id.clone(), found);
     }
     let writes = decide(&snapshot)?;
     let (mut is_purge, is_empty) = (false, writes.is_empty());
-    let before = room.database.last;
+    let before = database_row.database.last;
     for write in writes {
         let found = snapshot.documents.get_mut(&write.id).ok_or_else(|| {
             StoreError::Decision(format!("{} is not among the documents of the update", write.id))
         })?;
         is_purge |= found.tree.leaves().iter().any(|leaf| !write.tree.contains(leaf.revision));
-        put(connection, &mut room, found, write, snapshot.next_body)?;
+        put(connection, &mut database_row, found, write, snapshot.next_body)?;
     }
-    room.database.purges += u64::from(is_purge);
+    database_row.database.purges += u64::from(is_purge);
     if !is_empty {
-        database_rows::write(connection, &room)?;
+        database_rows::write(connection, &database_row)?;
     }
-    let is_news = room.database.last > before || is_purge;
-    Ok((room.database, is_news))
+    let has_visible_changes = database_row.database.last > before || is_purge;
+    Ok((database_row.database, has_visible_changes))
 }
 
 /// Applies one write, also to the values in memory.
 fn put(
     connection: &Connection,
-    room: &mut Room,
-    found: &mut FoundDocument,
+    database_row: &mut DatabaseRow,
+    found: &mut DocumentEntry,
     write: DocumentWrite,
     first_body: u64,
 ) -> Result<(), StoreError> {
-    let counted = room.database.count(&found.tree, &write)?;
-    database_rows::remove_bodies(connection, room.id, &counted.gone)?;
+    let counted = database_row.database.count(&found.tree, &write)?;
+    database_rows::remove_bodies(connection, database_row.id, &counted.gone)?;
     for (number, body) in &write.bodies {
         if *number < first_body {
             return Err(StoreError::Decision(format!("the body {number} is there already")));
         }
-        room.next_body = room.next_body.max(number + 1);
-        database_rows::insert_body(connection, room.id, *number, body)?;
+        database_row.next_body = database_row.next_body.max(number + 1);
+        database_rows::insert_body(connection, database_row.id, *number, body)?;
     }
     if counted.is_change {
-        let next = room.database.last.next();
-        found.number = next.ok_or_else(|| StoreError::DatabaseSpent(room.database.name.clone()))?;
-        room.database.last = found.number;
+        let next = database_row.database.last.next();
+        found.number = next.ok_or_else(|| {
+            StoreError::DatabaseNumbersExhausted(database_row.database.name.clone())
+        })?;
+        database_row.database.last = found.number;
     }
     let Some(winner) = write.tree.winner() else {
-        database_rows::remove_document(connection, room.id, &write.id)?;
-        *found = FoundDocument::default();
+        database_rows::remove_document(connection, database_row.id, &write.id)?;
+        *found = DocumentEntry::default();
         return Ok(());
     };
     let (is_deleted, kind) = (winner.content.is_deleted, write.kind.map(|kind| kind.to_column()));
     let document = StoredDocument { id: write.id, number: found.number, tree: write.tree };
-    database_rows::write_document(connection, room.id, &document, is_deleted, kind)?;
+    database_rows::write_document(connection, database_row.id, &document, is_deleted, kind)?;
     found.tree = document.tree;
     Ok(())
 }
 
 pub(super) fn compact(
     connection: &Connection,
-    mut room: Room,
+    mut database_row: DatabaseRow,
     after: Option<&DocumentId>,
     most: usize,
 ) -> Result<Option<DocumentId>, StoreError> {
@@ -116,8 +118,11 @@ pub(super) fn compact(
         "SELECT id, number, tree, deleted FROM documents WHERE database = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
     )?;
     let most_rows = i64::try_from(most).unwrap_or(i64::MAX);
-    let mut rows =
-        statement.query(params![room.id, after.map_or("", DocumentId::as_str), most_rows])?;
+    let mut rows = statement.query(params![
+        database_row.id,
+        after.map_or("", DocumentId::as_str),
+        most_rows
+    ])?;
     let (mut last, mut changed, mut count) = (None, Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let mut document = database_rows::stored(row, 0)?;
@@ -137,11 +142,11 @@ pub(super) fn compact(
             kind: None,
             bodies: Vec::new(),
         };
-        let counted = room.database.count(&before, &write)?;
-        database_rows::remove_bodies(connection, room.id, &counted.gone)?;
-        database_rows::write_document(connection, room.id, &document, is_deleted, None)?;
+        let counted = database_row.database.count(&before, &write)?;
+        database_rows::remove_bodies(connection, database_row.id, &counted.gone)?;
+        database_rows::write_document(connection, database_row.id, &document, is_deleted, None)?;
     }
-    database_rows::write(connection, &room)?;
+    database_rows::write(connection, &database_row)?;
     Ok(last.filter(|_| count == most))
 }
 
@@ -152,14 +157,15 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
         .prepare_cached("SELECT id FROM databases WHERE name IS NULL LIMIT 1")?
         .query_row([], |row| row.get(0))
         .optional()?;
-    let Some(id) = dropped else { return give_back(connection) };
-    let (first, end) = (rows::change_key(id, Number::ZERO), rows::change_key(id, Number::MAX));
-    let mut left = SWEPT_BYTES;
+    let Some(id) = dropped else { return shrink(connection) };
+    let (first, end) =
+        (rows::change_key(id, ChangeNumber::ZERO), rows::change_key(id, ChangeNumber::MAX));
+    let mut left = SWEEP_BYTES;
     let bodies: Option<i64> = last_of_piece(
         connection,
         "SELECT key, octet_length(text) + coalesce(octet_length(attachments), 0) FROM bodies
           WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3",
-        params![first, end, SWEPT],
+        params![first, end, SWEEP_ROWS],
         &mut left,
     )?;
     if let Some(last) = bodies {
@@ -173,7 +179,7 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
     let documents: Option<String> = last_of_piece(
         connection,
         "SELECT id, octet_length(tree) FROM documents WHERE database = ?1 ORDER BY id LIMIT ?2",
-        params![id, SWEPT],
+        params![id, SWEEP_ROWS],
         &mut left,
     )?;
     if let Some(last) = &documents {
@@ -185,7 +191,7 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
         connection,
         "SELECT digest, octet_length(content) FROM attachments WHERE database = ?1
           ORDER BY digest LIMIT ?2",
-        params![id, SWEPT],
+        params![id, SWEEP_ROWS],
         &mut left,
     )?;
     if let Some(last) = &attachments {
@@ -193,7 +199,7 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
             .prepare_cached("DELETE FROM attachments WHERE database = ?1 AND digest <= ?2")?
             .execute(params![id, last])?;
     }
-    if left == SWEPT_BYTES {
+    if left == SWEEP_BYTES {
         connection
             .prepare_cached("DELETE FROM attachment_uses WHERE key BETWEEN ?1 AND ?2")?
             .execute([first, end])?;
@@ -223,14 +229,15 @@ fn last_of_piece<K: FromSql>(
 
 /// Shrinks the file by some pages if a large part of it is free; returns whether that is still so. It runs
 /// only when no contents of dropped databases are left.
-fn give_back(connection: &Connection) -> Result<bool, StoreError> {
+fn shrink(connection: &Connection) -> Result<bool, StoreError> {
     let count = |pragma| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let is_much = || -> rusqlite::Result<Option<i64>> {
         let (free, all) = (count("PRAGMA freelist_count")?, count("PRAGMA page_count")?);
         Ok(Some(free).filter(|free| *free > FREE_PAGES && *free > all / FREE_PART))
     };
     let Some(before) = is_much()? else { return Ok(false) };
-    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({GIVEN_BACK})"))?;
+    let mut statement =
+        connection.prepare(&format!("PRAGMA incremental_vacuum({VACUUM_PAGES})"))?;
     let mut pages = statement.query([])?;
     // Each row of the result is a returned page.
     while pages.next()?.is_some() {}

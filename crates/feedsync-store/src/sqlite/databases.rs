@@ -8,25 +8,26 @@ use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use rusqlite::{OptionalExtension as _, params};
 
-use super::database_reads::{Page, Walk, by_id, changes, count_by_id};
-use super::database_rows::{self, Finder, Room};
+use super::database_reads::{ChangeRange, Page, by_id, changes, count_by_id};
+use super::database_rows::{self, DatabaseRow, Finder};
 use super::database_writes::{compact, sweep, update};
-use super::schema::write_home;
+use super::schema::checkpoint_wal;
 use super::{SqliteStore, attachment_rows, charges, collections};
-use crate::bell::Notices;
 use crate::database::sweep::AttachmentKey;
 use crate::database::{
-    Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentWrite, LocalDocument, PassOver, StoredDocument, Wanted,
+    Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
+    DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, SelectBodies, SkipKind,
+    StoredDocument,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
-use crate::order::{Epoch, Moment, Number};
+use crate::notifier::Notices;
+use crate::order::{ChangeNumber, Epoch, Moment};
 use crate::stored::PageLimit;
 use crate::transfer::Transfer;
 
 /// Maximum size of access rules that are cached, in bytes; longer ones are read each time.
-const SHORT: usize = 4 << 10;
+const MAX_CACHED_SECURITY_BYTES: usize = 4 << 10;
 
 #[async_trait]
 impl Databases for SqliteStore {
@@ -48,10 +49,12 @@ impl Databases for SqliteStore {
         };
         let name = name.clone();
         let find = move |connection: &_| database_rows::find(connection, &name);
-        let found = self.readers.read(find).await?.map(|room| room.database);
-        let is_short = |it: &&Database| it.security.as_ref().map_or(0, String::len) <= SHORT;
+        let found = self.readers.read(find).await?.map(|database_row| database_row.database);
+        let is_short = |it: &&Database| {
+            it.security.as_ref().map_or(0, String::len) <= MAX_CACHED_SECURITY_BYTES
+        };
         if let Some(database) = found.as_ref().filter(is_short) {
-            self.known.learn_database(version, database);
+            self.known.cache_database(version, database);
         }
         Ok(found)
     }
@@ -79,10 +82,12 @@ impl Databases for SqliteStore {
         let (name, owner) = (name.clone(), owner.clone());
         self.writer
             .run(move |connection| {
-                let room = database_rows::require(connection, &name)?;
+                let database_row = database_rows::require(connection, &name)?;
                 let sql =
                     "INSERT OR REPLACE INTO database_owners (database, owner) VALUES (?1, ?2)";
-                connection.prepare_cached(sql)?.execute(params![room.id, owner.as_str()])?;
+                connection
+                    .prepare_cached(sql)?
+                    .execute(params![database_row.id, owner.as_str()])?;
                 Ok(())
             })
             .await
@@ -99,12 +104,12 @@ impl Databases for SqliteStore {
         let gone = name.clone();
         self.writer
             .run_without_growth(move |connection| {
-                let Room { id, database, .. } = database_rows::require(connection, &gone)?;
+                let DatabaseRow { id, database, .. } = database_rows::require(connection, &gone)?;
                 database.require(epoch)?;
                 database_rows::drop(connection, id)
             })
             .await?;
-        self.database_bell.ring(name);
+        self.database_notifier.notify_subscribers(name);
         Ok(())
     }
 
@@ -117,11 +122,11 @@ impl Databases for SqliteStore {
         let name = name.clone();
         self.writer
             .run(move |connection| {
-                let mut room = database_rows::require(connection, &name)?;
-                room.database.require(epoch)?;
-                room.database.change(change);
-                database_rows::write(connection, &room)?;
-                Ok(room.database)
+                let mut database_row = database_rows::require(connection, &name)?;
+                database_row.database.require(epoch)?;
+                database_row.database.change(change);
+                database_rows::write(connection, &database_row)?;
+                Ok(database_row.database)
             })
             .await
     }
@@ -129,15 +134,15 @@ impl Databases for SqliteStore {
     async fn update_documents(
         &self,
         name: &DatabaseName,
-        wanted: Vec<Wanted>,
+        wanted: Vec<DocumentRequest>,
         decide: DecideDocuments,
     ) -> Result<Database, StoreError> {
-        let room = name.clone();
+        let database_row = name.clone();
         let (mut decide, full) = (decide, Arc::clone(&self.is_full));
-        let (database, is_news) = self
+        let (database, has_visible_changes) = self
             .writer
             .run_without_growth(move |connection| {
-                let found = database_rows::require(connection, &room)?;
+                let found = database_rows::require(connection, &database_row)?;
                 update(connection, found, &wanted, &mut |snapshot| {
                     let writes = decide(snapshot);
                     let grows = !writes.iter().all(DocumentWrite::is_without_growth);
@@ -149,8 +154,8 @@ impl Databases for SqliteStore {
                 })
             })
             .await?;
-        if is_news {
-            self.database_bell.ring(name);
+        if has_visible_changes {
+            self.database_notifier.notify_subscribers(name);
         }
         Ok(database)
     }
@@ -159,15 +164,16 @@ impl Databases for SqliteStore {
         &self,
         name: &DatabaseName,
         ids: &[DocumentId],
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError> {
         let (name, ids) = (name.clone(), ids.to_vec());
         self.readers
             .read(move |connection| {
-                let Room { id: room, database, .. } = database_rows::require(connection, &name)?;
-                let mut page = Page::new(connection, room, &choose, most_bytes);
-                let mut finder = Finder::new(connection, room)?;
+                let DatabaseRow { id: database_row, database, .. } =
+                    database_rows::require(connection, &name)?;
+                let mut page = Page::new(connection, database_row, &choose, most_bytes);
+                let mut finder = Finder::new(connection, database_row)?;
                 let mut documents = Vec::with_capacity(ids.len());
                 for id in ids {
                     let Some((number, tree)) = finder.find(id.as_str())? else {
@@ -188,7 +194,7 @@ impl Databases for SqliteStore {
         &self,
         name: &DatabaseName,
         range: DocumentRange,
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError> {
         let name = name.clone();
@@ -210,17 +216,17 @@ impl Databases for SqliteStore {
     async fn document_changes(
         &self,
         name: &DatabaseName,
-        after: Number,
+        after: ChangeNumber,
         most: usize,
-        pass_over: Option<PassOver>,
-        choose: Choose,
+        skip_kind: Option<SkipKind>,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError> {
         let name = name.clone();
-        let walk = Walk { after, before: None, most, is_descending: false };
+        let walk = ChangeRange { after, before: None, most, is_descending: false };
         self.readers
             .read(move |connection| {
-                changes(connection, &name, walk, pass_over, &choose, most_bytes)
+                changes(connection, &name, walk, skip_kind, &choose, most_bytes)
             })
             .await
     }
@@ -228,24 +234,28 @@ impl Databases for SqliteStore {
     async fn latest_document_changes(
         &self,
         name: &DatabaseName,
-        after: Number,
-        before: Option<Number>,
+        after: ChangeNumber,
+        before: Option<ChangeNumber>,
         most: usize,
-        choose: Choose,
+        choose: SelectBodies,
         most_bytes: u64,
     ) -> Result<DocumentChanges, StoreError> {
         let name = name.clone();
-        let walk = Walk { after, before, most, is_descending: true };
+        let walk = ChangeRange { after, before, most, is_descending: true };
         self.readers
             .read(move |connection| changes(connection, &name, walk, None, &choose, most_bytes))
             .await
     }
 
-    async fn count_changes(&self, name: &DatabaseName, after: Number) -> Result<u64, StoreError> {
+    async fn count_changes(
+        &self,
+        name: &DatabaseName,
+        after: ChangeNumber,
+    ) -> Result<u64, StoreError> {
         let name = name.clone();
         self.readers
             .read(move |connection| {
-                let Room { id, database, .. } = database_rows::require(connection, &name)?;
+                let DatabaseRow { id, database, .. } = database_rows::require(connection, &name)?;
                 if after >= database.last {
                     return Ok(0);
                 }
@@ -277,14 +287,14 @@ impl Databases for SqliteStore {
         let (name, id) = (name.clone(), id.clone());
         self.readers
             .read(move |connection| {
-                let room = database_rows::require(connection, &name)?.id;
+                let database_row = database_rows::require(connection, &name)?.id;
                 let read = |row: &rusqlite::Row<'_>| {
                     Ok(LocalDocument { revision: row.get::<_, i64>(0)? as u64, body: row.get(1)? })
                 };
                 let mut statement = connection.prepare_cached(
                     "SELECT revision, text FROM local_documents WHERE database = ?1 AND id = ?2",
                 )?;
-                Ok(statement.query_row(params![room, id.as_str()], read).optional()?)
+                Ok(statement.query_row(params![database_row, id.as_str()], read).optional()?)
             })
             .await
     }
@@ -309,25 +319,25 @@ impl Databases for SqliteStore {
         let (name, id) = (name.clone(), id.clone());
         self.writer
             .run(move |connection| {
-                let Room { id: room, database, .. } = database_rows::require(connection, &name)?;
+                let DatabaseRow { id: database_row, database, .. } = database_rows::require(connection, &name)?;
                 database.require(epoch)?;
                 let sql = "DELETE FROM local_documents WHERE database = ?1 AND id = ?2
                            RETURNING octet_length(text)";
                 let gone: Option<i64> = connection
                     .prepare_cached(sql)?
-                    .query_row(params![room, id.as_str()], |row| row.get(0))
+                    .query_row(params![database_row, id.as_str()], |row| row.get(0))
                     .optional()?;
                 let bytes = document.as_ref().map_or(0, |document| document.body.len() as i64);
                 let sql = "UPDATE databases SET local_bytes = local_bytes + ?2 WHERE id = ?1";
                 let change = bytes - gone.unwrap_or_default();
-                connection.prepare_cached(sql)?.execute(params![room, change])?;
+                connection.prepare_cached(sql)?.execute(params![database_row, change])?;
                 if let Some(document) = document {
                     connection
                         .prepare_cached(
                             "INSERT INTO local_documents (database, id, revision, text) VALUES (?1, ?2, ?3, ?4)",
                         )?
                         .execute(params![
-                            room,
+                            database_row,
                             id.as_str(),
                             document.revision as i64,
                             document.body
@@ -347,8 +357,8 @@ impl Databases for SqliteStore {
         let (name, after) = (name.clone(), after.cloned());
         self.writer
             .run_without_growth(move |connection| {
-                let room = database_rows::require(connection, &name)?;
-                compact(connection, room, after.as_ref(), most)
+                let database_row = database_rows::require(connection, &name)?;
+                compact(connection, database_row, after.as_ref(), most)
             })
             .await
     }
@@ -362,8 +372,8 @@ impl Databases for SqliteStore {
         let (name, digest, now) = (name.clone(), digest.clone(), self.environment.now());
         self.writer
             .run(move |connection| {
-                let room = database_rows::require(connection, &name)?.id;
-                attachment_rows::put(connection, room, &digest, &bytes, now)
+                let database_row = database_rows::require(connection, &name)?.id;
+                attachment_rows::put(connection, database_row, &digest, &bytes, now)
             })
             .await
     }
@@ -376,13 +386,13 @@ impl Databases for SqliteStore {
         let (name, digest) = (name.clone(), digest.clone());
         self.readers
             .read(move |connection| {
-                let room = database_rows::require(connection, &name)?.id;
-                attachment_rows::content(connection, room, &digest)
+                let database_row = database_rows::require(connection, &name)?.id;
+                attachment_rows::content(connection, database_row, &digest)
             })
             .await
     }
 
-    async fn names_attachment(
+    async fn is_attachment_referenced(
         &self,
         name: &DatabaseName,
         digest: &AttachmentDigest,
@@ -390,8 +400,8 @@ impl Databases for SqliteStore {
         let (name, digest) = (name.clone(), digest.clone());
         self.readers
             .read(move |connection| {
-                let room = database_rows::require(connection, &name)?.id;
-                attachment_rows::is_named(connection, room, &digest)
+                let database_row = database_rows::require(connection, &name)?.id;
+                attachment_rows::is_referenced(connection, database_row, &digest)
             })
             .await
     }
@@ -409,10 +419,10 @@ impl Databases for SqliteStore {
         }
         let (mut swept, mut last) = (0, Some(after));
         while let Some(after) = last {
-            let look = move |connection: &_| {
-                attachment_rows::look(connection, &after, through, stored_before)
+            let scan = move |connection: &_| {
+                attachment_rows::scan(connection, &after, through, stored_before)
             };
-            let mut looked = self.readers.read(look).await?;
+            let mut looked = self.readers.read(scan).await?;
             last = looked.last.take();
             for piece in looked.pieces() {
                 let remove = move |connection: &_| {
@@ -428,12 +438,12 @@ impl Databases for SqliteStore {
         let is_more = self.writer.run_without_growth(sweep).await?;
         if !is_more {
             // The file shrinks only when a checkpoint copies the write-ahead log into it.
-            self.readers.run(write_home).await??;
+            self.readers.run(checkpoint_wal).await??;
         }
         Ok(is_more)
     }
 
-    fn follow_database(&self, name: &DatabaseName) -> Notices {
-        self.database_bell.subscribe(name)
+    fn subscribe_to_database(&self, name: &DatabaseName) -> Notices {
+        self.database_notifier.subscribe(name)
     }
 }

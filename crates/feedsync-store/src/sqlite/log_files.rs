@@ -14,13 +14,13 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::place::{self, failed};
+use super::location::{self, failed};
 use crate::error::StoreError;
 use crate::log::Generation;
 use crate::owned;
 
 /// Size of the pieces in which a line end is searched, in bytes.
-const PIECE: usize = 1 << 16;
+const CHUNK_BYTES: usize = 1 << 16;
 
 /// A generation of a collection's log.
 pub(super) type Key = (i64, Generation);
@@ -35,12 +35,12 @@ pub(super) struct LogFiles {
 
 #[derive(Default)]
 struct Pending {
-    written: BTreeMap<Key, Written>,
+    written: BTreeMap<Key, PendingFile>,
     gone: BTreeSet<Key>,
     has_new: bool,
 }
 
-struct Written {
+struct PendingFile {
     file: File,
     is_new: bool,
     /// End of the generation if the transaction commits.
@@ -109,7 +109,7 @@ impl LogFiles {
 
     /// Bytes of a generation if they are in the system's page cache; never waits for the disk.
     #[cfg(target_os = "linux")]
-    pub(super) fn read_held(&self, key: Key, from: u64, count: usize) -> Option<Vec<u8>> {
+    pub(super) fn read_cached(&self, key: Key, from: u64, count: usize) -> Option<Vec<u8>> {
         use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
         use rustix::io::{ReadWriteFlags, preadv2};
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -122,7 +122,7 @@ impl LogFiles {
 
     /// Always `None`: this system cannot read from its page cache only.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn read_held(&self, _: Key, _: u64, _: usize) -> Option<Vec<u8>> {
+    pub(super) fn read_cached(&self, _: Key, _: u64, _: usize) -> Option<Vec<u8>> {
         None
     }
 
@@ -138,7 +138,7 @@ impl LogFiles {
                 .map_err(|error| failed(&self.directory, error))?;
         }
         // The process that created the directory may have crashed before it synchronized the parent.
-        place::sync_directory(&self.parent)?;
+        location::sync_directory(&self.parent)?;
         self.write(key, 0, bytes, true)
     }
 
@@ -158,7 +158,7 @@ impl LogFiles {
         Ok(())
     }
 
-    fn open(&self, key: Key, committed: u64, is_new: bool) -> Result<Written, StoreError> {
+    fn open(&self, key: Key, committed: u64, is_new: bool) -> Result<PendingFile, StoreError> {
         let path = self.path(key);
         let mut options = OpenOptions::new();
         options.write(true).create(is_new);
@@ -172,7 +172,7 @@ impl LogFiles {
         if metadata.len() < committed {
             return Err(too_short(&path));
         }
-        Ok(Written { file, is_new, length: committed })
+        Ok(PendingFile { file, is_new, length: committed })
     }
 
     /// Schedules files for removal after the commit.
@@ -183,13 +183,13 @@ impl LogFiles {
     /// Synchronizes written files; must be called before the commit.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let mut pending = self.pending();
-        for (key, Written { file, length, .. }) in &pending.written {
+        for (key, PendingFile { file, length, .. }) in &pending.written {
             cut(file, *length)
                 .and_then(|()| file.sync_data())
                 .map_err(|error| failed(&self.path(*key), error))?;
         }
         if std::mem::take(&mut pending.has_new) {
-            place::sync_directory(&self.directory)?;
+            location::sync_directory(&self.directory)?;
         }
         Ok(())
     }
@@ -262,7 +262,7 @@ impl LogFiles {
     pub(super) fn has_line_behind(&self, key: Key, from: u64) -> Result<bool, StoreError> {
         let Some(mut reader) = self.reader(key, from)? else { return Ok(false) };
         loop {
-            match reader.next(PIECE) {
+            match reader.next(CHUNK_BYTES) {
                 (bytes, _) if bytes.contains(&b'\n') => return Ok(true),
                 (_, Some(_)) => return Ok(false),
                 (_, None) => {}
@@ -281,7 +281,7 @@ impl LogFiles {
             .or_else(|_| fs::copy(&from, &to).map(drop))
             .and_then(|()| File::open(&to)?.sync_all())
             .map_err(|error| failed(&to, error))?;
-        place::sync_directory(&self.directory)
+        location::sync_directory(&self.directory)
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {

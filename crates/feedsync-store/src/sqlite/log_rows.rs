@@ -8,9 +8,11 @@ use super::log_files::Key;
 use super::rows::parsed;
 use crate::columns::moment;
 use crate::error::StoreError;
-use crate::log::{Ended, Generation, KEYS_KEPT, Keyed, Log, LogPlace, LogSnapshot};
+use crate::log::{
+    EndedGeneration, Generation, KeyedAppend, Log, LogPosition, LogSnapshot, MAX_APPEND_KEYS,
+};
 use crate::name::CollectionName;
-use crate::transfer::MovedLog;
+use crate::transfer::TransferredLog;
 
 pub(super) fn find(connection: &Connection, collection: i64) -> Result<Option<Log>, StoreError> {
     let mut statement = connection.prepare_cached(
@@ -33,16 +35,16 @@ pub(super) fn find(connection: &Connection, collection: i64) -> Result<Option<Lo
     )?;
     let mut rows = statement.query([collection])?;
     while let Some(row) = rows.next()? {
-        let LogPlace { generation, length } = place(row, 0)?;
-        log.earlier.insert(generation, Ended { length, at: moment(row.get(2)?) });
+        let LogPosition { generation, length } = place(row, 0)?;
+        log.earlier.insert(generation, EndedGeneration { length, at: moment(row.get(2)?) });
     }
     Ok(Some(log))
 }
 
 /// A position, read from two columns from `first` on.
-pub(super) fn place(row: &Row<'_>, first: usize) -> Result<LogPlace, StoreError> {
+pub(super) fn place(row: &Row<'_>, first: usize) -> Result<LogPosition, StoreError> {
     let length: i64 = row.get(first + 1)?;
-    Ok(LogPlace { generation: parsed(row, first)?, length: length as u64 })
+    Ok(LogPosition { generation: parsed(row, first)?, length: length as u64 })
 }
 
 pub(super) fn snapshot(
@@ -78,7 +80,7 @@ pub(super) fn keyed(
     connection: &Connection,
     collection: i64,
     key: &str,
-) -> Result<Option<Keyed>, StoreError> {
+) -> Result<Option<KeyedAppend>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT generation, ends, key, digest, length
            FROM log_keys WHERE collection = ?1 AND key = ?2",
@@ -91,7 +93,7 @@ pub(super) fn keyed(
 pub(super) fn all_keyed(
     connection: &Connection,
     collection: i64,
-) -> Result<Vec<Keyed>, StoreError> {
+) -> Result<Vec<KeyedAppend>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT generation, ends, key, digest, length
            FROM log_keys WHERE collection = ?1 ORDER BY ordinal",
@@ -104,8 +106,8 @@ pub(super) fn all_keyed(
     Ok(keyed)
 }
 
-fn read_keyed(row: &Row<'_>) -> Result<Keyed, StoreError> {
-    Ok(Keyed {
+fn read_keyed(row: &Row<'_>) -> Result<KeyedAppend, StoreError> {
+    Ok(KeyedAppend {
         end: place(row, 0)?,
         key: row.get(2)?,
         digest: parsed(row, 3)?,
@@ -139,9 +141,9 @@ pub(super) fn write(connection: &Connection, collection: i64, log: &Log) -> Resu
 pub(super) fn write_moved(
     connection: &Connection,
     collection: i64,
-    moved: &MovedLog,
+    moved: &TransferredLog,
 ) -> Result<(), StoreError> {
-    let MovedLog { log, keys, snapshot } = moved;
+    let TransferredLog { log, keys, snapshot } = moved;
     write(connection, collection, log)?;
     for key in keys {
         write_key(connection, collection, key)?;
@@ -162,16 +164,13 @@ pub(super) fn write_earlier(
         "INSERT INTO log_generations (collection, generation, length, ended)
          VALUES (?1, ?2, ?3, ?4)",
     )?;
-    for (generation, Ended { length, at }) in &log.earlier {
+    for (generation, EndedGeneration { length, at }) in &log.earlier {
         statement.execute(params![collection, generation.to_string(), *length as i64, at])?;
     }
     Ok(())
 }
 
-pub(super) fn forget_what_stood_beside(
-    connection: &Connection,
-    collection: i64,
-) -> Result<(), StoreError> {
+pub(super) fn delete_side_rows(connection: &Connection, collection: i64) -> Result<(), StoreError> {
     connection.execute("DELETE FROM log_keys WHERE collection = ?1", [collection])?;
     connection.execute("DELETE FROM log_snapshots WHERE collection = ?1", [collection])?;
     Ok(())
@@ -180,7 +179,7 @@ pub(super) fn forget_what_stood_beside(
 pub(super) fn write_key(
     connection: &Connection,
     collection: i64,
-    keyed: &Keyed,
+    keyed: &KeyedAppend,
 ) -> Result<(), StoreError> {
     connection
         .prepare_cached(
@@ -201,7 +200,7 @@ pub(super) fn write_key(
                (SELECT ordinal FROM log_keys WHERE collection = ?1
                  ORDER BY ordinal DESC LIMIT 1 OFFSET ?2)",
         )?
-        .execute(params![collection, KEYS_KEPT as i64])?;
+        .execute(params![collection, MAX_APPEND_KEYS as i64])?;
     Ok(())
 }
 
@@ -283,7 +282,7 @@ pub(super) fn lengths(connection: &Connection) -> Result<BTreeMap<Key, u64>, Sto
     let mut rows = statement.query([])?;
     let mut lengths = BTreeMap::new();
     while let Some(row) = rows.next()? {
-        let LogPlace { generation, length } = place(row, 1)?;
+        let LogPosition { generation, length } = place(row, 1)?;
         lengths.insert((row.get(0)?, generation), length);
     }
     Ok(lengths)

@@ -13,26 +13,26 @@ use crate::digests;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::log::{
-    Append, Asked, Change, Expected, Found, Generation, Log, LogOutcome, LogPlace, LogSnapshot,
-    Logs, NewGeneration, NewSnapshot,
+    Append, Change, Expected, Generation, Log, LogOutcome, LogPosition, LogRequest, LogSnapshot,
+    Logs, NewGeneration, NewSnapshot, StoredLogState,
 };
 use crate::name::CollectionName;
 use crate::order::Moment;
-use crate::people::Act;
-use crate::transfer::MovedLog;
+use crate::people::AuditAction;
+use crate::transfer::TransferredLog;
 
 /// Maximum number of bytes that are read on the caller's thread, if they are in the page cache: another
 /// thread costs more.
-const AT_ONCE: usize = 64 << 10;
+const INLINE_READ_BYTES: usize = 64 << 10;
 
 /// A cached log of a collection.
 #[derive(Debug)]
-pub(super) struct KnownLog {
+pub(super) struct CachedLog {
     collection: i64,
     log: Option<Log>,
 }
 
-impl KnownLog {
+impl CachedLog {
     fn length_of(&self, generation: Generation) -> Option<u64> {
         self.log.as_ref()?.length_of(generation)
     }
@@ -42,16 +42,16 @@ impl SqliteStore {
     async fn change_log(
         &self,
         collection: &CollectionName,
-        asked: Asked,
+        asked: LogRequest,
     ) -> Result<LogOutcome, StoreError> {
         let hash = move |_: &Connection| (asked.digest(), asked);
         let (digest, asked) = self.readers.run(hash).await?;
         let (environment, files) = (Arc::clone(&self.environment), Arc::clone(&self.files));
         let name = collection.clone();
         let outcome = match asked {
-            Asked::Removal(expected, act) => {
+            LogRequest::Removal(expected, act) => {
                 let remove = move |connection: &_| {
-                    let asked = Asked::Removal(expected.clone(), act.clone());
+                    let asked = LogRequest::Removal(expected.clone(), act.clone());
                     change(connection, &files, &*environment, &name, asked, digest)
                 };
                 self.writer.run_without_growth(remove).await?
@@ -64,28 +64,28 @@ impl SqliteStore {
             }
         };
         if matches!(outcome, LogOutcome::Done(_)) {
-            self.bell.ring(collection);
+            self.notifier.notify_subscribers(collection);
         }
         Ok(outcome)
     }
 
-    async fn known_log(&self, name: &CollectionName) -> Result<Arc<KnownLog>, StoreError> {
+    async fn cached_log(&self, name: &CollectionName) -> Result<Arc<CachedLog>, StoreError> {
         match self.known.log(name)? {
             Ok(known) => Ok(known),
             Err(version) => {
-                let known = Arc::new(self.read_known_log(name).await?);
-                self.known.learn_log(version, name, &known);
+                let known = Arc::new(self.read_log_uncached(name).await?);
+                self.known.cache_log(version, name, &known);
                 Ok(known)
             }
         }
     }
 
-    async fn read_known_log(&self, name: &CollectionName) -> Result<KnownLog, StoreError> {
+    async fn read_log_uncached(&self, name: &CollectionName) -> Result<CachedLog, StoreError> {
         let name = name.clone();
         self.readers
             .read(move |connection| {
                 let collection = collections::require(connection, &name)?.id;
-                Ok(KnownLog { collection, log: log_rows::find(connection, collection)? })
+                Ok(CachedLog { collection, log: log_rows::find(connection, collection)? })
             })
             .await
     }
@@ -94,7 +94,7 @@ impl SqliteStore {
 #[async_trait]
 impl Logs for SqliteStore {
     async fn log(&self, collection: &CollectionName) -> Result<Option<Log>, StoreError> {
-        Ok(self.known_log(collection).await?.log.clone())
+        Ok(self.cached_log(collection).await?.log.clone())
     }
 
     async fn append_to_log(
@@ -102,7 +102,7 @@ impl Logs for SqliteStore {
         collection: &CollectionName,
         append: Append,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Append(append)).await
+        self.change_log(collection, LogRequest::Append(append)).await
     }
 
     async fn begin_log_generation(
@@ -110,16 +110,16 @@ impl Logs for SqliteStore {
         collection: &CollectionName,
         new: NewGeneration,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Generation(new)).await
+        self.change_log(collection, LogRequest::Generation(new)).await
     }
 
     async fn remove_log(
         &self,
         collection: &CollectionName,
         expected: Expected,
-        act: Option<Act>,
+        act: Option<AuditAction>,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Removal(expected, act)).await
+        self.change_log(collection, LogRequest::Removal(expected, act)).await
     }
 
     async fn read_log(
@@ -129,7 +129,7 @@ impl Logs for SqliteStore {
         from: u64,
         most: usize,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let known = self.known_log(collection).await?;
+        let known = self.cached_log(collection).await?;
         let Some(length) = known.length_of(generation) else { return Ok(None) };
         let rest = usize::try_from(length.saturating_sub(from)).unwrap_or(usize::MAX);
         let count = rest.min(most);
@@ -137,8 +137,8 @@ impl Logs for SqliteStore {
             return Ok(Some(Vec::new()));
         }
         let (key, files) = ((known.collection, generation), Arc::clone(&self.files));
-        if count <= AT_ONCE
-            && let Some(held) = files.read_held(key, from, count)
+        if count <= INLINE_READ_BYTES
+            && let Some(held) = files.read_cached(key, from, count)
         {
             return Ok(Some(held));
         }
@@ -147,7 +147,7 @@ impl Logs for SqliteStore {
             return Ok(read);
         }
         // Either the generation was removed after it was looked up, or its file is lost.
-        match self.read_known_log(collection).await?.length_of(generation) {
+        match self.read_log_uncached(collection).await?.length_of(generation) {
             Some(_) => Err(log_files::missing(&self.files.path(key))),
             None => Ok(None),
         }
@@ -158,7 +158,7 @@ impl Logs for SqliteStore {
         collection: &CollectionName,
         new: NewSnapshot,
     ) -> Result<LogOutcome, StoreError> {
-        self.change_log(collection, Asked::Snapshot(new)).await
+        self.change_log(collection, LogRequest::Snapshot(new)).await
     }
 
     async fn log_snapshot(
@@ -195,7 +195,7 @@ fn change(
     files: &LogFiles,
     environment: &dyn Environment,
     name: &CollectionName,
-    asked: Asked,
+    asked: LogRequest,
     digest: Option<Digest>,
 ) -> Result<LogOutcome, StoreError> {
     let collection = collections::require(connection, name)?.id;
@@ -205,7 +205,8 @@ fn change(
         asked.key().map(|key| log_rows::keyed(connection, collection, key)).transpose()?.flatten();
     let last_dropped = log_rows::last_dropped(connection)?;
     let (now, tail) = (environment.now(), environment.random() as u32);
-    let change = match asked.decide(Found { log, known, last_dropped, now, tail }, digest) {
+    let change = match asked.decide(StoredLogState { log, known, last_dropped, now, tail }, digest)
+    {
         Ok(change) => change,
         Err(outcome) => return Ok(*outcome),
     };
@@ -215,7 +216,7 @@ fn change(
         log_rows::write_earlier(connection, collection, &log)?;
     }
     if log.removed {
-        log_rows::forget_what_stood_beside(connection, collection)?;
+        log_rows::delete_side_rows(connection, collection)?;
     }
     if let Some(key) = key {
         log_rows::write_key(connection, collection, &key)?;
@@ -259,29 +260,29 @@ fn sweep(
 }
 
 /// Creates a log of a store that is moved here, without its bytes.
-pub(super) fn begin_moved(
+pub(super) fn begin_transferred(
     connection: &Connection,
     files: &LogFiles,
     environment: &dyn Environment,
     collection: i64,
-    moved: MovedLog,
+    moved: TransferredLog,
 ) -> Result<(), StoreError> {
-    let MovedLog { log, keys, snapshot } = moved;
+    let TransferredLog { log, keys, snapshot } = moved;
     let log = log.moved(environment.random() as u32, environment.now());
     let (removed, generation) = (log.removed, log.place.generation);
-    log_rows::write_moved(connection, collection, &MovedLog { log, keys, snapshot })?;
+    log_rows::write_moved(connection, collection, &TransferredLog { log, keys, snapshot })?;
     if removed { Ok(()) } else { files.begin((collection, generation), &[]) }
 }
 
 /// Appends a piece of the bytes of such a log.
-pub(super) fn extend_moved(
+pub(super) fn extend_transferred(
     connection: &Connection,
     files: &LogFiles,
     collection: i64,
     bytes: &[u8],
 ) -> Result<(), StoreError> {
     let Some(mut log) = log_rows::find(connection, collection)? else { return Ok(()) };
-    let LogPlace { generation, length } = log.place;
+    let LogPosition { generation, length } = log.place;
     log.place.length += bytes.len() as u64;
     log_rows::write(connection, collection, &log)?;
     files.append((collection, generation), length, bytes)

@@ -13,26 +13,26 @@ mod charges;
 mod check;
 mod collections;
 mod copy;
-mod database_moving;
 mod database_reads;
 mod database_rows;
+mod database_transfer;
 mod database_writes;
 mod databases;
-mod known;
-mod life;
-mod log_care;
+mod disk_reserve;
+mod location;
+mod log_backup;
 mod log_files;
-mod log_pack;
+mod log_repair;
 mod log_rows;
 mod logs;
+mod nonce;
 mod people;
-mod place;
 mod read;
+mod read_cache;
 mod readers;
 mod remotes;
 mod rows;
 mod schema;
-mod space;
 mod store;
 mod transfer;
 mod update;
@@ -46,16 +46,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use feedsync_couch::DatabaseName;
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::bell::Bell;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::name::{CollectionName, EndpointName};
-use known::Known;
-use life::Life;
+use crate::notifier::ChangeNotifier;
+use disk_reserve::DiskReserve;
+pub use log_backup::{BackupReport, DamagedLog};
 use log_files::LogFiles;
-pub use log_pack::{BackedUp, DamagedLog};
+use nonce::NonceRenewal;
+use read_cache::ReadCache;
 use readers::Readers;
-use space::Space;
 use watch::Watch;
 use writer::Writer;
 
@@ -65,11 +65,11 @@ pub struct SqliteStore {
     directory: PathBuf,
     environment: Arc<dyn Environment>,
     files: Arc<LogFiles>,
-    bell: Arc<Bell<CollectionName>>,
-    database_bell: Arc<Bell<DatabaseName>>,
+    notifier: Arc<ChangeNotifier<CollectionName>>,
+    database_notifier: Arc<ChangeNotifier<DatabaseName>>,
     writer: Writer,
     readers: Readers,
-    known: Known,
+    known: ReadCache,
     /// Whether a write failed because the disk was full, and the disk has no space since.
     is_full: Arc<AtomicBool>,
     _watch: Watch,
@@ -83,16 +83,16 @@ impl SqliteStore {
         name: &EndpointName,
         environment: Arc<dyn Environment>,
     ) -> Result<Self, StoreError> {
-        place::make_directory(directory)?;
-        let file = directory.join(place::FILE);
-        place::make_file(&file)?;
+        location::make_directory(directory)?;
+        let file = directory.join(location::FILE);
+        location::make_file(&file)?;
         let mut connection = schema::connect(&file)?;
         match schema::contents(&connection)? {
             schema::Contents::Empty => schema::begin(&connection)?,
             schema::Contents::Store(_) => return Err(occupied(&file)),
             schema::Contents::Foreign => return Err(StoreError::Foreign { path: file }),
         }
-        let place = place::place(&file)?;
+        let place = location::place(&file)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have done this already.
         if schema::contents(&transaction)? != schema::Contents::Empty {
@@ -100,10 +100,10 @@ impl SqliteStore {
         }
         schema::migrate(&transaction, &file)?;
         collections::found(&transaction, name, &place, &*environment)?;
-        life::begin(&transaction, directory)?;
+        nonce::begin(&transaction, directory)?;
         transaction.commit()?;
-        place::sync_directory(directory)?;
-        place::sync_directory(&place::parent(directory))?;
+        location::sync_directory(directory)?;
+        location::sync_directory(&location::parent(directory))?;
         Self::start(directory, connection, environment)
     }
 
@@ -116,7 +116,7 @@ impl SqliteStore {
     /// On a full disk the reserve is released, since even reading a store requires some space.
     pub fn open(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
         match Self::open_once(directory, Arc::clone(&environment)) {
-            Err(_) if space::release_where_full(directory) => {
+            Err(_) if disk_reserve::release_where_full(directory) => {
                 let store = Self::open_once(directory, environment)?;
                 store.is_full.store(true, Ordering::Relaxed);
                 Ok(store)
@@ -126,7 +126,7 @@ impl SqliteStore {
     }
 
     fn open_once(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
-        let file = directory.join(place::FILE);
+        let file = directory.join(location::FILE);
         if !Self::exists(directory) {
             return Err(StoreError::Place {
                 path: directory.to_owned(),
@@ -136,17 +136,17 @@ impl SqliteStore {
         let mut connection = schema::connect(&file)?;
         let contents = schema::contents(&connection)?;
         match contents {
-            schema::Contents::Store(_) => schema::write_ahead(&connection)?,
+            schema::Contents::Store(_) => schema::enable_wal(&connection)?,
             _ => return Err(StoreError::Foreign { path: file }),
         }
-        let place = place::place(&file)?;
+        let place = location::place(&file)?;
         let is_settled = |connection: &Connection| {
             if !collections::is_finished(connection)? {
                 return Err(StoreError::Unfinished { path: directory.to_owned() });
             }
-            let settled = collections::is_in_place(connection, &place)?
-                && life::agrees(connection, directory)?
-                && !log_pack::is_packed(connection)?;
+            let settled = collections::is_at_location(connection, &place)?
+                && nonce::agrees(connection, directory)?
+                && !log_backup::contains_logs(connection)?;
             Ok::<_, StoreError>(settled)
         };
         let mut settles = false;
@@ -158,24 +158,24 @@ impl SqliteStore {
             // Another process may have done this already, or may have been renewing the nonces.
             if !is_settled(&transaction)? {
                 collections::settle(&transaction, &place, &*environment)?;
-                log_care::settle(&transaction, &LogFiles::of(directory), &*environment)?;
-                life::begin(&transaction, directory)?;
+                log_repair::settle(&transaction, &LogFiles::of(directory), &*environment)?;
+                nonce::begin(&transaction, directory)?;
                 settles = true;
             }
             transaction.commit()?;
         }
-        log_care::put_in_order(&mut connection, directory, &*environment, settles)?;
+        log_repair::repair(&mut connection, directory, &*environment, settles)?;
         Self::start(directory, connection, environment)
     }
 
     /// Whether a directory holds a store.
     pub fn exists(directory: &Path) -> bool {
-        directory.join(place::FILE).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
+        directory.join(location::FILE).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
     }
 
     /// Removes the reserve of a store that is no longer written to.
     pub fn remove_reserve(directory: &Path) -> Result<(), StoreError> {
-        space::remove(directory)
+        disk_reserve::remove(directory)
     }
 
     fn start(
@@ -183,13 +183,13 @@ impl SqliteStore {
         connection: Connection,
         environment: Arc<dyn Environment>,
     ) -> Result<Self, StoreError> {
-        let file = directory.join(place::FILE);
+        let file = directory.join(location::FILE);
         // The path is made absolute, because the process may change its working directory.
-        let absolute = place::absolute(directory)?;
+        let absolute = location::absolute(directory)?;
         let files = Arc::new(LogFiles::of(&absolute));
         let is_full = Arc::new(AtomicBool::new(false));
-        let space = Space::new(&absolute, Arc::clone(&is_full));
-        let life = Life::new(absolute);
+        let space = DiskReserve::new(&absolute, Arc::clone(&is_full));
+        let nonce = NonceRenewal::new(absolute);
         let threads =
             std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, 8));
         let connections = || {
@@ -197,20 +197,20 @@ impl SqliteStore {
             each.collect::<Result<Vec<_>, _>>()
         };
         let readers = Readers::start(connections()?)?;
-        let bell = Arc::new(Bell::default());
-        let database_bell = Arc::new(Bell::default());
-        let bells = (Arc::clone(&bell), Arc::clone(&database_bell));
+        let notifier = Arc::new(ChangeNotifier::default());
+        let database_notifier = Arc::new(ChangeNotifier::default());
+        let bells = (Arc::clone(&notifier), Arc::clone(&database_notifier));
         let watch = Watch::start(schema::connect_reader(&file)?, bells)?;
         Ok(Self {
             directory: directory.to_owned(),
             environment,
-            writer: Writer::start(connection, life, Arc::clone(&files), space)?,
+            writer: Writer::start(connection, nonce, Arc::clone(&files), space)?,
             is_full,
             files,
-            bell,
-            database_bell,
+            notifier,
+            database_notifier,
             readers,
-            known: Known::new(connections()?),
+            known: ReadCache::new(connections()?),
             _watch: watch,
         })
     }
@@ -220,7 +220,7 @@ impl SqliteStore {
     /// state. It is durable, and readable by the owner only. An older file of that name is replaced when the
     /// copy is complete. A log whose file is damaged does not make the backup fail: its existing bytes are
     /// copied, and the result reports what is missing.
-    pub async fn backup(&self, file: &Path) -> Result<BackedUp, StoreError> {
+    pub async fn backup(&self, file: &Path) -> Result<BackupReport, StoreError> {
         let (file, files) = (file.to_owned(), Arc::clone(&self.files));
         self.readers.run(move |connection| copy::backup(connection, &files, &file)).await?
     }
@@ -233,8 +233,8 @@ impl SqliteStore {
         directory: &Path,
         environment: Arc<dyn Environment>,
     ) -> Result<Self, StoreError> {
-        place::make_directory(directory)?;
-        copy::restore(backup, &directory.join(place::FILE))?;
+        location::make_directory(directory)?;
+        copy::restore(backup, &directory.join(location::FILE))?;
         // The recorded location is another one, so that opening the store does the rest.
         Self::open(directory, environment)
     }
@@ -252,7 +252,7 @@ impl SqliteStore {
                 }
                 faults.extend(check::rows(connection)?);
                 faults.extend(check::digests(connection)?);
-                faults.extend(log_care::check(connection, &files)?);
+                faults.extend(log_repair::check(connection, &files)?);
                 Ok(faults)
             })
             .await?
@@ -266,13 +266,13 @@ impl SqliteStore {
     }
 
     /// Checks that there is room on the disk.
-    async fn check_room(&self) -> Result<(), StoreError> {
+    async fn check_space(&self) -> Result<(), StoreError> {
         if self.is_full() {
             // The writing thread checks for space before each batch.
             self.writer.run(|_| Ok(())).await?;
         }
         let directory = self.directory.clone();
-        self.readers.run(move |_| space::probe(&directory)).await?
+        self.readers.run(move |_| disk_reserve::probe(&directory)).await?
     }
 }
 

@@ -15,8 +15,8 @@ use crate::error::StoreError;
 use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 use crate::people::{
-    Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Scope, Token, TokenKind, Usage,
-    User,
+    AuditAction, AuditEntry, AuditSelection, Grant, GrantFilter, People, Role, Scope, Token,
+    TokenKind, Usage, User,
 };
 
 #[async_trait]
@@ -36,7 +36,7 @@ impl People for SqliteStore {
                 if find(connection, &user.name)?.is_some() {
                     return Err(StoreError::UserExists(user.name));
                 }
-                database_rows::name_no_more(connection, &user.name)?;
+                database_rows::remove_user_from_security(connection, &user.name)?;
                 connection.execute(
                     "INSERT INTO users (name, password, administrator, disabled, created, id)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -93,7 +93,7 @@ impl People for SqliteStore {
             .await
     }
 
-    async fn charged_collection(
+    async fn collection_charged_to(
         &self,
         collection: &CollectionName,
     ) -> Result<Option<UserId>, StoreError> {
@@ -119,11 +119,11 @@ impl People for SqliteStore {
                     return Err(StoreError::LastAdministrator(name));
                 }
                 let mut gone = Vec::new();
-                for shelf in collections::private_to(connection, &user.id)? {
-                    gone.extend(log_rows::keys(connection, shelf.id)?);
-                    collections::alter(connection, shelf, Alteration::Drop, now)?;
+                for collection_row in collections::private_to(connection, &user.id)? {
+                    gone.extend(log_rows::keys(connection, collection_row.id)?);
+                    collections::alter(connection, collection_row, Alteration::Drop, now)?;
                 }
-                database_rows::name_no_more(connection, &name)?;
+                database_rows::remove_user_from_security(connection, &name)?;
                 connection.execute("DELETE FROM users WHERE name = ?1", [name.as_str()])?;
                 charges::end(connection, &user.id)?;
                 files.forget(gone);
@@ -132,10 +132,10 @@ impl People for SqliteStore {
             .await
     }
 
-    async fn grants(&self, of: GrantsOf<'_>) -> Result<Vec<Grant>, StoreError> {
+    async fn grants(&self, of: GrantFilter<'_>) -> Result<Vec<Grant>, StoreError> {
         let (user, collection) = match of {
-            GrantsOf::User(user) => (Some(user.clone()), None),
-            GrantsOf::Collection(collection) => (None, Some(collection.clone())),
+            GrantFilter::User(user) => (Some(user.clone()), None),
+            GrantFilter::Collection(collection) => (None, Some(collection.clone())),
         };
         self.readers
             .read(move |connection| match (user, collection) {
@@ -165,10 +165,10 @@ impl People for SqliteStore {
         self.writer
             .run(move |connection| {
                 require(connection, &user)?;
-                let shelf = collections::require(connection, &collection)?;
+                let collection_row = collections::require(connection, &collection)?;
                 let removed = connection.execute(
                     "DELETE FROM grants WHERE user = ?1 AND collection = ?2",
-                    params![user.as_str(), shelf.id],
+                    params![user.as_str(), collection_row.id],
                 )?;
                 Ok(removed > 0)
             })
@@ -241,12 +241,12 @@ impl People for SqliteStore {
             .await
     }
 
-    async fn record(&self, act: Act) -> Result<(), StoreError> {
+    async fn record(&self, act: AuditAction) -> Result<(), StoreError> {
         let environment = Arc::clone(&self.environment);
         self.writer.run(move |connection| insert_act(connection, environment.now(), &act)).await
     }
 
-    async fn acts(&self, selection: ActSelection<'_>) -> Result<Vec<Recorded>, StoreError> {
+    async fn acts(&self, selection: AuditSelection<'_>) -> Result<Vec<AuditEntry>, StoreError> {
         let before = selection.before.and_then(|place| i64::try_from(place).ok());
         let user = selection.user.map(ToString::to_string);
         let collection = selection.collection.map(ToString::to_string);
@@ -279,7 +279,11 @@ impl People for SqliteStore {
 }
 
 /// Writes an entry into the audit record.
-pub(super) fn insert_act(connection: &Connection, at: Moment, act: &Act) -> Result<(), StoreError> {
+pub(super) fn insert_act(
+    connection: &Connection,
+    at: Moment,
+    act: &AuditAction,
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "INSERT INTO acts (at, user, address, action, collection, item, detail)
@@ -361,12 +365,12 @@ pub(super) fn found(
 /// Gives a user a role in a collection, and returns the id of the collection's row.
 fn grant(connection: &Connection, grant: &Grant) -> Result<i64, StoreError> {
     require(connection, &grant.user)?;
-    let shelf = collections::require(connection, &grant.collection)?;
+    let collection_row = collections::require(connection, &grant.collection)?;
     connection.execute(
         "INSERT OR REPLACE INTO grants (user, collection, role) VALUES (?1, ?2, ?3)",
-        params![grant.user.as_str(), shelf.id, grant.role.name()],
+        params![grant.user.as_str(), collection_row.id, grant.role.name()],
     )?;
-    Ok(shelf.id)
+    Ok(collection_row.id)
 }
 
 fn grants(connection: &Connection, only: &str, value: &str) -> Result<Vec<Grant>, StoreError> {
@@ -410,11 +414,11 @@ fn tokens(connection: &Connection, only: &str, value: &str) -> Result<Vec<Token>
     Ok(tokens)
 }
 
-fn recorded(row: &Row<'_>) -> Result<Recorded, StoreError> {
-    Ok(Recorded {
+fn recorded(row: &Row<'_>) -> Result<AuditEntry, StoreError> {
+    Ok(AuditEntry {
         place: row.get::<_, i64>(0)? as u64,
         at: moment(row.get(1)?),
-        act: Act {
+        act: AuditAction {
             user: optional(row, 2)?,
             address: row.get(3)?,
             action: row.get(4)?,

@@ -10,7 +10,7 @@ use super::rows::{self, change_key, item_columns, parsed};
 use crate::columns::moment;
 use crate::error::StoreError;
 use crate::name::CollectionName;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 use crate::stored::{
     self, ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Recent, Selection,
     StoredItem,
@@ -58,12 +58,12 @@ pub(super) fn items(
     name: &CollectionName,
     mut ids: Vec<ItemId>,
 ) -> Result<Vec<StoredItem>, StoreError> {
-    let shelf = collections::require(connection, name)?;
+    let collection_row = collections::require(connection, name)?;
     ids.sort_unstable();
     ids.dedup();
     let mut items = Vec::new();
     for id in &ids {
-        items.extend(super::update::item(connection, shelf.id, id)?);
+        items.extend(super::update::item(connection, collection_row.id, id)?);
     }
     Ok(items)
 }
@@ -71,17 +71,17 @@ pub(super) fn items(
 pub(super) fn changes(
     connection: &Connection,
     name: &CollectionName,
-    after: Number,
-    up_to: Option<Number>,
+    after: ChangeNumber,
+    up_to: Option<ChangeNumber>,
     limit: PageLimit,
 ) -> Result<ChangePage, StoreError> {
-    let shelf = collections::require(connection, name)?;
-    let last = shelf.collection.last;
+    let collection_row = collections::require(connection, name)?;
+    let last = collection_row.collection.last;
     let bound = up_to.map_or(last, |up_to| up_to.min(last));
     let mut page = Page::new(limit);
-    let range = params![change_key(shelf.id, after), change_key(shelf.id, bound)];
+    let range = params![change_key(collection_row.id, after), change_key(collection_row.id, bound)];
     fill(connection, &mut page, CHANGES, range)?;
-    Ok(ChangePage::new(shelf.collection, page, after, bound))
+    Ok(ChangePage::new(collection_row.collection, page, after, bound))
 }
 
 pub(super) fn items_by_id(
@@ -90,11 +90,11 @@ pub(super) fn items_by_id(
     after: Option<&ItemId>,
     limit: PageLimit,
 ) -> Result<ItemPage, StoreError> {
-    let shelf = collections::require(connection, name)?;
+    let collection_row = collections::require(connection, name)?;
     let mut page = Page::new(limit);
-    let range = params![shelf.id, after.map_or("", ItemId::as_str)];
+    let range = params![collection_row.id, after.map_or("", ItemId::as_str)];
     fill(connection, &mut page, BY_ID, range)?;
-    Ok(ItemPage { collection: shelf.collection, items: page.items, more: page.more })
+    Ok(ItemPage { collection: collection_row.collection, items: page.items, more: page.more })
 }
 
 pub(super) fn id_before(
@@ -103,13 +103,13 @@ pub(super) fn id_before(
     before: Option<&ItemId>,
     places: NonZeroUsize,
 ) -> Result<Option<ItemId>, StoreError> {
-    let shelf = collections::require(connection, name)?;
+    let collection_row = collections::require(connection, name)?;
     let skipped = i64::try_from(places.get() - 1).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(
         "SELECT id FROM items WHERE collection = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3",
     )?;
     let before = before.map_or(stored::BEYOND_IDS, ItemId::as_str);
-    let mut rows = statement.query(params![shelf.id, before, skipped])?;
+    let mut rows = statement.query(params![collection_row.id, before, skipped])?;
     rows.next()?.map(|row| parsed(row, 0)).transpose()
 }
 
@@ -117,10 +117,10 @@ pub(super) fn last_before(
     connection: &Connection,
     name: &CollectionName,
     recent: Recent,
-) -> Result<Number, StoreError> {
+) -> Result<ChangeNumber, StoreError> {
     let id = collections::require(connection, name)?.id;
-    let keys = (change_key(id, Number::ZERO), change_key(id, Number::MAX));
-    let mut last = Number::ZERO;
+    let keys = (change_key(id, ChangeNumber::ZERO), change_key(id, ChangeNumber::MAX));
+    let mut last = ChangeNumber::ZERO;
     for (sql, bound) in [
         (
             "SELECT change_key FROM items WHERE change_key BETWEEN ?1 AND ?2
@@ -136,7 +136,7 @@ pub(super) fn last_before(
         let Some(bound) = bound else { continue };
         let mut statement = connection.prepare_cached(sql)?;
         let found = statement.query_row(params![keys.0, keys.1, bound], |row| row.get(0));
-        last = last.max(found.optional()?.map_or(Number::ZERO, rows::number));
+        last = last.max(found.optional()?.map_or(ChangeNumber::ZERO, rows::number));
     }
     Ok(last)
 }
@@ -147,16 +147,16 @@ pub(super) fn listing(
     selection: &Selection,
     limit: PageLimit,
 ) -> Result<ItemPage, StoreError> {
-    let shelf = collections::require(connection, name)?;
-    let first = change_key(shelf.id, Number::ZERO);
+    let collection_row = collections::require(connection, name)?;
+    let first = change_key(collection_row.id, ChangeNumber::ZERO);
     let before = match selection.before {
-        Some(before) => change_key(shelf.id, before),
-        None => change_key(shelf.id + 1, Number::ZERO),
+        Some(before) => change_key(collection_row.id, before),
+        None => change_key(collection_row.id + 1, ChangeNumber::ZERO),
     };
     let text = selection.containing.as_deref().map(str::to_ascii_lowercase);
     let mut page = Page::new(limit);
     fill(connection, &mut page, listing_sql(selection), params![first, before, text])?;
-    Ok(ItemPage { collection: shelf.collection, items: page.items, more: page.more })
+    Ok(ItemPage { collection: collection_row.collection, items: page.items, more: page.more })
 }
 
 fn fill(
@@ -169,7 +169,7 @@ fn fill(
     let mut rows = statement.query(parameters)?;
     while let Some(row) = rows.next()? {
         let stored = rows::stored(connection, row)?;
-        if !page.takes(stored.weight()) {
+        if !page.fits(stored.weight()) {
             break;
         }
         page.items.push(stored);
@@ -181,7 +181,7 @@ pub(super) fn discarded(
     connection: &Connection,
     name: &CollectionName,
 ) -> Result<Vec<Discarded>, StoreError> {
-    let shelf = collections::require(connection, name)?;
+    let collection_row = collections::require(connection, name)?;
     let mut statement = connection.prepare_cached(
         "SELECT place, id, at, reason FROM discarded WHERE collection = ?1 ORDER BY place",
     )?;
@@ -193,11 +193,11 @@ pub(super) fn discarded(
         "SELECT digest FROM discarded_blobs WHERE collection = ?1 AND place = ?2 ORDER BY digest",
     )?;
     let mut list = Vec::new();
-    let mut found = statement.query([shelf.id])?;
+    let mut found = statement.query([collection_row.id])?;
     while let Some(row) = found.next()? {
         let place: i64 = row.get(0)?;
         let id: ItemId = parsed(row, 1)?;
-        let mut rows = versions.query([shelf.id, place])?;
+        let mut rows = versions.query([collection_row.id, place])?;
         let winner = match rows.next()? {
             Some(row) => rows::version(row, 0)?,
             None => return Err(StoreError::Damaged(format!("discarded {id} has no version"))),
@@ -206,7 +206,7 @@ pub(super) fn discarded(
         while let Some(row) = rows.next()? {
             conflicts.push(rows::version(row, 0)?);
         }
-        let mut rows = digests.query([shelf.id, place])?;
+        let mut rows = digests.query([collection_row.id, place])?;
         let mut blobs = Vec::new();
         while let Some(row) = rows.next()? {
             blobs.push(parsed(row, 0)?);

@@ -9,7 +9,7 @@ use super::rows::parsed;
 use crate::columns::moment;
 use crate::error::StoreError;
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
+use crate::order::{ChangeNumber, Moment};
 use crate::remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
 
 pub(super) fn all(
@@ -48,7 +48,7 @@ fn remote(row: &Row<'_>) -> Result<Remote, StoreError> {
             until: row.get(6)?,
             etag: row.get(7)?,
             last_modified: row.get(8)?,
-            pushed: Number::new(row.get::<_, i64>(9)? as u64),
+            pushed: ChangeNumber::new(row.get::<_, i64>(9)? as u64),
             may_lack: row.get(10)?,
             needs_complete: row.get(11)?,
             read_only: row.get(12)?,
@@ -93,13 +93,13 @@ fn insert(
     id: Option<RemoteId>,
     new: &NewRemote,
 ) -> Result<(), StoreError> {
-    let shelf = collections::require(connection, &new.collection)?;
+    let collection_row = collections::require(connection, &new.collection)?;
     connection
         .execute(
             "INSERT INTO remotes (id, collection, name, url) VALUES (?1, ?2, ?3, ?4)",
-            params![id.map(|id| id.0 as i64), shelf.id, new.name, new.url],
+            params![id.map(|id| id.0 as i64), collection_row.id, new.name, new.url],
         )
-        .map_err(|error| taken(error, &new.url))?;
+        .map_err(|error| url_conflict(error, &new.url))?;
     Ok(())
 }
 
@@ -120,7 +120,7 @@ pub(super) fn change(connection: &Connection, remote: &Remote) -> Result<(), Sto
                 micros(subscription.and_then(|subscription| subscription.due)),
             ],
         )
-        .map_err(|error| taken(error, &remote.url))?;
+        .map_err(|error| url_conflict(error, &remote.url))?;
     if changed == 0 {
         return Err(StoreError::NoRemote);
     }
@@ -185,7 +185,7 @@ fn micros(moment: Option<Moment>) -> Option<i64> {
     moment.map(|moment| moment.micros() as i64)
 }
 
-fn taken(error: rusqlite::Error, url: &str) -> StoreError {
+fn url_conflict(error: rusqlite::Error, url: &str) -> StoreError {
     match &error {
         rusqlite::Error::SqliteFailure(failure, _)
             if failure.code == ErrorCode::ConstraintViolation =>

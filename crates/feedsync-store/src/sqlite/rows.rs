@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, ToSql, params};
 use crate::blob::Digest;
 use crate::columns::{self, damaged, history_text, moment, parse};
 use crate::error::StoreError;
-use crate::order::{Moment, Number};
+use crate::order::{ChangeNumber, Moment};
 use crate::stored::StoredItem;
 
 /// Bits of a change key that hold the number; the bits above them hold the collection's id.
@@ -24,12 +24,12 @@ macro_rules! item_columns {
 }
 pub(super) use item_columns;
 
-pub(super) fn change_key(collection: i64, number: Number) -> i64 {
-    (collection << NUMBER_BITS) | number.min(Number::MAX).get() as i64
+pub(super) fn change_key(collection: i64, number: ChangeNumber) -> i64 {
+    (collection << NUMBER_BITS) | number.min(ChangeNumber::MAX).get() as i64
 }
 
-pub(super) fn number(change_key: i64) -> Number {
-    Number::new(change_key as u64 & Number::MAX.get())
+pub(super) fn number(change_key: i64) -> ChangeNumber {
+    ChangeNumber::new(change_key as u64 & ChangeNumber::MAX.get())
 }
 
 impl ToSql for Moment {
@@ -38,7 +38,7 @@ impl ToSql for Moment {
     }
 }
 
-impl ToSql for Number {
+impl ToSql for ChangeNumber {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok((self.get() as i64).into())
     }

@@ -28,7 +28,7 @@ const MIGRATIONS: [&str; 10] = [
 /// Pause before a writer that found the file locked tries again, and the maximum number of attempts: about a
 /// minute in all. The pause is short, since a busy process leaves only short gaps.
 const PAUSE: Duration = Duration::from_micros(500);
-const TRIES: i32 = 100_000;
+const MAX_ATTEMPTS: i32 = 100_000;
 
 /// Contents of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
         file,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_handler(Some(ask_again))?;
+    connection.busy_handler(Some(retry_busy))?;
     connection.set_prepared_statement_cache_capacity(64);
     let settings = "PRAGMA synchronous = FULL;
          PRAGMA fullfsync = ON;
@@ -66,9 +66,9 @@ pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
     }
 }
 
-fn ask_again(tries: i32) -> bool {
+fn retry_busy(tries: i32) -> bool {
     thread::sleep(PAUSE);
-    tries < TRIES
+    tries < MAX_ATTEMPTS
 }
 
 fn is_not_a_database(error: &rusqlite::Error) -> bool {
@@ -85,12 +85,12 @@ pub(super) fn connect_reader(file: &Path) -> Result<Connection, StoreError> {
 /// Enables incremental vacuum in an empty file, which is only possible before its first page is written.
 pub(super) fn begin(connection: &Connection) -> Result<(), StoreError> {
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
-    write_ahead(connection)
+    enable_wal(connection)
 }
 
 /// Enables write-ahead logging, with which readers and writers do not wait for each other. The mode is stored
 /// in the file.
-pub(super) fn write_ahead(connection: &Connection) -> Result<(), StoreError> {
+pub(super) fn enable_wal(connection: &Connection) -> Result<(), StoreError> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
         Ok(())
@@ -103,7 +103,7 @@ pub(super) fn write_ahead(connection: &Connection) -> Result<(), StoreError> {
 
 /// Runs a checkpoint that copies the write-ahead log into the file, except for pages that are still read.
 /// Never waits.
-pub(super) fn write_home(connection: &Connection) -> Result<(), StoreError> {
+pub(super) fn checkpoint_wal(connection: &Connection) -> Result<(), StoreError> {
     Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
 }
 

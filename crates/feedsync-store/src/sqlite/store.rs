@@ -9,18 +9,18 @@ use async_trait::async_trait;
 use feedsync_core::ItemId;
 
 use super::{SqliteStore, blobs, collections, log_rows, people, read, remotes, update};
-use crate::bell::Notices;
 use crate::blob::{self, Digest};
 use crate::collection::{
-    Alteration, Altered, Collection, DecideCollection, Founding, NewCollection,
+    Alteration, AlterationDecision, Collection, CreationContext, DecideCollection, NewCollection,
 };
 use crate::contract::Store;
 use crate::database::Databases;
 use crate::decision::Decide;
 use crate::error::StoreError;
-use crate::identity::{Identity, Issued};
+use crate::identity::{Identity, LedgerEntry};
 use crate::name::CollectionName;
-use crate::order::{Moment, Number};
+use crate::notifier::Notices;
+use crate::order::{ChangeNumber, Moment};
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
 
@@ -50,17 +50,17 @@ impl Store for SqliteStore {
         };
         let name = name.clone();
         let find = move |connection: &_| collections::find(connection, &name);
-        let found = self.readers.read(find).await?.map(|shelf| shelf.collection);
+        let found = self.readers.read(find).await?.map(|collection_row| collection_row.collection);
         if let Some(collection) = &found {
-            self.known.learn(version, collection);
+            self.known.cache_collection(version, collection);
         }
         Ok(found)
     }
 
-    async fn found_collection(
+    async fn create_collection_with(
         &self,
         new: NewCollection,
-        founding: Founding,
+        setup_transaction: CreationContext,
     ) -> Result<Collection, StoreError> {
         let environment = Arc::clone(&self.environment);
         self.writer
@@ -71,10 +71,10 @@ impl Store for SqliteStore {
                 let epoch = collections::begin_epoch(connection, &*environment)?;
                 let collection = Collection::created(new, epoch, &*environment);
                 collections::insert(connection, &collection)?;
-                if let Some(user) = founding.owner {
+                if let Some(user) = setup_transaction.owner {
                     people::found(connection, user, &collection.name)?;
                 }
-                if let Some(act) = &founding.act {
+                if let Some(act) = &setup_transaction.act {
                     people::insert_act(connection, environment.now(), act)?;
                 }
                 Ok(collection)
@@ -91,38 +91,41 @@ impl Store for SqliteStore {
         let files = Arc::clone(&self.files);
         let former = name.clone();
         let (mut decide, mut decided, full) = (Some(decide), None, Arc::clone(&self.is_full));
-        let (is_news, collection) = self
+        let (has_visible_changes, collection) = self
             .writer
             .run_without_growth(move |connection| {
-                let shelf = collections::require(connection, &former)?;
+                let collection_row = collections::require(connection, &former)?;
                 if let Some(decide) = decide.take() {
-                    decided = Some((shelf.collection.clone(), decide(&shelf.collection)));
+                    decided = Some((
+                        collection_row.collection.clone(),
+                        decide(&collection_row.collection),
+                    ));
                 }
                 // The decision can run only once. If the collection has changed before the second attempt,
                 // there is no decision to apply.
-                let (_, Altered { alteration, act }) = decided
+                let (_, AlterationDecision { alteration, act }) = decided
                     .clone()
-                    .filter(|(seen, _)| *seen == shelf.collection)
+                    .filter(|(seen, _)| *seen == collection_row.collection)
                     .ok_or(StoreError::Full)?;
                 if full.load(Ordering::Relaxed) && alteration != Alteration::Drop {
                     return Err(StoreError::Full);
                 }
-                let is_news = alteration.is_news_of(&shelf.collection);
+                let has_visible_changes = alteration.has_visible_change(&collection_row.collection);
                 let gone = match alteration {
-                    Alteration::Drop => log_rows::keys(connection, shelf.id)?,
+                    Alteration::Drop => log_rows::keys(connection, collection_row.id)?,
                     _ => Vec::new(),
                 };
                 let now = environment.now();
-                let after = collections::alter(connection, shelf, alteration, now)?;
+                let after = collections::alter(connection, collection_row, alteration, now)?;
                 if let Some(act) = &act {
                     people::insert_act(connection, now, act)?;
                 }
                 files.forget(gone);
-                Ok((is_news, after))
+                Ok((has_visible_changes, after))
             })
             .await?;
-        if is_news {
-            self.bell.ring(name);
+        if has_visible_changes {
+            self.notifier.notify_subscribers(name);
         }
         Ok(collection)
     }
@@ -135,8 +138,8 @@ impl Store for SqliteStore {
         let (collection, id) = (collection.clone(), id.clone());
         self.readers
             .read(move |connection| {
-                let shelf = collections::require(connection, &collection)?;
-                update::item(connection, shelf.id, &id)
+                let collection_row = collections::require(connection, &collection)?;
+                update::item(connection, collection_row.id, &id)
             })
             .await
     }
@@ -153,8 +156,8 @@ impl Store for SqliteStore {
     async fn changes(
         &self,
         collection: &CollectionName,
-        after: Number,
-        up_to: Option<Number>,
+        after: ChangeNumber,
+        up_to: Option<ChangeNumber>,
         limit: PageLimit,
     ) -> Result<ChangePage, StoreError> {
         let collection = collection.clone();
@@ -195,7 +198,7 @@ impl Store for SqliteStore {
         &self,
         collection: &CollectionName,
         recent: Recent,
-    ) -> Result<Number, StoreError> {
+    ) -> Result<ChangeNumber, StoreError> {
         let collection = collection.clone();
         self.readers
             .read(move |connection| read::last_before(connection, &collection, recent))
@@ -223,16 +226,16 @@ impl Store for SqliteStore {
         let name = collection.clone();
         let environment = Arc::clone(&self.environment);
         let (mut decide, full) = (decide, Arc::clone(&self.is_full));
-        let (after, is_news) = self
+        let (after, has_visible_changes) = self
             .writer
             .run_without_growth(move |connection| {
                 let is_full = full.load(Ordering::Relaxed);
-                let asked = update::Asked { name: &name, keys: &keys, is_full };
+                let asked = update::UpdateRequest { name: &name, keys: &keys, is_full };
                 update::update(connection, &environment, &asked, &mut decide)
             })
             .await?;
-        if is_news {
-            self.bell.ring(collection);
+        if has_visible_changes {
+            self.notifier.notify_subscribers(collection);
         }
         Ok(after)
     }
@@ -240,7 +243,7 @@ impl Store for SqliteStore {
     async fn mark_sent(
         &self,
         collection: &CollectionName,
-        up_to: Number,
+        up_to: ChangeNumber,
     ) -> Result<(), StoreError> {
         let known = self
             .collection(collection)
@@ -252,18 +255,18 @@ impl Store for SqliteStore {
         let name = collection.clone();
         self.writer
             .run_without_growth(move |connection| {
-                let shelf = collections::require(connection, &name)?;
+                let collection_row = collections::require(connection, &name)?;
                 connection
                     .prepare_cached(
                         "UPDATE collections SET sent = max(sent, min(?2, last)) WHERE id = ?1",
                     )?
-                    .execute(rusqlite::params![shelf.id, up_to.min(Number::MAX)])?;
+                    .execute(rusqlite::params![collection_row.id, up_to.min(ChangeNumber::MAX)])?;
                 Ok(())
             })
             .await
     }
 
-    async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
+    async fn issued(&self, item: &ItemId) -> Result<Vec<LedgerEntry>, StoreError> {
         let item = item.clone();
         self.readers.read(move |connection| update::issued(connection, &item)).await
     }
@@ -340,8 +343,8 @@ impl Store for SqliteStore {
         let name = collection.clone();
         self.readers
             .read(move |connection| {
-                let shelf = collections::require(connection, &name)?;
-                blobs::lost(connection, shelf.id, from, most)
+                let collection_row = collections::require(connection, &name)?;
+                blobs::lost(connection, collection_row.id, from, most)
             })
             .await
     }
@@ -359,12 +362,12 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn check_room(&self) -> Result<(), StoreError> {
-        Self::check_room(self).await
+    async fn check_space(&self) -> Result<(), StoreError> {
+        Self::check_space(self).await
     }
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
-        self.bell.subscribe(collection)
+        self.notifier.subscribe(collection)
     }
 
     fn databases(self: Arc<Self>) -> Arc<dyn Databases> {

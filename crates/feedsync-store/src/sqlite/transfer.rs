@@ -10,26 +10,26 @@ use rusqlite::{Connection, Row, params};
 use super::log_files::LogFiles;
 use super::rows::{self, parsed};
 use super::{
-    SqliteStore, collections, database_moving, database_rows, log_rows, logs, people, remotes,
+    SqliteStore, collections, database_rows, database_transfer, log_rows, logs, people, remotes,
     update,
 };
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
-use crate::database::{KeptBody, LocalDocument};
+use crate::database::{LocalDocument, StoredBody};
 use crate::environment::Environment;
 use crate::error::StoreError;
-use crate::identity::Issued;
-use crate::log::Keyed;
+use crate::identity::LedgerEntry;
+use crate::log::KeyedAppend;
 use crate::name::CollectionName;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 use crate::remote::RemoteId;
 use crate::stored::{DiscardedId, PageLimit};
-use crate::transfer::{Marks, MovedDocument, Part, Transfer};
+use crate::transfer::{IdBounds, Transfer, TransferPart, TransferredDocument};
 
 #[async_trait]
 impl Transfer for SqliteStore {
-    async fn marks(&self) -> Result<Marks, StoreError> {
+    async fn marks(&self) -> Result<IdBounds, StoreError> {
         let sql =
             "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'remotes'), 0) + 1,
                           next_discarded, last_epoch, last_dropped_generation FROM endpoint";
@@ -37,7 +37,7 @@ impl Transfer for SqliteStore {
             .read(move |connection| {
                 let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
                 let marks: (i64, i64, Option<i64>, i64) = connection.query_row(sql, [], read)?;
-                Ok(Marks {
+                Ok(IdBounds {
                     next_remote: RemoteId(marks.0 as u64),
                     next_discarded: DiscardedId(marks.1 as u64),
                     last_epoch: marks.2.map(columns::moment),
@@ -51,7 +51,7 @@ impl Transfer for SqliteStore {
         &self,
         after: Option<&ItemId>,
         limit: usize,
-    ) -> Result<Vec<(ItemId, Vec<Issued>)>, StoreError> {
+    ) -> Result<Vec<(ItemId, Vec<LedgerEntry>)>, StoreError> {
         let after = after.map_or(String::new(), ToString::to_string);
         self.readers
             .read(move |connection| {
@@ -80,12 +80,12 @@ impl Transfer for SqliteStore {
         let after = after.map_or(String::new(), ToString::to_string);
         self.readers
             .read(move |connection| {
-                let shelf = collections::require(connection, &name)?;
+                let collection_row = collections::require(connection, &name)?;
                 let mut statement = connection.prepare_cached(
                     "SELECT id, vector FROM purged WHERE collection = ?1 AND id > ?2
                       ORDER BY id LIMIT ?3",
                 )?;
-                let mut found = statement.query(params![shelf.id, after, limit as i64])?;
+                let mut found = statement.query(params![collection_row.id, after, limit as i64])?;
                 let mut rows = Vec::new();
                 while let Some(row) = found.next()? {
                     let vector: String = row.get(1)?;
@@ -96,7 +96,7 @@ impl Transfer for SqliteStore {
             .await
     }
 
-    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError> {
+    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<KeyedAppend>, StoreError> {
         let name = collection.clone();
         self.readers
             .read(move |connection| {
@@ -132,12 +132,12 @@ impl Transfer for SqliteStore {
     async fn ordered_documents(
         &self,
         database: &DatabaseName,
-        after: Number,
+        after: ChangeNumber,
         limit: PageLimit,
-    ) -> Result<Vec<MovedDocument>, StoreError> {
+    ) -> Result<Vec<TransferredDocument>, StoreError> {
         let name = database.clone();
         self.readers
-            .read(move |connection| database_moving::documents(connection, &name, after, limit))
+            .read(move |connection| database_transfer::documents(connection, &name, after, limit))
             .await
     }
 
@@ -146,10 +146,10 @@ impl Transfer for SqliteStore {
         database: &DatabaseName,
         after: u64,
         limit: PageLimit,
-    ) -> Result<Vec<(u64, KeptBody)>, StoreError> {
+    ) -> Result<Vec<(u64, StoredBody)>, StoreError> {
         let name = database.clone();
         self.readers
-            .read(move |connection| database_moving::bodies(connection, &name, after, limit))
+            .read(move |connection| database_transfer::bodies(connection, &name, after, limit))
             .await
     }
 
@@ -162,7 +162,7 @@ impl Transfer for SqliteStore {
         let (name, after) = (database.clone(), after.cloned());
         self.readers
             .read(move |connection| {
-                database_moving::local_documents(connection, &name, after.as_ref(), limit)
+                database_transfer::local_documents(connection, &name, after.as_ref(), limit)
             })
             .await
     }
@@ -176,12 +176,12 @@ impl Transfer for SqliteStore {
         let (name, after) = (database.clone(), after.cloned());
         self.readers
             .read(move |connection| {
-                database_moving::attachments(connection, &name, after.as_ref(), limit)
+                database_transfer::attachments(connection, &name, after.as_ref(), limit)
             })
             .await
     }
 
-    async fn load(&self, part: Part) -> Result<(), StoreError> {
+    async fn load(&self, part: TransferPart) -> Result<(), StoreError> {
         let environment = Arc::clone(&self.environment);
         let files = Arc::clone(&self.files);
         self.writer.run(move |connection| load(connection, &files, &*environment, part)).await
@@ -192,23 +192,23 @@ fn load(
     connection: &Connection,
     files: &LogFiles,
     environment: &dyn Environment,
-    part: Part,
+    part: TransferPart,
 ) -> Result<(), StoreError> {
     match part {
-        Part::Begin { retired, marks } => {
+        TransferPart::Begin { retired, marks } => {
             connection.execute("UPDATE endpoint SET unfinished = 1", [])?;
             retire(connection, environment, &retired)?;
             begin_at(connection, &marks)?;
         }
-        Part::End => drop(connection.execute("UPDATE endpoint SET unfinished = 0", [])?),
-        Part::Ledger(rows) => {
+        TransferPart::End => drop(connection.execute("UPDATE endpoint SET unfinished = 0", [])?),
+        TransferPart::Ledger(rows) => {
             for (item, issued) in &rows {
                 for issued in issued {
                     update::issue(connection, item, issued)?;
                 }
             }
         }
-        Part::Collection(collection) => {
+        TransferPart::Collection(collection) => {
             let epoch = collections::begin_epoch(connection, environment)?;
             let collection = Collection { epoch, ..collection };
             collections::insert(connection, &collection)?;
@@ -219,45 +219,47 @@ fn load(
                 params![id, collection.sent],
             )?;
         }
-        Part::Items(name, items) => {
-            let shelf = collections::require(connection, &name)?;
+        TransferPart::Items(name, items) => {
+            let collection_row = collections::require(connection, &name)?;
             for stored in &items {
-                rows::insert(connection, shelf.id, stored)?;
+                rows::insert(connection, collection_row.id, stored)?;
             }
         }
-        Part::Purged(name, rows) => {
-            let shelf = collections::require(connection, &name)?;
+        TransferPart::Purged(name, rows) => {
+            let collection_row = collections::require(connection, &name)?;
             for (item, vector) in &rows {
-                update::purge(connection, shelf.id, item, vector)?;
+                update::purge(connection, collection_row.id, item, vector)?;
             }
         }
-        Part::Discarded(list) => {
+        TransferPart::Discarded(list) => {
             for discarded in &list {
-                let shelf = collections::require(connection, &discarded.collection)?;
-                update::discard(connection, shelf.id, discarded)?;
+                let collection_row = collections::require(connection, &discarded.collection)?;
+                update::discard(connection, collection_row.id, discarded)?;
             }
         }
-        Part::Log(name, moved) => {
+        TransferPart::Log(name, moved) => {
             let collection = collections::require(connection, &name)?.id;
-            logs::begin_moved(connection, files, environment, collection, moved)?;
+            logs::begin_transferred(connection, files, environment, collection, moved)?;
         }
-        Part::LogBytes(name, bytes) => {
+        TransferPart::LogBytes(name, bytes) => {
             let collection = collections::require(connection, &name)?.id;
-            logs::extend_moved(connection, files, collection, &bytes)?;
+            logs::extend_transferred(connection, files, collection, &bytes)?;
         }
-        Part::Database(database, next_body) => {
-            database_moving::begin(connection, environment, database, next_body)?;
+        TransferPart::Database(database, next_body) => {
+            database_transfer::begin(connection, environment, database, next_body)?;
         }
-        Part::Documents(name, documents) => {
-            database_moving::take_documents(connection, &name, documents)?;
+        TransferPart::Documents(name, documents) => {
+            database_transfer::take_documents(connection, &name, documents)?;
         }
-        Part::Bodies(name, bodies) => database_moving::take_bodies(connection, &name, &bodies)?,
-        Part::Remotes(list) => {
+        TransferPart::Bodies(name, bodies) => {
+            database_transfer::take_bodies(connection, &name, &bodies)?
+        }
+        TransferPart::Remotes(list) => {
             for remote in &list {
                 remotes::put_back(connection, remote)?;
             }
         }
-        Part::Acts(acts) => {
+        TransferPart::Acts(acts) => {
             for recorded in &acts {
                 people::insert_act(connection, recorded.at, &recorded.act)?;
             }
@@ -266,7 +268,7 @@ fn load(
     Ok(())
 }
 
-fn begin_at(connection: &Connection, marks: &Marks) -> Result<(), StoreError> {
+fn begin_at(connection: &Connection, marks: &IdBounds) -> Result<(), StoreError> {
     connection.execute(
         "UPDATE endpoint SET next_discarded = max(next_discarded, ?1),
                              last_epoch = nullif(max(coalesce(last_epoch, -1), coalesce(?2, -1)), -1),

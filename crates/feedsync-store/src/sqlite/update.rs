@@ -6,7 +6,7 @@ use std::sync::Arc;
 use feedsync_core::{ItemId, Sequence, Update};
 use rusqlite::{Connection, params};
 
-use super::collections::{self, Shelf};
+use super::collections::{self, CollectionRow};
 use super::rows::{self, item_columns, parsed};
 use super::{people, remotes};
 use crate::collection::Collection;
@@ -14,14 +14,14 @@ use crate::columns;
 use crate::decision::{Decide, Entry, Snapshot};
 use crate::environment::Environment;
 use crate::error::StoreError;
-use crate::identity::Issued;
+use crate::identity::LedgerEntry;
 use crate::name::CollectionName;
 use crate::order::Moment;
 use crate::plan::{Plan, plan};
 use crate::stored::{Discarded, DiscardedId, StoredItem};
 
 /// The collection and the item ids of an update.
-pub(super) struct Asked<'a> {
+pub(super) struct UpdateRequest<'a> {
     pub(super) name: &'a CollectionName,
     pub(super) keys: &'a [ItemId],
     /// Whether the disk is full; then an update that adds something is rejected.
@@ -33,11 +33,11 @@ pub(super) struct Asked<'a> {
 pub(super) fn update(
     connection: &Connection,
     environment: &Arc<dyn Environment>,
-    asked: &Asked<'_>,
+    asked: &UpdateRequest<'_>,
     decide: &mut Decide,
 ) -> Result<(Collection, bool), StoreError> {
-    let Asked { name, keys, is_full } = *asked;
-    let Shelf { id, collection } = collections::require(connection, name)?;
+    let UpdateRequest { name, keys, is_full } = *asked;
+    let CollectionRow { id, collection } = collections::require(connection, name)?;
     let mut snapshot = Snapshot {
         identity: collections::identity(connection)?,
         collection,
@@ -45,7 +45,7 @@ pub(super) fn update(
         entries: Default::default(),
         environment: Arc::clone(environment),
     };
-    let memory = Memory::of(connection, id)?;
+    let memory = NonEmptyTables::of(connection, id)?;
     for key in keys {
         let entry = entry(connection, id, key, memory)?;
         snapshot.entries.insert(key.clone(), entry);
@@ -76,20 +76,20 @@ pub(super) fn update(
             .prepare_cached("DELETE FROM items WHERE collection = ?1 AND id = ?2")?
             .execute(params![id, key.as_str()])?;
     }
-    let after = carry_out(connection, id, plan)?;
-    let is_news = after.is_news_since(&former);
-    Ok((after, is_news))
+    let after = apply(connection, id, plan)?;
+    let has_visible_changes = after.has_changes_since(&former);
+    Ok((after, has_visible_changes))
 }
 
 /// Whether the tables of purged vectors and of the ledger have rows. A subscriber that neither purges nor
 /// edits has none, and need not query them for each item of a first pull.
 #[derive(Clone, Copy)]
-struct Memory {
+struct NonEmptyTables {
     has_purged: bool,
     has_issued: bool,
 }
 
-impl Memory {
+impl NonEmptyTables {
     fn of(connection: &Connection, collection: i64) -> Result<Self, StoreError> {
         Ok(Self {
             has_purged: connection
@@ -104,7 +104,7 @@ fn entry(
     connection: &Connection,
     collection: i64,
     key: &ItemId,
-    memory: Memory,
+    memory: NonEmptyTables,
 ) -> Result<Entry, StoreError> {
     let purged = if memory.has_purged { purged(connection, collection, key)? } else { Vec::new() };
     let issued = if memory.has_issued { issued(connection, key)? } else { Vec::new() };
@@ -140,7 +140,10 @@ pub(super) fn item(
 }
 
 /// The rows of the ledger for an item, by authoring line.
-pub(super) fn issued(connection: &Connection, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
+pub(super) fn issued(
+    connection: &Connection,
+    item: &ItemId,
+) -> Result<Vec<LedgerEntry>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT \"by\", sequence, shown, incarnation FROM ledger WHERE item = ?1 ORDER BY \"by\"",
     )?;
@@ -151,7 +154,7 @@ pub(super) fn issued(connection: &Connection, item: &ItemId) -> Result<Vec<Issue
             Sequence::new(number)
                 .map_err(|error| StoreError::Damaged(format!("ledger of {item}: {error}")))
         };
-        issued.push(Issued {
+        issued.push(LedgerEntry {
             by: parsed(row, 0)?,
             sequence: sequence(row.get(1)?)?,
             shown: row.get::<_, Option<u32>>(2)?.map(sequence).transpose()?,
@@ -169,7 +172,7 @@ fn next_discarded(connection: &Connection) -> Result<DiscardedId, StoreError> {
 }
 
 /// Stores the result of an update; the former rows of its items must already be removed.
-fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection, StoreError> {
+fn apply(connection: &Connection, id: i64, plan: Plan) -> Result<Collection, StoreError> {
     // The items are inserted in the order of their numbers, so that rows are appended to the table.
     let mut stored: Vec<&StoredItem> = plan.items.values().flatten().collect();
     stored.sort_unstable_by_key(|stored| stored.number);
@@ -236,7 +239,7 @@ pub(super) fn purge(
 pub(super) fn issue(
     connection: &Connection,
     item: &ItemId,
-    issued: &Issued,
+    issued: &LedgerEntry,
 ) -> Result<(), StoreError> {
     connection
         .prepare_cached(

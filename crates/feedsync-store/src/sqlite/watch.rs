@@ -10,17 +10,17 @@ use feedsync_couch::DatabaseName;
 use rusqlite::Connection;
 
 use super::{collections, database_rows, log_rows};
-use crate::bell::Bell;
 use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::name::CollectionName;
-use crate::order::{Epoch, Number};
+use crate::notifier::ChangeNotifier;
+use crate::order::{ChangeNumber, Epoch};
 
 /// Channels of the subscribers to notify.
-type Bells = (Arc<Bell<CollectionName>>, Arc<Bell<DatabaseName>>);
+type Notifiers = (Arc<ChangeNotifier<CollectionName>>, Arc<ChangeNotifier<DatabaseName>>);
 
 /// Interval of polling the file while there are subscribers.
-const INTERVAL: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The polling thread. Dropping it ends the thread.
 pub(super) struct Watch {
@@ -29,7 +29,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn start(connection: Connection, bells: Bells) -> Result<Self, StoreError> {
+    pub(super) fn start(connection: Connection, bells: Notifiers) -> Result<Self, StoreError> {
         let (end, ended) = channel();
         let thread = thread::Builder::new()
             .name("feedsync-watch".to_owned())
@@ -48,12 +48,13 @@ impl Drop for Watch {
     }
 }
 
-fn watch(connection: &Connection, (bell, database_bell): &Bells, ended: &Receiver<()>) {
-    let mut known_databases: HashMap<DatabaseName, Option<(Epoch, Number, u64)>> = HashMap::new();
+fn watch(connection: &Connection, (notifier, database_notifier): &Notifiers, ended: &Receiver<()>) {
+    let mut known_databases: HashMap<DatabaseName, Option<(Epoch, ChangeNumber, u64)>> =
+        HashMap::new();
     let mut seen: Option<i64> = None;
     let mut known: HashMap<CollectionName, (Collection, Option<String>)> = HashMap::new();
-    while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-        if !bell.is_followed() && !database_bell.is_followed() {
+    while ended.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+        if !notifier.has_subscribers() && !database_notifier.has_subscribers() {
             continue;
         }
         // Failures are retried: notices are hints.
@@ -70,23 +71,23 @@ fn watch(connection: &Connection, (bell, database_bell): &Bells, ended: &Receive
             let before = former.remove(&collection.name);
             let log = logs.remove(&collection.name);
             let is_as_before = before.is_some_and(|(before, log_before)| {
-                log == log_before && !collection.is_news_since(&before)
+                log == log_before && !collection.has_changes_since(&before)
             });
             if !is_as_before {
-                bell.ring(&collection.name);
+                notifier.notify_subscribers(&collection.name);
             }
             known.insert(collection.name.clone(), (collection, log));
         }
         // The remaining ones were dropped or renamed.
-        former.keys().for_each(|name| bell.ring(name));
+        former.keys().for_each(|name| notifier.notify_subscribers(name));
         // There may be very many databases, so each name with subscribers is looked up by itself.
         let mut former = std::mem::take(&mut known_databases);
-        for name in database_bell.followed() {
+        for name in database_notifier.subscribed_names() {
             let Ok(found) = database_rows::find(connection, &name) else { continue };
             let state = found.map(|room| room.database);
             let state = state.map(|it| (it.epoch, it.last, it.purges));
             if former.remove(&name) != Some(state) {
-                database_bell.ring(&name);
+                database_notifier.notify_subscribers(&name);
             }
             known_databases.insert(name, state);
         }

@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::life::Life;
+use super::disk_reserve::DiskReserve;
 use super::log_files::LogFiles;
-use super::space::Space;
+use super::nonce::NonceRenewal;
 use crate::error::StoreError;
 
 /// Maximum number of tasks in one commit, however many are queued.
-const MOST_TASKS: usize = 512;
-const MOST_TIME: Duration = Duration::from_millis(50);
+const MAX_TASKS: usize = 512;
+const MAX_BATCH_TIME: Duration = Duration::from_millis(50);
 
 /// Pause after each commit while other processes also write, so that they can acquire the lock. It applies
 /// for a limited time after the last detected commit of another process.
-const GAP: Duration = Duration::from_millis(1);
-const COURTESY: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
+const CONTENTION_WINDOW: Duration = Duration::from_secs(1);
 
 /// A queued write.
 trait Task: Send {
@@ -41,13 +41,13 @@ trait Task: Send {
 }
 
 /// Closure of a task.
-enum Form<F, G> {
+enum TaskClosure<F, G> {
     Once(Option<F>),
     WithoutGrowth(G),
 }
 
 struct Work<T, F, G> {
-    work: Form<F, G>,
+    work: TaskClosure<F, G>,
     outcome: Result<T, StoreError>,
     answer: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -62,8 +62,8 @@ where
         // The savepoint is rolled back, so a panic leaves nothing half-done.
         let work = &mut self.work;
         let result = catch_unwind(AssertUnwindSafe(|| match work {
-            Form::Once(work) => work.take().map(|work| work(connection)),
-            Form::WithoutGrowth(work) => Some(work(connection)),
+            TaskClosure::Once(work) => work.take().map(|work| work(connection)),
+            TaskClosure::WithoutGrowth(work) => Some(work(connection)),
         }));
         let panicked = || Some(Err(StoreError::Decision("the decision panicked".to_owned())));
         if let Some(outcome) = result.unwrap_or_else(|_| panicked()) {
@@ -73,7 +73,7 @@ where
     }
 
     fn is_without_growth(&self) -> bool {
-        matches!(self.work, Form::WithoutGrowth(_))
+        matches!(self.work, TaskClosure::WithoutGrowth(_))
     }
 
     fn is_full(&self) -> bool {
@@ -109,14 +109,14 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(
         connection: Connection,
-        life: Life,
+        nonce: NonceRenewal,
         files: Arc<LogFiles>,
-        space: Space,
+        space: DiskReserve,
     ) -> Result<Self, StoreError> {
         let (queue, tasks) = channel();
         let thread = thread::Builder::new()
             .name("feedsync-writer".to_owned())
-            .spawn(move || write(&mut WriterState { connection, life, files, space }, &tasks))
+            .spawn(move || write(&mut WriterState { connection, nonce, files, space }, &tasks))
             .map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -127,7 +127,8 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.queue(Form::<F, fn(&Connection) -> Result<T, StoreError>>::Once(Some(work))).await
+        self.queue(TaskClosure::<F, fn(&Connection) -> Result<T, StoreError>>::Once(Some(work)))
+            .await
     }
 
     /// Queues a write that adds nothing; the future is ready when the write is durable. It also runs on a
@@ -138,10 +139,11 @@ impl Writer {
         T: Send + 'static,
         G: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.queue(Form::<fn(&Connection) -> Result<T, StoreError>, G>::WithoutGrowth(work)).await
+        self.queue(TaskClosure::<fn(&Connection) -> Result<T, StoreError>, G>::WithoutGrowth(work))
+            .await
     }
 
-    async fn queue<T, F, G>(&self, work: Form<F, G>) -> Result<T, StoreError>
+    async fn queue<T, F, G>(&self, work: TaskClosure<F, G>) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -169,13 +171,13 @@ impl Drop for Writer {
 /// State of the writing thread.
 struct WriterState {
     connection: Connection,
-    life: Life,
+    nonce: NonceRenewal,
     files: Arc<LogFiles>,
-    space: Space,
+    space: DiskReserve,
 }
 
 fn write(state: &mut WriterState, tasks: &Receiver<Box<dyn Task>>) {
-    let mut others = Others { version: None, last_seen: None };
+    let mut others = OtherWriters { version: None, last_seen: None };
     while let Ok(first) = tasks.recv() {
         state.space.restore(&state.connection);
         let mut done = Vec::new();
@@ -197,11 +199,11 @@ fn write(state: &mut WriterState, tasks: &Receiver<Box<dyn Task>>) {
             task.answer(failure.as_ref().map(Failure::error));
         }
         state.space.keep(&state.connection);
-        others.leave_a_gap(&state.connection);
+        others.yield_lock(&state.connection);
     }
     // No caller is left to report an error to. If this fails, copies made since the last renewal are not
     // detected as old.
-    let _ = state.life.end(&mut state.connection);
+    let _ = state.nonce.end(&mut state.connection);
 }
 
 impl WriterState {
@@ -212,16 +214,16 @@ impl WriterState {
         tasks: Option<&Receiver<Box<dyn Task>>>,
         done: &mut Vec<Box<dyn Task>>,
     ) -> Option<Failure> {
-        let Self { connection, life, files, space } = self;
+        let Self { connection, nonce, files, space } = self;
         let failure = match connection.execute_batch("BEGIN IMMEDIATE") {
             Ok(()) => batch(connection, space.is_full(), first, tasks, done)
                 .map_err(StoreError::from)
                 .and_then(|()| files.sync())
-                .and_then(|()| life.renew_if_due(connection))
+                .and_then(|()| nonce.renew_if_due(connection))
                 .map_err(Failure::before)
                 .and_then(|renewed| {
                     connection.execute_batch("COMMIT").map_err(Failure::commit)?;
-                    life.committed(renewed);
+                    nonce.committed(renewed);
                     Ok(())
                 })
                 .err(),
@@ -260,21 +262,21 @@ impl WriterState {
 }
 
 /// Activity of other processes that write to the file.
-struct Others {
+struct OtherWriters {
     version: Option<i64>,
     last_seen: Option<Instant>,
 }
 
-impl Others {
-    fn leave_a_gap(&mut self, connection: &Connection) {
+impl OtherWriters {
+    fn yield_lock(&mut self, connection: &Connection) {
         // It changes only when other connections commit. An error here is harmless.
         let version = connection.query_row("PRAGMA data_version", [], |row| row.get(0)).ok();
         if self.version.is_some() && version != self.version {
             self.last_seen = Some(Instant::now());
         }
         self.version = version;
-        if self.last_seen.is_some_and(|seen| seen.elapsed() < COURTESY) {
-            thread::sleep(GAP);
+        if self.last_seen.is_some_and(|seen| seen.elapsed() < CONTENTION_WINDOW) {
+            thread::sleep(LOCK_PAUSE);
         }
     }
 }
@@ -332,7 +334,7 @@ fn batch(
             done.push(task);
             run?;
         }
-        let room = done.len() < MOST_TASKS && started.elapsed() < MOST_TIME;
+        let room = done.len() < MAX_TASKS && started.elapsed() < MAX_BATCH_TIME;
         next = tasks.filter(|_| room).and_then(|tasks| tasks.try_recv().ok());
     }
     Ok(())

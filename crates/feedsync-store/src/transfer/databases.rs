@@ -4,18 +4,18 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use sha2::{Digest as _, Sha256};
 
 use super::run::Run;
-use super::{AT_ONCE, BYTES_AT_ONCE, Part, Transfer};
+use super::{BATCH_BYTES, BATCH_ROWS, Transfer, TransferPart};
 use crate::blob::Digest;
 use crate::database::Database;
 use crate::error::StoreError;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 use crate::stored::PageLimit;
 
-const PIECE: PageLimit = PageLimit { items: AT_ONCE, bytes: BYTES_AT_ONCE };
+const BATCH: PageLimit = PageLimit { items: BATCH_ROWS, bytes: BATCH_BYTES };
 
 /// A database with values that change with every write to it.
 #[derive(PartialEq, Eq)]
-pub(super) struct LookedAt {
+pub(super) struct DatabaseFingerprint {
     database: Database,
     next_body: u64,
     /// Digest of what is not in the change order: origins of documents, and local documents.
@@ -23,27 +23,29 @@ pub(super) struct LookedAt {
 }
 
 /// All databases of a store. Storing an attachment that no document names is not counted as a change.
-pub(super) async fn look(store: &dyn Transfer) -> Result<Vec<LookedAt>, StoreError> {
-    let mut looked: Vec<LookedAt> = Vec::new();
+pub(super) async fn fingerprints(
+    store: &dyn Transfer,
+) -> Result<Vec<DatabaseFingerprint>, StoreError> {
+    let mut looked: Vec<DatabaseFingerprint> = Vec::new();
     loop {
         let last = looked.last().map(|looked| looked.database.name.clone());
-        let databases = store.databases(last.as_ref(), AT_ONCE).await?;
+        let databases = store.databases(last.as_ref(), BATCH_ROWS).await?;
         if databases.is_empty() {
             return Ok(looked);
         }
         for database in databases {
             let next_body = store.next_body(&database.name).await?;
             let rest = rest(store, &database.name).await?;
-            looked.push(LookedAt { database, next_body, rest });
+            looked.push(DatabaseFingerprint { database, next_body, rest });
         }
     }
 }
 
 async fn rest(store: &dyn Transfer, name: &DatabaseName) -> Result<Digest, StoreError> {
     let mut digest = Sha256::new();
-    let mut after = Number::ZERO;
+    let mut after = ChangeNumber::ZERO;
     loop {
-        let documents = store.ordered_documents(name, after, PIECE).await?;
+        let documents = store.ordered_documents(name, after, BATCH).await?;
         let Some(last) = documents.last() else { break };
         after = last.document.number;
         for moved in documents {
@@ -53,7 +55,7 @@ async fn rest(store: &dyn Transfer, name: &DatabaseName) -> Result<Digest, Store
     }
     let mut after: Option<LocalId> = None;
     loop {
-        let documents = store.local_documents(name, after.as_ref(), PIECE).await?;
+        let documents = store.local_documents(name, after.as_ref(), BATCH).await?;
         let Some((last, _)) = documents.last() else { break };
         after = Some(last.clone());
         for (id, document) in documents {
@@ -66,9 +68,12 @@ async fn rest(store: &dyn Transfer, name: &DatabaseName) -> Result<Digest, Store
 }
 
 impl Run<'_> {
-    pub(super) async fn database(&mut self, looked: &LookedAt) -> Result<(), StoreError> {
+    pub(super) async fn database(
+        &mut self,
+        looked: &DatabaseFingerprint,
+    ) -> Result<(), StoreError> {
         let name = &looked.database.name;
-        self.to.load(Part::Database(looked.database.clone(), looked.next_body)).await?;
+        self.to.load(TransferPart::Database(looked.database.clone(), looked.next_body)).await?;
         self.documents(name).await?;
         self.bodies(name).await?;
         self.attachments(name).await?;
@@ -82,13 +87,13 @@ impl Run<'_> {
     }
 
     async fn documents(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
-        let mut after = Number::ZERO;
+        let mut after = ChangeNumber::ZERO;
         loop {
-            let documents = self.from.ordered_documents(name, after, PIECE).await?;
+            let documents = self.from.ordered_documents(name, after, BATCH).await?;
             let Some(last) = documents.last() else { return Ok(()) };
             after = last.document.number;
             self.moved.documents += documents.len() as u64;
-            self.to.load(Part::Documents(name.clone(), documents)).await?;
+            self.to.load(TransferPart::Documents(name.clone(), documents)).await?;
             self.tell();
         }
     }
@@ -96,10 +101,10 @@ impl Run<'_> {
     async fn bodies(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
         let mut after = 0;
         loop {
-            let bodies = self.from.bodies(name, after, PIECE).await?;
+            let bodies = self.from.bodies(name, after, BATCH).await?;
             let Some((last, _)) = bodies.last() else { return Ok(()) };
             after = *last;
-            self.to.load(Part::Bodies(name.clone(), bodies)).await?;
+            self.to.load(TransferPart::Bodies(name.clone(), bodies)).await?;
             self.tell();
         }
     }
@@ -107,7 +112,7 @@ impl Run<'_> {
     async fn attachments(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
         let mut after: Option<AttachmentDigest> = None;
         loop {
-            let digests = self.from.attachments(name, after.as_ref(), AT_ONCE).await?;
+            let digests = self.from.attachments(name, after.as_ref(), BATCH_ROWS).await?;
             let Some(last) = digests.last() else { return Ok(()) };
             after = Some(last.clone());
             for digest in digests {
@@ -125,7 +130,7 @@ impl Run<'_> {
         let epoch = moved.ok_or_else(|| StoreError::NoDatabase(name.clone()))?.epoch;
         let mut after: Option<LocalId> = None;
         loop {
-            let documents = self.from.local_documents(name, after.as_ref(), PIECE).await?;
+            let documents = self.from.local_documents(name, after.as_ref(), BATCH).await?;
             let Some((last, _)) = documents.last() else { return Ok(()) };
             after = Some(last.clone());
             for (id, document) in documents {

@@ -17,7 +17,7 @@ use feedsync_store::conformance::logs::{begun, grown, read_all};
 use feedsync_store::conformance::samples::{all, create, id, item, named, put};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    EndpointName, Environment as _, Expected, LogPlace, Logs as _, NewGeneration, SqliteStore,
+    EndpointName, Environment as _, Expected, LogPosition, Logs as _, NewGeneration, SqliteStore,
     Store as _, SystemEnvironment,
 };
 use tempfile::TempDir;
@@ -73,7 +73,7 @@ fn write(store: &SqliteStore) {
 
 /// Continues the log in a generation of its last records, unless another thread is faster. Records that are
 /// left out are printed before.
-fn compact(store: &SqliteStore, place: LogPlace) {
+fn compact(store: &SqliteStore, place: LogPosition) {
     let notes = named("notes");
     let Some(bytes) = read_all(store, &notes, place.generation) else { return };
     let bytes = bytes[..place.length as usize].to_vec();
@@ -198,7 +198,7 @@ fn a_power_cut_loses_nothing_of_a_store_made_of_a_backup() {
     let root = parent.path().canonicalize().unwrap();
     let shim = shim(&root);
     let backup = root.join("backup");
-    assert!(wait(init(&root.join("data")).backup(&backup)).unwrap().is_whole());
+    assert!(wait(init(&root.join("data")).backup(&backup)).unwrap().is_complete());
     for _ in 0..rounds() {
         cut_power(&root, &shim, |directory| {
             fs::copy(&backup, directory.join("feedsync.db")).unwrap();

@@ -8,7 +8,9 @@ use feedsync_store::conformance::samples::{
     all, create, deleted, id, item, named, put, store_each, write,
 };
 use feedsync_store::conformance::{TestEnvironment, wait};
-use feedsync_store::{Alteration, Altered, EndpointName, SqliteStore, Store, StoreError, Write};
+use feedsync_store::{
+    Alteration, AlterationDecision, EndpointName, SqliteStore, Store, StoreError, Write,
+};
 use feedsync_test::small_disk::SmallDisk;
 
 const RESERVE: &str = "feedsync.reserve";
@@ -56,9 +58,9 @@ fn deletions_and_purges_are_stored_on_a_full_disk() {
         write(&store, &notes, &[&key], vec![put(large)]).unwrap();
     }
     assert!(has_reserve(&disk));
-    assert!(wait(store.check_room()).is_ok());
+    assert!(wait(store.check_space()).is_ok());
     exhaust(&store, &disk);
-    assert!(matches!(wait(store.check_room()), Err(StoreError::Full)));
+    assert!(matches!(wait(store.check_space()), Err(StoreError::Full)));
     let before = all(&store, &notes).len();
     let refused = write(&store, &notes, &["new"], vec![put(item("new", "A", 1))]);
     assert!(matches!(refused, Err(StoreError::Full)), "{refused:?}");
@@ -89,7 +91,7 @@ fn a_full_disk_has_room_again_when_a_collection_is_removed() {
         write(&store, &books, &[&key], vec![put(large)]).unwrap();
     }
     exhaust(&store, &disk);
-    let drop = Altered { alteration: Alteration::Drop, act: None };
+    let drop = AlterationDecision { alteration: Alteration::Drop, act: None };
     wait(store.alter_collection(&books, Box::new(|_| drop))).unwrap();
     // The removal frees space for the reserve first, and then for writes.
     let mut stored = Err(StoreError::Full);
@@ -114,7 +116,7 @@ fn a_store_takes_all_writes_when_there_is_room_again() {
     assert!(!has_reserve(&disk), "it was released");
     disk.empty();
     thread::sleep(Duration::from_millis(1_100));
-    assert!(wait(store.check_room()).is_ok());
+    assert!(wait(store.check_space()).is_ok());
     store_each(&store, &notes, &["b"]);
     assert!(has_reserve(&disk));
     drop(store);

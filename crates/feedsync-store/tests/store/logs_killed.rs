@@ -85,7 +85,7 @@ fn add(store: &SqliteStore) {
         let append = append(Expected::At(vec![log.place]), record(id).as_bytes());
         match wait(store.append_to_log(&notes, append)).unwrap() {
             LogOutcome::Done(_) => break,
-            LogOutcome::Elsewhere(_) => {}
+            LogOutcome::PositionMismatch(_) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -8,9 +8,9 @@ use feedsync_core::Format;
 use feedsync_store::conformance::samples::{create, item, named, put, write};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Act, ActSelection, Alteration, Altered, Collection, CollectionChange, EndpointName,
-    Environment as _, Founding, GrantsOf, MemoryStore, NewCollection, People as _, PostgresStore,
-    Role, Store as _, StoreError, SystemEnvironment, User, UserName,
+    Alteration, AlterationDecision, AuditAction, AuditSelection, Collection, CollectionChange,
+    CreationContext, EndpointName, Environment as _, GrantFilter, MemoryStore, NewCollection,
+    People as _, PostgresStore, Role, Store as _, StoreError, SystemEnvironment, User, UserName,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -122,7 +122,7 @@ fn password_is_never_shown() {
 #[test]
 fn nul_is_replaced_in_texts_and_rejected_in_items() {
     let (_, store) = notes();
-    let act = Act {
+    let act = AuditAction {
         user: None,
         address: None,
         action: "edit".to_owned(),
@@ -131,7 +131,7 @@ fn nul_is_replaced_in_texts_and_rejected_in_items() {
         detail: "a\0b".to_owned(),
     };
     wait(store.record(act)).unwrap();
-    let acts = wait(store.acts(ActSelection { limit: 1, ..Default::default() })).unwrap();
+    let acts = wait(store.acts(AuditSelection { limit: 1, ..Default::default() })).unwrap();
     assert_eq!(acts[0].act.detail, "a\u{fffd}b");
 
     let threads: Vec<_> = (0..16)
@@ -183,7 +183,7 @@ fn nodes_alter_collections_one_after_the_other() {
         created: SystemEnvironment.now(),
     };
     wait(nodes[0].add_user(user)).unwrap();
-    let act = |action: &str| Act {
+    let act = |action: &str| AuditAction {
         user: Some(anna.clone()),
         address: None,
         action: action.to_owned(),
@@ -207,14 +207,15 @@ fn nodes_alter_collections_one_after_the_other() {
     let created = at_once(&|node, _| {
         let (title, settings) = (String::new(), BTreeMap::new());
         let new = NewCollection { name: named("books"), title, format: Format::Atom, settings };
-        let founding = Founding { owner: Some(anna.clone()), act: Some(act("create")) };
-        wait(node.found_collection(new, founding))
+        let setup_transaction =
+            CreationContext { owner: Some(anna.clone()), act: Some(act("create")) };
+        wait(node.create_collection_with(new, setup_transaction))
     });
     assert_eq!(created.iter().filter(|result| result.is_ok()).count(), 1);
     for error in created.iter().filter_map(|result| result.as_ref().err()) {
         assert!(matches!(error, StoreError::CollectionExists(_)), "{error}");
     }
-    let grants = wait(nodes[1].grants(GrantsOf::Collection(&named("books")))).unwrap();
+    let grants = wait(nodes[1].grants(GrantFilter::Collection(&named("books")))).unwrap();
     assert_eq!(grants.len(), 1);
     assert_eq!((&grants[0].user, grants[0].role), (&anna, Role::Owner));
 
@@ -224,7 +225,7 @@ fn nodes_alter_collections_one_after_the_other() {
             let mut settings = found.settings.clone();
             settings.insert(format!("setting{number}"), settings.len().to_string());
             let change = CollectionChange { settings: Some(settings), ..Default::default() };
-            Altered { alteration: Alteration::Change(change), act: None }
+            AlterationDecision { alteration: Alteration::Change(change), act: None }
         };
         wait(node.alter_collection(&named("books"), Box::new(decide)))
     });
@@ -237,11 +238,12 @@ fn nodes_alter_collections_one_after_the_other() {
 
     let dropped = at_once(&|node, _| {
         let act = Some(act("drop"));
-        let drop = Box::new(|_: &Collection| Altered { alteration: Alteration::Drop, act });
+        let drop =
+            Box::new(|_: &Collection| AlterationDecision { alteration: Alteration::Drop, act });
         wait(node.alter_collection(&named("books"), drop))
     });
     assert_eq!(dropped.iter().filter(|result| result.is_ok()).count(), 1);
-    let acts = wait(nodes[0].acts(ActSelection { limit: 99, ..Default::default() })).unwrap();
+    let acts = wait(nodes[0].acts(AuditSelection { limit: 99, ..Default::default() })).unwrap();
     let actions: Vec<_> = acts.iter().map(|recorded| &*recorded.act.action).collect();
     assert_eq!(actions, ["drop", "create"], "what was not done is not recorded");
 }

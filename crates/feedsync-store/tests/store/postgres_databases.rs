@@ -8,15 +8,14 @@ use std::thread;
 use std::time::Duration;
 
 use feedsync_couch::{
-    Attachment, AttachmentDigest, BodyPlace, Content, DatabaseName, DocumentId, Path, Revision,
-    Tree,
+    Attachment, AttachmentDigest, BodyRef, Content, DatabaseName, DocumentId, Path, Revision, Tree,
 };
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Choose, DatabaseChange, Databases, DatabasesExt as _, DocumentRange, DocumentWrite,
-    DocumentsSnapshot, EndpointName, Environment as _, Epoch, KeptBody, Kind, LocalDocument,
-    MemoryStore, Moment, Notices, Number, PassOver, PostgresStore, Store, StoreError,
-    StoredDocument, SystemEnvironment, Wanted,
+    ChangeNumber, DatabaseChange, Databases, DatabasesExt as _, DocumentRange, DocumentRequest,
+    DocumentWrite, DocumentsSnapshot, EndpointName, Environment as _, Epoch, Kind, LocalDocument,
+    MemoryStore, Moment, Notices, PostgresStore, SelectBodies, SkipKind, Store, StoreError,
+    StoredBody, StoredDocument, SystemEnvironment,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -40,12 +39,12 @@ fn nodes(count: usize) -> (String, Vec<Arc<PostgresStore>>) {
     (url.rsplit('=').next().unwrap().to_owned(), nodes)
 }
 
-fn wanted(ids: &[DocumentId]) -> Vec<Wanted> {
-    ids.iter().map(|id| Wanted { id: id.clone(), with_attachments: true }).collect()
+fn wanted(ids: &[DocumentId]) -> Vec<DocumentRequest> {
+    ids.iter().map(|id| DocumentRequest { id: id.clone(), with_attachments: true }).collect()
 }
 
-fn kept(text: &str, attachments: &[Attachment]) -> KeptBody {
-    KeptBody { text: text.into(), attachments: attachments.into() }
+fn kept(text: &str, attachments: &[Attachment]) -> StoredBody {
+    StoredBody { text: text.into(), attachments: attachments.into() }
 }
 
 /// The next revision of a document, after the current one.
@@ -53,10 +52,10 @@ fn next(
     snapshot: &DocumentsSnapshot,
     id: &DocumentId,
     number: u64,
-    body: KeptBody,
+    body: StoredBody,
     kind: Kind,
 ) -> DocumentWrite {
-    let mut tree: Tree<BodyPlace> = snapshot.document(id).unwrap().tree.clone();
+    let mut tree: Tree<BodyRef> = snapshot.document(id).unwrap().tree.clone();
     let signature = format!("{number:032x}").parse().unwrap();
     let path = match tree.winner().map(|leaf| leaf.revision.clone()) {
         Some(parent) => Path::child(&parent, signature).unwrap(),
@@ -69,7 +68,12 @@ fn next(
 }
 
 /// Writes the next revision of each document.
-fn edit(databases: &dyn Databases, ids: &[DocumentId], body: &KeptBody, kind: &Kind) -> Number {
+fn edit(
+    databases: &dyn Databases,
+    ids: &[DocumentId],
+    body: &StoredBody,
+    kind: &Kind,
+) -> ChangeNumber {
     let (all, body, kind) = (ids.to_vec(), body.clone(), kind.clone());
     let decide = move |snapshot: &DocumentsSnapshot| {
         let numbers = snapshot.next_body()..;
@@ -83,11 +87,11 @@ fn epoch(databases: &dyn Databases) -> Epoch {
     wait(databases.database(notes())).unwrap().unwrap().epoch
 }
 
-fn none() -> Choose {
+fn none() -> SelectBodies {
     Box::new(|_: &StoredDocument| Vec::new())
 }
 
-fn all() -> Choose {
+fn all() -> SelectBodies {
     Box::new(|document: &StoredDocument| {
         let kept: Vec<Revision> = document.tree.bodies().map(|(it, _)| it.clone()).collect();
         kept
@@ -99,15 +103,15 @@ fn follow(
     databases: &dyn Databases,
     writing: &AtomicUsize,
     waits: bool,
-) -> BTreeMap<DocumentId, Number> {
+) -> BTreeMap<DocumentId, ChangeNumber> {
     let mut seen = BTreeMap::new();
-    let mut through = Number::ZERO;
-    let mut notices = databases.follow_database(notes());
+    let mut through = ChangeNumber::ZERO;
+    let mut notices = databases.subscribe_to_database(notes());
     loop {
         let is_done = writing.load(Ordering::SeqCst) == 0;
-        let pass_over: Option<PassOver> =
-            waits.then(|| -> PassOver { Box::new(|_: &DocumentId, _: &Kind| false) });
-        let page = databases.document_changes(notes(), through, 50, pass_over, all(), 4_000);
+        let skip_kind: Option<SkipKind> =
+            waits.then(|| -> SkipKind { Box::new(|_: &DocumentId, _: &Kind| false) });
+        let page = databases.document_changes(notes(), through, 50, skip_kind, all(), 4_000);
         let page = wait(page).unwrap();
         let mut last = through;
         for read in page.documents {
@@ -182,12 +186,12 @@ fn nodes_that_share_a_database_of_documents_write_one_order() {
     assert_eq!(wait(nodes[0].check()).unwrap(), Vec::<String>::new());
 }
 
-fn hears(notices: &mut Notices) -> bool {
+fn receives_notice(notices: &mut Notices) -> bool {
     let soon = Duration::from_secs(5);
     wait(async { tokio::time::timeout(soon, notices.next()).await }) == Ok(true)
 }
 
-fn until_it_is_quiet(notices: &mut Notices) {
+fn drain_notices(notices: &mut Notices) {
     let quiet = Duration::from_millis(1_500);
     while wait(async { tokio::time::timeout(quiet, notices.next()).await }).is_ok() {}
 }
@@ -197,21 +201,21 @@ fn until_it_is_quiet(notices: &mut Notices) {
 #[test]
 fn changes_and_removal_of_a_database_are_noticed_on_another_node() {
     let (name, nodes) = nodes(2);
-    let mut notices = nodes[0].follow_database(notes());
-    let mut of_others = nodes[0].follow_database(&"others".parse().unwrap());
+    let mut notices = nodes[0].subscribe_to_database(notes());
+    let mut of_others = nodes[0].subscribe_to_database(&"others".parse().unwrap());
     for number in 0..2 {
-        until_it_is_quiet(&mut notices);
+        drain_notices(&mut notices);
         let id = format!("a{number}").parse().unwrap();
         edit(&*nodes[1], &[id], &kept("{}", &[]), &Kind::None);
-        assert!(hears(&mut notices));
+        assert!(receives_notice(&mut notices));
     }
-    until_it_is_quiet(&mut notices);
-    until_it_is_quiet(&mut of_others);
+    drain_notices(&mut notices);
+    drain_notices(&mut of_others);
     // Polling would find no change.
     Cluster::shared().sql(&name, "SELECT pg_notify('feedsync_databases', 'another notes')");
-    assert!(hears(&mut notices));
+    assert!(receives_notice(&mut notices));
     wait(nodes[1].drop_database(notes(), epoch(&*nodes[1]))).unwrap();
-    assert!(hears(&mut notices));
+    assert!(receives_notice(&mut notices));
     let quiet = async { tokio::time::timeout(Duration::from_millis(100), of_others.next()).await };
     assert!(wait(quiet).is_err(), "who follows another database hears nothing");
 }
@@ -273,11 +277,17 @@ fn any_id_is_kept_in_the_order_of_its_bytes() {
         }
     }
     let page = |databases: &dyn Databases| {
-        let pass_over: PassOver = Box::new(|id: &DocumentId, kind: &Kind| {
+        let skip_kind: SkipKind = Box::new(|id: &DocumentId, kind: &Kind| {
             *kind == Kind::Text("\0x".to_owned()) || id.as_str().ends_with('a')
         });
-        let page =
-            databases.document_changes(notes(), Number::ZERO, 99, Some(pass_over), all(), 9_999);
+        let page = databases.document_changes(
+            notes(),
+            ChangeNumber::ZERO,
+            99,
+            Some(skip_kind),
+            all(),
+            9_999,
+        );
         wait(page).unwrap().documents
     };
     assert_eq!(page(&*store), page(&*model));
@@ -320,20 +330,20 @@ fn large_database_is_read_and_dropped_in_pieces() {
     let ending = Kind::Text("end".to_owned());
     edit(store, &ids[..100_005], &kept("{}", &[attachment]), &Kind::None);
     edit(store, &ids[100_005..], &kept("{}", &[]), &ending);
-    let page = |after: Number| {
-        let pass_over: PassOver = Box::new(|_: &DocumentId, kind: &Kind| *kind == Kind::None);
-        wait(store.document_changes(notes(), after, 3, Some(pass_over), none(), u64::MAX)).unwrap()
+    let page = |after: ChangeNumber| {
+        let skip_kind: SkipKind = Box::new(|_: &DocumentId, kind: &Kind| *kind == Kind::None);
+        wait(store.document_changes(notes(), after, 3, Some(skip_kind), none(), u64::MAX)).unwrap()
     };
-    let first = page(Number::ZERO);
+    let first = page(ChangeNumber::ZERO);
     assert_eq!((first.documents.len(), first.is_end), (0, false));
-    assert_eq!(first.reached, Number::new(100_000));
+    assert_eq!(first.reached, ChangeNumber::new(100_000));
     let second = page(first.reached);
     assert_eq!((second.documents.len(), second.is_end), (3, false));
     let third = page(second.reached);
     assert_eq!((third.documents.len(), third.is_end), (2, true));
-    assert_eq!(third.reached, Number::new(100_010));
+    assert_eq!(third.reached, ChangeNumber::new(100_010));
     for (after, count) in [(0, 100_010), (10, 100_000), (100_000, 10)] {
-        assert_eq!(wait(store.count_changes(notes(), Number::new(after))).unwrap(), count);
+        assert_eq!(wait(store.count_changes(notes(), ChangeNumber::new(after))).unwrap(), count);
     }
     assert_eq!(
         wait(store.sweep_attachments(Some(notes()), Moment::MAX)).unwrap(),
@@ -349,7 +359,7 @@ fn large_database_is_read_and_dropped_in_pieces() {
     ))
     .unwrap();
     wait(store.drop_database(notes(), epoch(store))).unwrap();
-    let gone = wait(store.document_changes(notes(), Number::ZERO, 3, None, none(), u64::MAX));
+    let gone = wait(store.document_changes(notes(), ChangeNumber::ZERO, 3, None, none(), u64::MAX));
     assert!(matches!(gone, Err(StoreError::NoDatabase(_))));
     wait(store.create_database(notes(), None)).unwrap().unwrap();
     edit(store, &ids[..1], &kept("{}", &[]), &Kind::None);
@@ -399,7 +409,7 @@ fn updates_that_are_committed_together_do_not_depend_on_each_other() {
         })
         .collect();
     writers.into_iter().for_each(|writer| writer.join().unwrap());
-    let page = nodes[0].document_changes(notes(), Number::ZERO, 99, None, all(), u64::MAX);
+    let page = nodes[0].document_changes(notes(), ChangeNumber::ZERO, 99, None, all(), u64::MAX);
     let page = wait(page).unwrap();
     assert_eq!(
         (page.documents.len(), page.database.documents, page.database.last.get()),

@@ -10,7 +10,7 @@ use feedsync_store::conformance::logs::{append, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{create, named};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    EndpointName, Environment as _, Expected, LogOutcome, LogPlace, Logs as _, Moment,
+    EndpointName, Environment as _, Expected, LogOutcome, LogPosition, Logs as _, Moment,
     NewGeneration, NewSnapshot, PostgresStore, Store as _, StoreError, SystemEnvironment,
 };
 use feedsync_test::postgres::Cluster;
@@ -31,7 +31,7 @@ fn open(url: &str) -> PostgresStore {
     wait(PostgresStore::open(url, Arc::new(SystemEnvironment))).unwrap()
 }
 
-fn place(store: &PostgresStore) -> LogPlace {
+fn place(store: &PostgresStore) -> LogPosition {
     wait(store.log(&named("notes"))).unwrap().unwrap().place
 }
 
@@ -56,7 +56,7 @@ fn write(store: &PostgresStore, number: u64) -> Result<Option<String>, StoreErro
     let record = format!("{:016x}\n", SystemEnvironment.random());
     match wait(store.append_to_log(&notes, append(expected, record.as_bytes())))? {
         LogOutcome::Done(_) => Ok(Some(record)),
-        LogOutcome::Elsewhere(_) => Ok(None),
+        LogOutcome::PositionMismatch(_) => Ok(None),
         other => panic!("{other:?}"),
     }
 }
@@ -140,10 +140,11 @@ fn a_log_that_was_put_back_or_taken_over_goes_on_in_a_new_generation() {
     let late = append(Expected::At(vec![before]), b"late\n");
     let late = wait(nodes[1].append_to_log(&notes, late)).unwrap();
     let taken_over = place(&nodes[0]);
-    assert!(matches!(late, LogOutcome::Elsewhere(log) if log.place == taken_over));
+    assert!(matches!(late, LogOutcome::PositionMismatch(log) if log.place == taken_over));
     assert!(taken_over.generation > before.generation);
     assert_eq!(taken_over.length, before.length);
-    let bytes = |store: &PostgresStore, place: LogPlace| read_all(store, &notes, place.generation);
+    let bytes =
+        |store: &PostgresStore, place: LogPosition| read_all(store, &notes, place.generation);
     assert_eq!(bytes(&nodes[0], before), None);
     assert_eq!(bytes(&nodes[0], taken_over), Some(b"begun\n".to_vec()));
     let (snapshot, _) = wait(nodes[0].log_snapshot(&notes)).unwrap().unwrap();

@@ -13,7 +13,7 @@ use feedsync_store::conformance::samples::{
 };
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    CollectionChange, EndpointName, Environment as _, Number, PostgresStore, Snapshot, Store,
+    ChangeNumber, CollectionChange, EndpointName, Environment as _, PostgresStore, Snapshot, Store,
     StoreError, SystemEnvironment, Write,
 };
 use feedsync_test::postgres::Cluster;
@@ -38,7 +38,7 @@ fn nodes(cluster: &Cluster, count: usize) -> (String, Vec<Arc<PostgresStore>>) {
 }
 
 /// Reads and changes an item that all share, and creates one of its own.
-fn edit(store: &dyn Store, number: u64) -> Result<(ItemId, Number), StoreError> {
+fn edit(store: &dyn Store, number: u64) -> Result<(ItemId, ChangeNumber), StoreError> {
     let own = id(&format!("own-{:016x}", SystemEnvironment.random()));
     let shared = id(&format!("shared-{}", number % 5));
     let (named_own, named_shared) = (own.clone(), shared.clone());
@@ -57,7 +57,7 @@ fn edit(store: &dyn Store, number: u64) -> Result<(ItemId, Number), StoreError> 
 
 /// Checks that there is no gap, no partial update, and no lost edit of a shared item; returns the unshared
 /// items.
-fn check(store: &dyn Store) -> BTreeMap<ItemId, Number> {
+fn check(store: &dyn Store) -> BTreeMap<ItemId, ChangeNumber> {
     let collection = wait(store.collection(&named("notes"))).unwrap().unwrap();
     let items = all(store, &named("notes"));
     assert_eq!(collection.live, items.len() as u64);
@@ -81,7 +81,7 @@ fn check(store: &dyn Store) -> BTreeMap<ItemId, Number> {
     own
 }
 
-fn own(items: BTreeMap<ItemId, Number>) -> BTreeMap<ItemId, Number> {
+fn own(items: BTreeMap<ItemId, ChangeNumber>) -> BTreeMap<ItemId, ChangeNumber> {
     items.into_iter().filter(|(id, _)| id.as_str().starts_with("own")).collect()
 }
 
@@ -100,7 +100,7 @@ fn nodes_that_share_a_database_write_one_order() {
             let store = nodes[number % 3].clone();
             thread::spawn(move || {
                 let edits = (0..20).map(|number| edit(&*store, number).unwrap());
-                edits.collect::<BTreeMap<ItemId, Number>>()
+                edits.collect::<BTreeMap<ItemId, ChangeNumber>>()
             })
         })
         .collect();

@@ -10,11 +10,11 @@ use feedsync_couch::AttachmentDigest;
 use feedsync_store::conformance::samples::{all, create, item, named, put, store_each, write};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    Act, Alteration, Altered, Collection, CollectionChange, Databases as _, Digest,
-    DocumentsSnapshot, EndpointName, Epoch, Grant, Moment, NewCollection, NewRemote, Number,
-    Origin, Part, People as _, PostgresStore, Put, Remote, RemoteId, RemoteState, Role, Scope,
-    Snapshot, Store as _, StoreError, SystemEnvironment, Token, TokenKind, Transfer as _, User,
-    UserName, Write,
+    Alteration, AlterationDecision, AuditAction, ChangeNumber, Collection, CollectionChange,
+    Databases as _, Digest, DocumentsSnapshot, EndpointName, Epoch, Grant, Moment, NewCollection,
+    NewRemote, Origin, People as _, PostgresStore, Put, Remote, RemoteId, RemoteState, Role, Scope,
+    Snapshot, Store as _, StoreError, SystemEnvironment, Token, TokenKind, Transfer as _,
+    TransferPart, User, UserName, Write,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -86,7 +86,7 @@ fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError
         created: now,
         expires: None,
     };
-    let act = Act {
+    let act = AuditAction {
         user: None,
         address: None,
         action: "edit".to_owned(),
@@ -105,7 +105,7 @@ fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError
     let written = write(store, &notes, &["b"], vec![put(item("b", "A", 1))]);
     vec![
         ("update", written.map(drop)),
-        ("mark_sent", wait(store.mark_sent(&notes, Number::new(1)))),
+        ("mark_sent", wait(store.mark_sent(&notes, ChangeNumber::new(1)))),
         ("create", wait(store.create_collection(books)).map(drop)),
         ("change", wait(store.change_collection(&notes, title)).map(drop)),
         ("drop", wait(store.drop_collection(&notes))),
@@ -125,7 +125,7 @@ fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError
         ("remove_expired_tokens", wait(store.remove_expired_tokens(now)).map(drop)),
         ("record", wait(store.record(act))),
         ("remove_acts", wait(store.remove_acts(now)).map(drop)),
-        ("load", wait(store.load(Part::End))),
+        ("load", wait(store.load(TransferPart::End))),
     ]
     .into_iter()
     .chain(all_writes_of_databases(store))
@@ -219,7 +219,7 @@ fn update_changes_the_collection_that_it_locked() {
         } else {
             let decide = move |_: &Collection| {
                 *sees.lock().unwrap() = Some(free(&database));
-                Altered { alteration: Alteration::Keep, act: None }
+                AlterationDecision { alteration: Alteration::Keep, act: None }
             };
             wait(store.alter_collection(&named("notes"), Box::new(decide))).unwrap();
         }

@@ -15,7 +15,7 @@ use feedsync_store::conformance::change_order::follow;
 use feedsync_store::conformance::samples::{all, by, create, id, item, named, put, sequence};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    EndpointName, Environment as _, Number, SqliteStore, Store, SystemEnvironment, Write,
+    ChangeNumber, EndpointName, Environment as _, SqliteStore, Store, SystemEnvironment, Write,
 };
 use tempfile::TempDir;
 
@@ -69,12 +69,12 @@ fn spawn(directory: &Path, count: u64) -> Child {
         .unwrap()
 }
 
-fn acknowledged(output: &str) -> BTreeMap<ItemId, Number> {
+fn acknowledged(output: &str) -> BTreeMap<ItemId, ChangeNumber> {
     output
         .lines()
         .filter_map(|line| line.strip_prefix("acknowledged "))
         .filter_map(|line| line.split_once(' '))
-        .map(|(own, number)| (id(own), Number::new(number.parse().unwrap())))
+        .map(|(own, number)| (id(own), ChangeNumber::new(number.parse().unwrap())))
         .collect()
 }
 
@@ -85,13 +85,13 @@ fn init(directory: &Path) -> SqliteStore {
     store
 }
 
-fn own(items: BTreeMap<ItemId, Number>) -> BTreeMap<ItemId, Number> {
+fn own(items: BTreeMap<ItemId, ChangeNumber>) -> BTreeMap<ItemId, ChangeNumber> {
     items.into_iter().filter(|(id, _)| id.as_str().starts_with("own")).collect()
 }
 
 /// The contents of a store after such updates, in change order. Each update took two numbers, the second of
 /// them for an item that never changed again.
-fn check(store: &SqliteStore) -> BTreeMap<ItemId, Number> {
+fn check(store: &SqliteStore) -> BTreeMap<ItemId, ChangeNumber> {
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
     let collection = wait(store.collection(&named("notes"))).unwrap().unwrap();
     let items = all(store, &named("notes"));

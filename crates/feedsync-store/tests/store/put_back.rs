@@ -12,7 +12,7 @@ use feedsync_store::conformance::logs::{append, assert_distinct, begun, done, gr
 use feedsync_store::conformance::samples::{all, create, ids, named, store_each};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    EndpointName, Epoch, Expected, Identity, LogOutcome, LogPlace, Logs as _, NewGeneration,
+    EndpointName, Epoch, Expected, Identity, LogOutcome, LogPosition, Logs as _, NewGeneration,
     NewSnapshot, SqliteStore, Store as _, SystemEnvironment,
 };
 use tempfile::TempDir;
@@ -166,7 +166,7 @@ fn a_log_that_is_longer_than_what_was_put_back_goes_on_in_a_new_generation() {
         let new = NewGeneration { expected, bytes, most: u64::MAX, act: None };
         done(wait(store.begin_log_generation(&notes, new))).place
     };
-    let bytes = |store: &SqliteStore, place: LogPlace| read_all(store, &notes, place.generation);
+    let bytes = |store: &SqliteStore, place: LogPosition| read_all(store, &notes, place.generation);
     for is_compacted in [false, true] {
         let place = Place::new();
         let store = place.open();
@@ -198,7 +198,7 @@ fn a_log_that_is_longer_than_what_was_put_back_goes_on_in_a_new_generation() {
             assert_eq!(bytes(&store, *place), None);
             let late = append(Expected::At(vec![*place]), b"late\n");
             let late = wait(store.append_to_log(&notes, late)).unwrap();
-            assert!(matches!(late, LogOutcome::Elsewhere(log) if log.place == put_back));
+            assert!(matches!(late, LogOutcome::PositionMismatch(log) if log.place == put_back));
         }
         let last = grown(&store, &notes, b"more\n").place;
         assert_eq!(bytes(&store, put_back), Some(b"one\nmore\n".to_vec()));

@@ -80,7 +80,10 @@ fn a_flipped_bit_in_a_database_is_never_read() {
             match found {
                 Ok(found) => assert!(at != table && found == bytes, "{tampered}"),
                 Err(error) => {
-                    assert!(at == table && matches!(error, StoreError::Rotten(_)), "{error}");
+                    assert!(
+                        at == table && matches!(error, StoreError::DigestMismatch(_)),
+                        "{error}"
+                    );
                 }
             }
         }
@@ -118,7 +121,7 @@ proptest! {
         for (at, found) in read(&*store, &bytes).into_iter().enumerate() {
             match found {
                 Ok(found) => prop_assert!(at != table && found == bytes),
-                Err(StoreError::Rotten(_)) => prop_assert_eq!(at, table),
+                Err(StoreError::DigestMismatch(_)) => prop_assert_eq!(at, table),
                 Err(error) => prop_assert!(false, "{error}"),
             }
         }

@@ -90,7 +90,7 @@ fn only_the_owner_can_read_it() {
     let parent = TempDir::new().unwrap();
     let directory = parent.path().join("deep").join("data");
     let store = filled(&directory);
-    assert!(wait(store.backup(&parent.path().join("backup"))).unwrap().is_whole());
+    assert!(wait(store.backup(&parent.path().join("backup"))).unwrap().is_complete());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     assert_eq!(mode(&parent.path().join("backup")), 0o600);
@@ -173,7 +173,7 @@ fn a_backup_holds_one_moment_of_a_store_in_use() {
     };
     fs::write(&file, "an older backup").unwrap();
     for _ in 0..5 {
-        assert!(wait(store.backup(&file)).unwrap().is_whole());
+        assert!(wait(store.backup(&file)).unwrap().is_complete());
     }
     writer.join().unwrap();
     drop(store);
@@ -200,7 +200,7 @@ fn a_backup_holds_databases_whole() {
     transfer_databases::fill(&store);
     let before = transfer_databases::contents(&store);
     let last = transfer_databases::epochs(&store).into_iter().max();
-    assert!(wait(store.backup(&file)).unwrap().is_whole());
+    assert!(wait(store.backup(&file)).unwrap().is_complete());
     drop(store);
     let restored =
         SqliteStore::restore(&file, &parent.path().join("restored"), environment(3)).unwrap();
@@ -215,7 +215,7 @@ fn a_restored_store_signs_anew_in_new_epochs() {
     let (data, file) = (parent.path().join("data"), parent.path().join("backup"));
     let store = filled(&data);
     let (before, place, data) = (identity(&store), until(&store, "notes"), contents(&store));
-    assert!(wait(store.backup(&file)).unwrap().is_whole());
+    assert!(wait(store.backup(&file)).unwrap().is_complete());
     drop(store);
     let directory = parent.path().join("restored");
     let store = SqliteStore::restore(&file, &directory, environment(3)).unwrap();
@@ -242,7 +242,7 @@ fn a_restore_does_not_take_over_a_log_left_behind() {
     let parent = TempDir::new().unwrap();
     let file = parent.path().join("backup");
     let store = filled(&parent.path().join("data"));
-    assert!(wait(store.backup(&file)).unwrap().is_whole());
+    assert!(wait(store.backup(&file)).unwrap().is_complete());
     let directory = parent.path().join("other");
     fs::create_dir(&directory).unwrap();
     fs::write(directory.join("feedsync.db-wal"), "frames of another file").unwrap();
@@ -397,7 +397,7 @@ fn room_is_checked_by_many_at_once() {
     let threads: Vec<_> = (0..8)
         .map(|_| {
             let store = Arc::clone(&store);
-            thread::spawn(move || (0..50).try_for_each(|_| wait(store.check_room())))
+            thread::spawn(move || (0..50).try_for_each(|_| wait(store.check_space())))
         })
         .collect();
     for thread in threads {

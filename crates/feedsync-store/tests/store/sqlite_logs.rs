@@ -9,7 +9,7 @@ use feedsync_store::conformance::logs::{append, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{all, create, ids, named, store_each};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Append, EndpointName, Expected, LogOutcome, LogPlace, Logs as _, Moment, NewGeneration,
+    Append, EndpointName, Expected, LogOutcome, LogPosition, Logs as _, Moment, NewGeneration,
     NewSnapshot, SqliteStore, Store as _, StoreError, SystemEnvironment,
 };
 use tempfile::TempDir;
@@ -25,15 +25,15 @@ fn open(directory: &Path) -> SqliteStore {
     SqliteStore::open(directory, Arc::new(SystemEnvironment)).unwrap()
 }
 
-fn place(store: &SqliteStore) -> LogPlace {
+fn place(store: &SqliteStore) -> LogPosition {
     wait(store.log(&named("notes"))).unwrap().unwrap().place
 }
 
-fn bytes(store: &SqliteStore, place: LogPlace) -> Option<Vec<u8>> {
+fn bytes(store: &SqliteStore, place: LogPosition) -> Option<Vec<u8>> {
     read_all(store, &named("notes"), place.generation)
 }
 
-fn compacted(store: &SqliteStore, bytes: &[u8]) -> LogPlace {
+fn compacted(store: &SqliteStore, bytes: &[u8]) -> LogPosition {
     let (expected, bytes) = (Expected::Present, bytes.to_vec());
     let new = NewGeneration { expected, bytes, most: u64::MAX, act: None };
     done(wait(store.begin_log_generation(&named("notes"), new))).place
@@ -48,7 +48,7 @@ fn files(directory: &Path) -> Vec<String> {
     names
 }
 
-fn file(directory: &Path, place: LogPlace) -> PathBuf {
+fn file(directory: &Path, place: LogPosition) -> PathBuf {
     directory.join("logs").join(format!("1-{}.log", place.generation))
 }
 
@@ -152,7 +152,7 @@ fn a_log_that_was_moved_copied_or_put_back_goes_on_in_a_new_generation() {
     let store = open(&new);
     let moved = wait(store.log(&named("notes"))).unwrap().unwrap();
     assert_eq!((moved.place.generation.number(), moved.place.length), (3, 8));
-    let covers = LogPlace { length: 4, ..moved.place };
+    let covers = LogPosition { length: 4, ..moved.place };
     assert_eq!(moved.snapshot.unwrap().covers, covers, "it stands for what it stood for");
     assert_eq!(
         (bytes(&store, moved.place), bytes(&store, before)),
@@ -161,7 +161,7 @@ fn a_log_that_was_moved_copied_or_put_back_goes_on_in_a_new_generation() {
     assert_eq!(files(&new).len(), 1);
     let late = append(Expected::At(vec![before]), b"late\n");
     let late = wait(store.append_to_log(&named("notes"), late)).unwrap();
-    assert!(matches!(late, LogOutcome::Elsewhere(log) if log.place == moved.place));
+    assert!(matches!(late, LogOutcome::PositionMismatch(log) if log.place == moved.place));
     drop(store);
 
     let saved = parent.path().join("saved");
@@ -193,7 +193,7 @@ fn a_backup_holds_the_bytes_of_all_logs() {
     begun(&store, &books, b"books\n");
     begun(&store, &gone, b"gone\n");
     done(wait(store.remove_log(&gone, Expected::Present, None)));
-    assert!(wait(store.backup(&file)).unwrap().is_whole());
+    assert!(wait(store.backup(&file)).unwrap().is_complete());
     grown(&store, &named("notes"), b"after the backup\n");
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
 
@@ -215,7 +215,7 @@ fn a_backup_holds_the_bytes_of_all_logs() {
     }
     assert_ne!(place(&stores[0]), place(&stores[1]), "two lives of one log");
     let again = parent.path().join("again");
-    assert!(wait(stores[0].backup(&again)).unwrap().is_whole());
+    assert!(wait(stores[0].backup(&again)).unwrap().is_complete());
     let raw = |file: &Path| {
         let raw = rusqlite::Connection::open(file).unwrap();
         let sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'log_bytes'";
@@ -338,7 +338,7 @@ fn a_log_may_be_longer_than_four_gigabytes() {
     raw.execute("UPDATE logs SET length = ?1", [length as i64]).unwrap();
     drop(raw);
     let store = open(directory.path());
-    let place = LogPlace { length, ..first };
+    let place = LogPosition { length, ..first };
     let after =
         done(wait(store.append_to_log(&notes, append(Expected::At(vec![place]), b"two\n"))));
     assert_eq!(after.place.length, length + 4);

@@ -13,11 +13,11 @@ use feedsync_store::conformance::samples::{
 };
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Act, ActSelection, Append, Collection, CollectionName, Digest, DiscardedId, EndpointName,
-    Environment as _, Expected, Grant, GrantsOf, MemoryStore, Moment, Moved, NewGeneration,
-    NewRemote, NewSnapshot, Number, Origin, PostgresStore, Put, Remote, RemoteState, Role, Scope,
-    SqliteStore, Store as _, StoreError, Token, TokenKind, Transfer, User, UserName, Write,
-    transfer,
+    Append, AuditAction, AuditSelection, ChangeNumber, Collection, CollectionName, Digest,
+    DiscardedId, EndpointName, Environment as _, Expected, Grant, GrantFilter, MemoryStore, Moment,
+    NewGeneration, NewRemote, NewSnapshot, Origin, PostgresStore, Put, Remote, RemoteState, Role,
+    Scope, SqliteStore, Store as _, StoreError, Token, TokenKind, Transfer, TransferReport, User,
+    UserName, Write, transfer,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -68,7 +68,7 @@ fn fill(store: &dyn Transfer) {
     wait(store.remove_remote(late.id)).unwrap();
     let state = RemoteState {
         until: Some("u".to_owned()),
-        pushed: Number::new(3),
+        pushed: ChangeNumber::new(3),
         may_lack: true,
         failures: 2,
         succeeded: Some(Moment::from_micros(7)),
@@ -85,7 +85,7 @@ fn fill(store: &dyn Transfer) {
     conflicted.conflicts = vec![version("B", 1, "<b/>"), version("C", 2, "<c/>")];
     let origin = Origin::Remote(remote.id);
     let from_there = Put { item: conflicted, created_here: false, origin, blobs };
-    let act = Act {
+    let act = AuditAction {
         user: Some(user("anna").name),
         address: None,
         action: "edit".to_owned(),
@@ -117,7 +117,7 @@ fn fill(store: &dyn Transfer) {
     create(store, "dropped");
     begun(store, &named("dropped"), b"gone\n");
     wait(store.drop_collection(&named("dropped"))).unwrap();
-    wait(store.mark_sent(&notes, Number::new(400))).unwrap();
+    wait(store.mark_sent(&notes, ChangeNumber::new(400))).unwrap();
     wait(store.add_user(user("anna"))).unwrap();
     wait(store.add_user(User { administrator: false, password: None, ..user("berta") })).unwrap();
     let grant = Grant { user: user("berta").name, collection: notes.clone(), role: Role::Editor };
@@ -135,7 +135,7 @@ fn fill(store: &dyn Transfer) {
     fill_logs(store);
     transfer_databases::fill(store);
     for number in 0..450 {
-        wait(store.record(Act { detail: number.to_string(), ..act.clone() })).unwrap();
+        wait(store.record(AuditAction { detail: number.to_string(), ..act.clone() })).unwrap();
     }
 }
 
@@ -211,10 +211,10 @@ fn contents(store: &dyn Transfer) -> Vec<String> {
     }
     for user in wait(store.users()).unwrap() {
         lines.push(format!("{user:?} {:?}", user.password));
-        lines.push(format!("{:?}", wait(store.grants(GrantsOf::User(&user.name))).unwrap()));
+        lines.push(format!("{:?}", wait(store.grants(GrantFilter::User(&user.name))).unwrap()));
         lines.push(format!("{:?}", wait(store.tokens(&user.name)).unwrap()));
     }
-    let selection = ActSelection { limit: 999, ..Default::default() };
+    let selection = AuditSelection { limit: 999, ..Default::default() };
     let acts = wait(store.acts(selection)).unwrap();
     lines.extend(acts.iter().map(|recorded| format!("{:?} {:?}", recorded.at, recorded.act)));
     lines
@@ -231,7 +231,7 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
         let (next, next_kept) = kind(seed);
         let told = Mutex::new(Vec::new());
         let moved = wait(transfer(&*store, &*next, &|moved| told.lock().unwrap().push(*moved)));
-        let expected_counts = Moved {
+        let expected_counts = TransferReport {
             collections: 2,
             items: 448,
             purged: 1,
@@ -301,7 +301,7 @@ fn mover() {
     } else {
         Arc::new(SqliteStore::init(Path::new(&place), &tester(), environment(2)).unwrap())
     };
-    let stop = |moved: &Moved| {
+    let stop = |moved: &TransferReport| {
         if moved.items > 0 {
             println!("\nhalf");
             loop {

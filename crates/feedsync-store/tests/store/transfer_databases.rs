@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use feedsync_couch::{
-    Attachment, AttachmentDigest, BodyPlace, Content, DatabaseName, DocumentId, LocalId, Path, Tree,
+    Attachment, AttachmentDigest, BodyRef, Content, DatabaseName, DocumentId, LocalId, Path, Tree,
 };
 use feedsync_store::conformance::databases::{Use, everything, for_any_two_uses, named};
 use feedsync_store::conformance::samples::ALL;
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    Database, DatabaseChange, DatabasesExt as _, Digest, DocumentWrite, DocumentsSnapshot, Epoch,
-    KeptBody, Kind, LocalDocument, Number, PageLimit, StoreError, Transfer, Wanted, transfer,
+    ChangeNumber, Database, DatabaseChange, DatabasesExt as _, Digest, DocumentRequest,
+    DocumentWrite, DocumentsSnapshot, Epoch, Kind, LocalDocument, PageLimit, StoreError,
+    StoredBody, Transfer, transfer,
 };
 
 use crate::transfer::{Kept, environment, memory, postgres, sqlite, tester};
@@ -34,7 +35,7 @@ fn local(text: &str) -> LocalId {
     text.parse().unwrap()
 }
 
-fn body(text: &str, attached: &[&[u8]]) -> KeptBody {
+fn body(text: &str, attached: &[&[u8]]) -> StoredBody {
     let attachment = |bytes: &&[u8]| Attachment {
         name: String::from_utf8(bytes.to_vec()).unwrap(),
         content_type: "text/plain".to_owned(),
@@ -42,20 +43,22 @@ fn body(text: &str, attached: &[&[u8]]) -> KeptBody {
         digest: AttachmentDigest::of(bytes),
         length: bytes.len() as u64,
     };
-    KeptBody { text: text.into(), attachments: attached.iter().map(attachment).collect() }
+    StoredBody { text: text.into(), attachments: attached.iter().map(attachment).collect() }
 }
 
 /// Writes documents of `notes`, one after another: the revisions of a path, oldest first, and the body of the
 /// newest.
-fn join(store: &dyn Transfer, documents: Vec<(DocumentId, Vec<&'static str>, bool, KeptBody)>) {
-    let wanted =
-        |(id, ..): &(DocumentId, _, _, _)| Wanted { id: id.clone(), with_attachments: false };
+fn join(store: &dyn Transfer, documents: Vec<(DocumentId, Vec<&'static str>, bool, StoredBody)>) {
+    let wanted = |(id, ..): &(DocumentId, _, _, _)| DocumentRequest {
+        id: id.clone(),
+        with_attachments: false,
+    };
     let all = documents.iter().map(wanted).collect();
     let decide = move |snapshot: &DocumentsSnapshot| {
         let numbered = documents.iter().zip(snapshot.next_body()..);
         let write =
-            |((id, path, is_deleted, body), number): (&(_, Vec<&str>, bool, KeptBody), u64)| {
-                let mut tree: Tree<BodyPlace> = snapshot.document(id).unwrap().tree.clone();
+            |((id, path, is_deleted, body), number): (&(_, Vec<&str>, bool, StoredBody), u64)| {
+                let mut tree: Tree<BodyRef> = snapshot.document(id).unwrap().tree.clone();
                 let signatures = path.iter().rev().map(|text| text.parse().unwrap()).collect();
                 let place = body.place(number);
                 let path = Path::new(path.len() as u64, signatures).unwrap();
@@ -75,7 +78,7 @@ fn join(store: &dyn Transfer, documents: Vec<(DocumentId, Vec<&'static str>, boo
 }
 
 fn purge(store: &dyn Transfer, id: &DocumentId) {
-    let wanted = vec![Wanted { id: id.clone(), with_attachments: false }];
+    let wanted = vec![DocumentRequest { id: id.clone(), with_attachments: false }];
     let id = id.clone();
     let decide = move |snapshot: &DocumentsSnapshot| {
         let mut tree = snapshot.document(&id).unwrap().tree.clone();
@@ -139,7 +142,7 @@ pub(crate) fn contents(store: &dyn Transfer) -> Vec<String> {
         let epoch: Epoch = "0".repeat(25).parse().unwrap();
         lines.push(format!("{:?}", Database { epoch, ..database }));
         lines.push(format!("{}", wait(store.next_body(&name)).unwrap()));
-        let documents = wait(store.ordered_documents(&name, Number::ZERO, ALL)).unwrap();
+        let documents = wait(store.ordered_documents(&name, ChangeNumber::ZERO, ALL)).unwrap();
         lines.extend(documents.iter().map(|moved| format!("{moved:?}")));
         for (number, body) in wait(store.bodies(&name, 0, ALL)).unwrap() {
             let text = Digest::of(body.text.as_bytes());
@@ -247,7 +250,7 @@ fn pieces_end_at_either_limit() {
                 bodies.extend(piece);
             }
             assert_eq!(bodies, wait(store.bodies(&name, 0, ALL)).unwrap());
-            let (mut after, mut documents) = (Number::ZERO, Vec::new());
+            let (mut after, mut documents) = (ChangeNumber::ZERO, Vec::new());
             loop {
                 let piece = wait(store.ordered_documents(&name, after, limit)).unwrap();
                 assert!(piece.len() <= limit.items && (piece.len() < 2 || limit.bytes > 1));
@@ -255,7 +258,10 @@ fn pieces_end_at_either_limit() {
                 after = last.document.number;
                 documents.extend(piece);
             }
-            assert_eq!(documents, wait(store.ordered_documents(&name, Number::ZERO, ALL)).unwrap());
+            assert_eq!(
+                documents,
+                wait(store.ordered_documents(&name, ChangeNumber::ZERO, ALL)).unwrap()
+            );
             let (mut after, mut locals) = (None, Vec::new());
             loop {
                 let piece = wait(store.local_documents(&name, after.as_ref(), limit)).unwrap();
@@ -303,7 +309,7 @@ fn writes_to_databases_during_a_transfer_are_detected() {
             fill(&*from);
             let (to, _kept) = memory(2);
             let is_written = AtomicBool::new(false);
-            let meanwhile = |moved: &feedsync_store::Moved| {
+            let meanwhile = |moved: &feedsync_store::TransferReport| {
                 // This runs after all databases were moved.
                 if moved.databases == 2 && !is_written.swap(true, Ordering::SeqCst) {
                     thread::scope(|scope| scope.spawn(|| write(&*from)).join().unwrap());

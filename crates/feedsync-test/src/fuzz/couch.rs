@@ -4,7 +4,7 @@ use feedsync_couch::multipart::{Event, Limits, Parser};
 use feedsync_couch::selector::{Selector, Subject};
 use feedsync_couch::{
     AttachmentForm, ChangesRequest, DocumentWriter, Json, Parameters, Resource, SentForm,
-    Submission, Tree, asked_documents, asked_revisions, bulk_documents,
+    Submission, Tree, bulk_documents, requested_documents, requested_revisions,
 };
 use feedsync_formats::json::Kind;
 
@@ -21,8 +21,8 @@ pub fn couch(bytes: &[u8]) -> usize {
     let root = json.root();
     let refusals = [
         bulk_documents(root).map(drop),
-        asked_revisions(root).map(drop),
-        asked_documents(root).map(drop),
+        requested_revisions(root).map(drop),
+        requested_documents(root).map(drop),
         ChangesRequest::read(&parameters, None, Some(root)).map(drop),
     ];
     for refusal in refusals.into_iter().filter_map(Result::err) {

@@ -1,7 +1,7 @@
 //! `feedsync log append`
 
 use clap::Args;
-use feedsync_client::{LineAppend, synchronise};
+use feedsync_client::{PendingLines, synchronise};
 use serde_json::json;
 
 use super::{access, random, shown};
@@ -35,12 +35,12 @@ impl Append {
         let source = Source::load(&self.file, &context.way()).await?;
         let lines = String::from_utf8(source.bytes)
             .map_err(|error| Failure::refused(format!("{}: {error}", source.name)))?;
-        let mut lines = LineAppend::new(&lines, random()).map_err(|(line, fault)| {
+        let mut lines = PendingLines::new(&lines, random()).map_err(|(line, fault)| {
             Failure::refused(format!("{}:{line}: {fault}; nothing was appended", source.name))
         })?;
         let count = lines.len();
         let log = access(context, &self.log).await?;
-        let mut session = LineAppend::session();
+        let mut session = PendingLines::session();
         synchronise(&*log, &mut session, &mut lines, &random).await?;
         if context.json {
             let log = shown(session.position());

@@ -1,7 +1,7 @@
 //! `feedsync log create`
 
 use clap::Args;
-use feedsync_log::{Append, Ask, Condition, Device, Header};
+use feedsync_log::{Append, Condition, Device, Header, LogRequest};
 use serde_json::json;
 
 use super::{access, random, stored};
@@ -36,7 +36,7 @@ impl Create {
             key: generation,
             records: 1,
         };
-        let answer = log.ask(&Ask::Append(append)).await?;
+        let answer = log.ask(&LogRequest::Append(append)).await?;
         match answer.status {
             412 if answer.refused(false).is_ok() => {
                 return Err(Failure::refused(format!("{}: there is one already", log.name())));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use feedsync_client::{Readers, read_reader_log, replace_file};
+use feedsync_client::{FileReaders, read_reader_log, replace_file};
 use serde_json::json;
 
 use super::{access, present, random, stored};
@@ -43,7 +43,7 @@ impl Snapshot {
         let text = snapshot.write();
         let bytes = text.len();
         match &self.output {
-            Some(file) => replace_file(file, text.as_bytes(), Readers::AsUsual)
+            Some(file) => replace_file(file, text.as_bytes(), FileReaders::ProcessDefault)
                 .map_err(|error| Failure::file(&file.display().to_string(), &error))?,
             None => {
                 let covers = covers.as_deref().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use feedsync_client::LogAccess;
-use feedsync_log::{Ask, Check, Finding, MOST_READ, Millis, Range, Read, Summary};
+use feedsync_log::{Check, Finding, LogRequest, MAX_READ_BYTES, Millis, Range, Read, Summary};
 use serde_json::json;
 
 use super::{access, refused};
@@ -79,8 +79,8 @@ async fn check(log: &dyn LogAccess) -> Result<(Vec<Finding>, u64, Summary), Fail
     let mut generation = None;
     let _progress = Progress::spinner("reading the log");
     loop {
-        let range = Range::From { offset, most: MOST_READ };
-        let answer = log.ask(&Ask::Read(Read { range, unless: None })).await?;
+        let range = Range::From { offset, most: MAX_READ_BYTES };
+        let answer = log.ask(&LogRequest::Read(Read { range, unless: None })).await?;
         match answer.status {
             416 => break,
             200 | 206 if answer.body.is_empty() && answer.ended => break,

@@ -74,12 +74,11 @@ impl SseFeed {
     /// second is over.
     async fn of(home: &Home, name: &CollectionName, is_complete: bool) -> Result<Self, Failure> {
         let mut publication = home.endpoint.publish_sse(name, is_complete).await?;
-        if let Some(time) = publication.settles_in {
+        if let Some(time) = publication.stable_in {
             tokio::time::sleep(time).await;
             publication = home.endpoint.publish_sse(name, is_complete).await?;
         }
-        let SsePublication { collection, dates, after, up_to, settles_in: _, details } =
-            publication;
+        let SsePublication { collection, dates, after, up_to, stable_in: _, details } = publication;
         let complete = home.endpoint.publish_complete(name).await?;
         // SSE has dates instead of the window.
         let publication = Publication { collection, after, up_to, details, ..complete };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use feedsync_client::{Readers, replace_file};
+use feedsync_client::{FileReaders, replace_file};
 use feedsync_reading_state::Snapshot;
 
 use super::read;
@@ -43,7 +43,7 @@ impl Export {
             false => state.view().opml(&self.title),
         };
         match &self.file {
-            Some(file) => replace_file(file, text.as_bytes(), Readers::Owner)
+            Some(file) => replace_file(file, text.as_bytes(), FileReaders::Owner)
                 .map_err(|error| Failure::file(&file.display().to_string(), &error)),
             None => output::print_bytes(text.as_bytes()),
         }

@@ -1,6 +1,6 @@
 //! `feedsync sync --watch`
 
-use feedsync_client::{Direction, Due, Pace, Session, SyncError, Watch};
+use feedsync_client::{Direction, Pace, Session, SyncError, SyncTrigger, Watch};
 use feedsync_store::Remote;
 use tokio::task::JoinSet;
 
@@ -42,7 +42,7 @@ async fn follow(
 ) -> Result<(), Failure> {
     loop {
         match watch.next().await {
-            Ok(Some(Due::Begin)) => continue, // synchronised just before
+            Ok(Some(SyncTrigger::Begin)) => continue, // synchronised just before
             Ok(Some(_)) => {}
             Ok(None) | Err(SyncError::Forgotten { .. }) => return Ok(()),
             Err(error) => return Err(failure(&remote, error)),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_client::{Direction, Session, Silent};
+use feedsync_client::{Direction, NoProgress, Session};
 use feedsync_core::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
@@ -150,7 +150,7 @@ impl Merger {
         let mut remote = store.remotes(None).await.unwrap().remove(0);
         remote.state = RemoteState { not_before: None, ..remote.state };
         store.change_remote(remote).await.unwrap();
-        match self.session.sync(&self.remote, Direction::BOTH, &Silent, false).await {
+        match self.session.sync(&self.remote, Direction::BOTH, &NoProgress, false).await {
             Ok(report) if report.refused.is_empty() => {
                 self.said.written.append(&mut self.pending);
                 true

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_client::replicate::{Patience, RemoteDatabase, Replication, ReplicationPace};
+use feedsync_client::replicate::{RemoteDatabase, Replication, ReplicationPace, RetryPolicy};
 use feedsync_endpoint::documents::Edits;
 use feedsync_server::Config;
 
@@ -35,11 +35,11 @@ async fn documents_may_take_as_long_as_their_way_does() {
     .await;
     let overall = Duration::from_secs(2);
     let fetcher = Fetcher::new(Policy { overall, ..Policy::new(Private::Allowed) }).unwrap();
-    let patience = Patience { tries: Some(1), ..Patience::SOME };
-    let source = RemoteDatabase::new(fetcher, &format!("{}/couch/notes", site.base), patience);
+    let retry_policy = RetryPolicy { tries: Some(1), ..RetryPolicy::BOUNDED };
+    let source = RemoteDatabase::new(fetcher, &format!("{}/couch/notes", site.base), retry_policy);
     let source = Arc::new(source.unwrap());
     let done = run(&Replication::default(), source, other.replica(), &one).await.unwrap();
-    assert_eq!(done.worked.written, 1);
+    assert_eq!(done.stats.written, 1);
 }
 
 #[tokio::test]
@@ -54,10 +54,10 @@ async fn large_documents_are_carried_in_parts() {
     let first = served(one.serve(Config::default()).await);
     let second = served(other.serve(Config::default()).await);
     let done = run(&Replication::default(), first, second, &one).await.unwrap();
-    assert_eq!((done.worked.written, done.worked.refused), (41, 0));
+    assert_eq!((done.stats.written, done.stats.refused), (41, 0));
     assert_eq!(one.leaves().await, other.leaves().await);
     let third = Shelf::new(3).await;
-    assert_eq!(third.take(&one).await.worked.written, 41, "from store to store, too");
+    assert_eq!(third.take(&one).await.stats.written, 41, "from store to store, too");
     assert_eq!(one.leaves().await, third.leaves().await);
 }
 
@@ -78,7 +78,7 @@ async fn concurrent_writes_stay_within_the_byte_budget() {
         let target = Rough::slow(other.replica(), 1);
         let all = Replication { pace, ..Replication::default() };
         let done = run(&all, one.replica(), Arc::clone(&target) as _, &one).await.unwrap();
-        assert_eq!((done.worked.written, done.worked.refused), (48, 0));
+        assert_eq!((done.stats.written, done.stats.refused), (48, 0));
         let most = target.most_written_at_once();
         assert!(expected.contains(&most), "{kibibytes}: {most}");
     }
@@ -109,7 +109,7 @@ async fn documents_are_sent_whole_if_their_stubs_cannot_be_resolved() {
     let all = Replication { pace, ..Replication::default() };
     let run = run(&all, one.replica(), other.replica(), &one);
     let done = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap();
-    assert_eq!((done.worked.written, done.worked.refused), (4, 0));
+    assert_eq!((done.stats.written, done.stats.refused), (4, 0));
     assert_eq!(one.leaves().await, other.leaves().await);
 }
 
@@ -129,7 +129,7 @@ async fn as_many_documents_are_read_at_once_as_fitted_before() {
     let pace = ReplicationPace { batch: 12, batches: 1, ..ReplicationPace::default() };
     let all = Replication { pace, ..Replication::default() };
     let done = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
-    assert_eq!((done.worked.written, done.worked.refused), (144, 0));
+    assert_eq!((done.stats.written, done.stats.refused), (144, 0));
     let asked = site.targets().iter().filter(|it| it.contains("_bulk_get")).count();
     // Of the large ones, 12 do not fit, once, and 6 do; of the small ones 6, and then all 12.
     assert_eq!(asked, 1 + 4 * 2 + 2 + 7);

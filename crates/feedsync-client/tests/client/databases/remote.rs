@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::replicate::{
-    Patience, RemoteDatabase, Replica, Replicated, Replication, ReplicationError,
-    ReplicationFilter, ReplicationPace,
+    RemoteDatabase, Replica, Replicated, Replication, ReplicationError, ReplicationFilter,
+    ReplicationPace, RetryPolicy,
 };
 use feedsync_endpoint::documents::Edits;
 use feedsync_server::Config;
 
 use super::world::{Absent, Rough, selected};
-use super::{Shelf, Silent, replicated};
+use super::{NoProgress, Shelf, replicated};
 use crate::crashes::{FAULTS, faulty};
 use crate::site::{Act, Site, answer};
 
 pub(super) fn at(base: &str) -> Arc<dyn Replica> {
     let policy = Policy { idle: Duration::from_secs(5), ..Policy::new(Private::Allowed) };
-    let patience = Patience { pause: Duration::from_millis(1), ..Patience::SOME };
+    let retry_policy = RetryPolicy { pause: Duration::from_millis(1), ..RetryPolicy::BOUNDED };
     let url = format!("{base}/couch/notes/");
-    Arc::new(RemoteDatabase::new(Fetcher::new(policy).unwrap(), &url, patience).unwrap())
+    Arc::new(RemoteDatabase::new(Fetcher::new(policy).unwrap(), &url, retry_policy).unwrap())
 }
 
 pub(super) fn served(address: SocketAddr) -> Arc<dyn Replica> {
@@ -79,16 +79,16 @@ async fn two_hubs_come_to_the_same_state_in_either_direction() {
     let second = served(other.serve(Config::default()).await);
     let all = Replication::default();
     let there = run(&all, Arc::clone(&first), Arc::clone(&second), &one).await.unwrap();
-    assert_eq!((there.worked.checked, there.worked.written, there.worked.refused), (702, 702, 0));
+    assert_eq!((there.stats.checked, there.stats.written, there.stats.refused), (702, 702, 0));
     let back = run(&all, Arc::clone(&second), Arc::clone(&first), &one).await.unwrap();
     // Documents that came from here are known here.
-    assert_eq!((back.worked.checked, back.worked.written), (1_404, 702));
+    assert_eq!((back.stats.checked, back.stats.written), (1_404, 702));
     assert_eq!(one.leaves().await, other.leaves().await);
     assert_eq!(one.leaves().await["shared"].len(), 2, "a conflict");
     let again = run(&all, Arc::clone(&first), second, &one).await.unwrap();
-    assert_eq!((again.worked.checked, again.worked.written), (703, 0), "what came meanwhile");
+    assert_eq!((again.stats.checked, again.stats.written), (703, 0), "what came meanwhile");
     let rests = run(&all, first, other.replica(), &one).await.unwrap();
-    assert_eq!(rests.worked.written, 0, "a server and its store are one");
+    assert_eq!(rests.stats.written, 0, "a server and its store are one");
 }
 
 #[tokio::test]
@@ -100,12 +100,12 @@ async fn replicated_documents_are_not_compared_again() {
     run(&all, at(&site.base), other.replica(), &one).await.unwrap();
     site.forget();
     let again = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
-    assert_eq!((again.worked.checked, again.has_checkpoints), (0, true));
+    assert_eq!((again.stats.checked, again.has_checkpoints), (0, true));
     let asked: Vec<String> = site.asked().iter().map(|it| it.method.clone()).collect();
     assert_eq!(asked, ["GET", "GET", "GET"], "the database, the checkpoint, what changed");
     let whole = Replication { from_beginning: true, ..all };
     let whole = run(&whole, at(&site.base), other.replica(), &one).await.unwrap();
-    assert_eq!((whole.worked.checked, whole.worked.missing), (702, 0));
+    assert_eq!((whole.stats.checked, whole.stats.missing), (702, 0));
 }
 
 #[tokio::test]
@@ -119,9 +119,9 @@ async fn replication_completes_after_a_failure_of_any_request() {
                 ReplicationPace { page: 12, batch: 5, batches: 2, ..ReplicationPace::default() };
             let all = Replication { pace, ..Replication::default() };
             let done = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
-            assert_eq!(done.worked.written, 32, "{fault:?} of request {number}");
+            assert_eq!(done.stats.written, 32, "{fault:?} of request {number}");
             let back = run(&all, other.replica(), at(&site.base), &one).await.unwrap();
-            assert!(back.worked.refused == 0 && back.has_checkpoints);
+            assert!(back.stats.refused == 0 && back.has_checkpoints);
             assert_eq!(one.leaves().await, other.leaves().await, "{fault:?} of request {number}");
             if asked.load(Ordering::SeqCst) <= number {
                 assert!(number > 15, "many requests were made");
@@ -141,10 +141,10 @@ async fn refused_documents_are_reported_and_stop_no_others() {
     let target = served(other.serve(config).await);
     let all = Replication::default();
     let done = run(&all, one.replica(), Arc::clone(&target), &one).await.unwrap();
-    assert_eq!((done.worked.written, done.worked.refused), (702, 1));
+    assert_eq!((done.stats.written, done.stats.refused), (702, 1));
     assert_eq!((&*done.refused[0].id, &*done.refused[0].error), ("large", "too_large"));
     let again = run(&all, one.replica(), target, &one).await.unwrap();
-    assert_eq!(again.worked.checked, 0, "it is not tried for ever");
+    assert_eq!(again.stats.checked, 0, "it is not tried for ever");
 }
 
 #[tokio::test]
@@ -153,7 +153,8 @@ async fn a_target_is_made_if_that_is_wanted() {
     let nowhere = |address| {
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
         let url = format!("http://{address}/couch/made");
-        Arc::new(RemoteDatabase::new(fetcher, &url, Patience::SOME).unwrap()) as Arc<dyn Replica>
+        Arc::new(RemoteDatabase::new(fetcher, &url, RetryPolicy::BOUNDED).unwrap())
+            as Arc<dyn Replica>
     };
     let address = other.serve(Config::default()).await;
     let all = Replication::default();
@@ -161,7 +162,7 @@ async fn a_target_is_made_if_that_is_wanted() {
     assert!(matches!(refused, Err(ReplicationError::NoDatabase { .. })), "{refused:?}");
     let made = Replication { creates_target: true, ..all };
     let done = run(&made, one.replica(), nowhere(address), &one).await.unwrap();
-    assert_eq!(done.worked.written, 702);
+    assert_eq!(done.stats.written, 702);
     let refused =
         run(&made, nowhere(one.serve(Config::default()).await), one.replica(), &one).await;
     assert!(matches!(refused, Err(ReplicationError::NoDatabase { .. })), "a source is not made");
@@ -182,7 +183,7 @@ async fn read_only_user_replicates_without_checkpoints() {
     for written in [702, 0] {
         let all = Replication::default();
         let done = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
-        assert_eq!((done.worked.checked, done.worked.written), (702, written));
+        assert_eq!((done.stats.checked, done.stats.written), (702, written));
         assert!(!done.has_checkpoints);
     }
 }
@@ -207,7 +208,7 @@ async fn documents_are_chosen_alike_by_servers_and_stores() {
         for source in [served(address), one.replica()] {
             let target = Shelf::new(9).await;
             let done = run(&chosen, source, target.replica(), &one).await.unwrap();
-            assert_eq!(done.worked.written, count);
+            assert_eq!(done.stats.written, count);
             all.push(target.leaves().await);
         }
         assert_eq!(all[0], all[1]);
@@ -228,10 +229,10 @@ async fn changes_arrive_as_they_are_made_until_it_is_stopped() {
         let task = tokio::spawn(async move {
             let live = Replication { is_continuous: true, ..Replication::default() };
             let stopped = async { drop(stopped.await) };
-            live.run(source, target, environment, &Silent, stopped).await
+            live.run(source, target, environment, &NoProgress, stopped).await
         });
         let databases = other.endpoint.databases();
-        let mut notices = databases.follow_database(&super::notes());
+        let mut notices = databases.subscribe_to_database(&super::notes());
         for number in 0..20 {
             one.write(&format!("{{\"_id\":\"{number}\"}}"), Edits::New).await.unwrap();
             while other.documents().await.len() < number + 1 {
@@ -240,10 +241,10 @@ async fn changes_arrive_as_they_are_made_until_it_is_stopped() {
         }
         stop.send(()).unwrap();
         let done = task.await.unwrap().unwrap();
-        assert_eq!((done.worked.written, done.has_checkpoints), (20, true));
+        assert_eq!((done.stats.written, done.has_checkpoints), (20, true));
         let all = Replication::default();
         let rest = run(&all, again.0, again.1, &one).await.unwrap();
-        assert_eq!(rest.worked.checked, 0, "it goes on where it was stopped");
+        assert_eq!(rest.stats.checked, 0, "it goes on where it was stopped");
     }
 }
 
@@ -272,13 +273,13 @@ async fn unanswered_documents_do_not_count_as_replicated() {
         let site = answering(to, part, 200, body).await;
         let done = run(&Replication::default(), at(&site.base), other.replica(), &one).await;
         // Each document is reported, or the whole replication ends.
-        assert!(done.is_err() || done.unwrap().worked.refused > 0, "{body}");
+        assert!(done.is_err() || done.unwrap().stats.refused > 0, "{body}");
     }
     for body in ["{\"error\":\"x\",\"reason\":\"y\"}", "{\"x\":{\"missing\":[\"1-a\"]}}", "[]"] {
         let (one, other) = with_documents(1, 3).await;
         let site = answering(other.serve(Config::default()).await, "_revs_diff", 200, body).await;
         let done = run(&Replication::default(), one.replica(), at(&site.base), &one).await;
-        assert!(done.is_err() || done.unwrap().worked.refused > 0, "{body}");
+        assert!(done.is_err() || done.unwrap().stats.refused > 0, "{body}");
     }
 }
 
@@ -293,7 +294,7 @@ async fn documents_that_a_source_lacks_are_requested_again() {
         let absent = Absent { id: "shared", times: times.into(), is_purged };
         let source = Rough::without(one.replica(), absent);
         let done = run(&Replication::default(), source, other.replica(), &one).await.unwrap();
-        assert_eq!((done.worked.written, done.worked.refused), (written, refused), "{times}");
+        assert_eq!((done.stats.written, done.stats.refused), (written, refused), "{times}");
         for it in &done.refused {
             assert_eq!((&*it.id, &*it.error), ("shared", "not_found"));
         }
@@ -314,7 +315,7 @@ async fn late_document_may_be_large() {
     let absent = Absent { id: "large", times: 2.into(), is_purged: false };
     let source = Rough::without(one.replica(), absent);
     let done = run(&Replication::default(), source, other.replica(), &one).await.unwrap();
-    assert_eq!((done.worked.written, done.worked.refused), (2, 0));
+    assert_eq!((done.stats.written, done.stats.refused), (2, 0));
     assert_eq!(one.leaves().await, other.leaves().await);
 }
 
@@ -360,7 +361,7 @@ async fn rows_of_one_document_are_one() {
     let targets = [other.replica(), served(third.serve(Config::default()).await)];
     for (target, shelf) in targets.into_iter().zip([&other, &third]) {
         let done = run(&Replication::default(), at(&site.base), target, &one).await.unwrap();
-        assert_eq!((done.worked.checked, done.worked.written, done.worked.refused), (4, 3, 0));
+        assert_eq!((done.stats.checked, done.stats.written, done.stats.refused), (4, 3, 0));
         assert_eq!(one.leaves().await, shelf.leaves().await);
     }
 }
@@ -379,7 +380,7 @@ async fn one_unreadable_document_does_not_stop_others() {
     })
     .await;
     let done = run(&Replication::default(), at(&site.base), other.replica(), &one).await.unwrap();
-    assert_eq!((done.worked.written, done.worked.refused), (31, 1));
+    assert_eq!((done.stats.written, done.stats.refused), (31, 1));
     assert_eq!((&*done.refused[0].id, &*done.refused[0].error), ("shared", "odd"));
 }
 
@@ -400,15 +401,16 @@ async fn stop_ends_retries_of_an_absent_server() {
         .await;
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
         let url = format!("{}/couch/notes", site.base);
-        let patience = Patience { pause: Duration::from_millis(1), ..Patience::ENDLESS };
-        let target = RemoteDatabase::new(fetcher, &url, patience).unwrap();
+        let retry_policy =
+            RetryPolicy { pause: Duration::from_millis(1), ..RetryPolicy::UNBOUNDED };
+        let target = RemoteDatabase::new(fetcher, &url, retry_policy).unwrap();
         let pace = ReplicationPace { checkpoint: Duration::ZERO, ..ReplicationPace::default() };
         let live = Replication { is_continuous: true, pace, ..Replication::default() };
         let stop = tokio::time::sleep(Duration::from_millis(500));
-        let run = live.run(one.replica(), Arc::new(target), one.environment(), &Silent, stop);
+        let run = live.run(one.replica(), Arc::new(target), one.environment(), &NoProgress, stop);
         let ended = tokio::time::timeout(Duration::from_secs(20), run).await;
         let done = ended.expect("it ends").unwrap();
-        assert_eq!(done.worked.written, if number == 0 { 0 } else { 5 });
+        assert_eq!(done.stats.written, if number == 0 { 0 } else { 5 });
         assert!(done.has_checkpoints, "nobody has refused them");
     }
 }

@@ -7,7 +7,7 @@ use feedsync_endpoint::documents::Edits;
 use tokio::time::sleep;
 
 use super::world::Rough;
-use super::{Shelf, Silent};
+use super::{NoProgress, Shelf};
 
 /// Neither run ends the other, and the checkpoints of both are correct.
 #[test]
@@ -29,7 +29,7 @@ fn concurrent_runs_of_one_replication_do_not_interfere() {
                 let source = Rough::slow(one.replica(), seed * 4 + number);
                 let target = Rough::slow(other.replica(), seed * 4 + 2 + number);
                 let stop = sleep(Duration::from_secs(30));
-                live.run(source, target, one.environment(), &Silent, stop).await
+                live.run(source, target, one.environment(), &NoProgress, stop).await
             };
             let edit = async {
                 for number in 0..60 {
@@ -44,7 +44,7 @@ fn concurrent_runs_of_one_replication_do_not_interfere() {
                 assert!(done.has_checkpoints);
             }
             assert_eq!(one.leaves().await, other.leaves().await, "{seed}");
-            assert_eq!(other.take(&one).await.worked.missing, 0, "{seed}");
+            assert_eq!(other.take(&one).await.stats.missing, 0, "{seed}");
         });
     }
 }

@@ -13,10 +13,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use feedsync_client::fetch::FetchError;
 use feedsync_client::replicate::{
-    Changes, Local, Replica, Replication, ReplicationError, ReplicationFilter, ReplicationPace,
+    ChangesQuery, Replica, ReplicaLocalDocument, Replication, ReplicationError, ReplicationFilter,
+    ReplicationPace,
 };
 use feedsync_couch::replication::{
-    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Unread,
+    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, RejectedDocument,
+    UnavailableRevision,
 };
 use feedsync_couch::selector::Selector;
 use feedsync_couch::{ChangesFilter, DocumentId, Json, Revision};
@@ -27,7 +29,7 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use tokio::time::{sleep, timeout};
 
-use super::{Shelf, Silent, notes};
+use super::{NoProgress, Shelf, notes};
 
 /// A replica with random delays. It fails at times, before a request takes effect or after.
 pub(super) struct Rough {
@@ -105,7 +107,7 @@ impl Replica for Rough {
         self.ask(self.to.open(creates)).await
     }
 
-    async fn changes(&self, asked: Changes<'_>) -> Result<ChangesPage, ReplicationError> {
+    async fn changes(&self, asked: ChangesQuery<'_>) -> Result<ChangesPage, ReplicationError> {
         self.ask(self.to.changes(asked)).await
     }
 
@@ -128,7 +130,7 @@ impl Replica for Rough {
         &self,
         missing: &[MissingDocument],
         most_bytes: u64,
-    ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
+    ) -> Result<(Vec<FetchedDocument>, Vec<UnavailableRevision>), ReplicationError> {
         // Some servers return little at once.
         let bytes = if missing.len() > 2 { 300 } else { most_bytes };
         let absent = self.absent.iter().find(|it| it.times.load(Ordering::Relaxed) > 0);
@@ -139,7 +141,7 @@ impl Replica for Rough {
             if let Some(Absent { times, .. }) = absent {
                 times.fetch_sub(1, Ordering::Relaxed);
             }
-            unread.extend(revisions.into_iter().map(|revision| Unread {
+            unread.extend(revisions.into_iter().map(|revision| UnavailableRevision {
                 id: id.clone(),
                 revision,
                 error: "not_found".to_owned(),
@@ -152,7 +154,7 @@ impl Replica for Rough {
     async fn write(
         &self,
         documents: &[FetchedDocument],
-    ) -> Result<Vec<NotWritten>, ReplicationError> {
+    ) -> Result<Vec<RejectedDocument>, ReplicationError> {
         let bytes = documents.iter().map(|document| document.text.len() as u64).sum();
         let [now, most] = &self.writing;
         most.fetch_max(now.fetch_add(bytes, Ordering::Relaxed) + bytes, Ordering::Relaxed);
@@ -165,7 +167,7 @@ impl Replica for Rough {
         self.ask(self.to.settle()).await
     }
 
-    async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError> {
+    async fn local(&self, id: &str) -> Result<Option<ReplicaLocalDocument>, ReplicationError> {
         self.ask(self.to.local(id)).await
     }
 
@@ -276,7 +278,7 @@ impl World {
                 false => std::future::pending().await,
             }
         };
-        let run = replication.run(source, target, environment, &Silent, stop);
+        let run = replication.run(source, target, environment, &NoProgress, stop);
         let is_broken_off = !matches!(timeout(within, run).await, Ok(Ok(_)));
         self.stopped += u64::from(is_stopped && !is_broken_off);
         self.broken_off += u64::from(is_broken_off && !is_continuous);
@@ -321,8 +323,8 @@ impl World {
             for target in &self.shelves {
                 for source in &self.shelves {
                     let done = target.take(source).await;
-                    assert_eq!((done.worked.refused, done.has_checkpoints), (0, true), "{done:?}");
-                    written += done.worked.written;
+                    assert_eq!((done.stats.refused, done.has_checkpoints), (0, true), "{done:?}");
+                    written += done.stats.written;
                 }
             }
             if written == 0 {
@@ -333,17 +335,17 @@ impl World {
     }
 
     async fn check(&self) {
-        let is_kept = |id: &str| !self.purged.contains(&id.parse::<DocumentId>().unwrap());
+        let is_writable = |id: &str| !self.purged.contains(&id.parse::<DocumentId>().unwrap());
         let mut all = Vec::new();
         for shelf in &self.shelves {
             let mut leaves = shelf.leaves().await;
-            leaves.retain(|id, _| is_kept(id));
+            leaves.retain(|id, _| is_writable(id));
             all.push(leaves);
         }
         for (number, leaves) in all.iter().enumerate() {
             assert_eq!(*leaves, all[0], "{number} is as the first");
         }
-        for (id, revision) in self.acknowledged.iter().filter(|(id, _)| is_kept(id.as_str())) {
+        for (id, revision) in self.acknowledged.iter().filter(|(id, _)| is_writable(id.as_str())) {
             assert!(self.shelves[0].has(id, revision).await, "{id} {revision} is lost");
         }
         for shelf in &self.shelves {

@@ -3,14 +3,14 @@
 use proptest::sample::Index;
 
 use super::*;
-use crate::documents::difference::{Difference, compare};
+use crate::documents::difference::{MissingRevisions, find_missing};
 use crate::documents::leaves::{Leaves, chosen};
-use crate::documents::show::{Show, held};
+use crate::documents::show::{DocumentOptions, held};
 
 impl Room {
     /// Returns documents as a replicator sends them for missing revisions, with stubs for known attachments
     /// if `stubs` is set.
-    fn given(&self, missing: &Difference, stubs: bool) -> Vec<String> {
+    fn given(&self, missing: &MissingRevisions, stubs: bool) -> Vec<String> {
         let asks = Leaves::Named { revisions: missing.missing.clone(), latest: true };
         let ids = [missing.id.parse().unwrap()];
         let choose = chosen(asks.clone());
@@ -20,7 +20,8 @@ impl Room {
         let had = if stubs { &missing.ancestors[..] } else { &[] };
         let give = |revision: Result<Revision, Revision>| {
             let (tree, revision) = (&read.document.tree, revision.unwrap());
-            let show = Show { revs: true, attachments: true, ..Show::default() };
+            let show =
+                DocumentOptions { revs: true, attachments: true, ..DocumentOptions::default() };
             let show = show.since(had, tree, &revision);
             let mut text = String::new();
             show.push(&mut text, read, &revision, &held, &page.database).unwrap();
@@ -32,13 +33,13 @@ impl Room {
     /// Replicates all documents from another database as a replicator does: documents that are refused
     /// because of stubs are sent again without.
     fn take(&self, from: &Self) {
-        let leaves = |read: &ReadDocument| {
+        let leaves = |read: &LoadedDocument| {
             let leaves = read.document.tree.leaves().into_iter();
             let leaves = leaves.map(|leaf| leaf.revision.clone()).collect();
             (read.document.id.as_str().to_owned(), leaves)
         };
         let wanted = from.changes().iter().map(leaves).collect();
-        for missing in wait(compare(&*self.databases, &self.name, wanted)).unwrap() {
+        for missing in wait(find_missing(&*self.databases, &self.name, wanted)).unwrap() {
             let (given, whole) = (from.given(&missing, true), from.given(&missing, false));
             for (given, whole) in given.iter().zip(&whole) {
                 match self.write(&[given], Edits::Replicated) {

@@ -53,7 +53,7 @@ fn attachments_of_superseded_revisions_go_by_themselves() {
     assert_eq!(wait(endpoint.compact_databases()).unwrap(), 1);
     assert_eq!(counts(), (1, 0));
     assert_eq!(are_here(), [true, true, true, true], "they may be on their way");
-    clock.0.store(ON_ITS_WAY + 1, Ordering::Relaxed);
+    clock.0.store(UPLOAD_GRACE_MICROS + 1, Ordering::Relaxed);
     assert_eq!(wait(endpoint.compact_databases()).unwrap(), 0);
     assert_eq!(are_here(), [false, false, true, false]);
 }

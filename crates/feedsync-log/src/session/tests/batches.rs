@@ -19,7 +19,8 @@ fn lines_of(lengths: &[usize]) -> Vec<String> {
 /// Number of records in the next append if lines with these lengths wait.
 fn batch(session: &Session, lengths: &[usize]) -> usize {
     let (ids, lines) = (ids(lengths.len() as u64), lines_of(lengths));
-    let waiting: Vec<_> = ids.iter().zip(&lines).map(|(id, line)| Waiting { id, line }).collect();
+    let waiting: Vec<_> =
+        ids.iter().zip(&lines).map(|(id, line)| PendingRecord { id, line }).collect();
     let append = append(session, &waiting);
     assert_eq!(append.body, lines[..append.records].concat().as_bytes());
     append.records
@@ -27,13 +28,13 @@ fn batch(session: &Session, lengths: &[usize]) -> usize {
 
 #[test]
 fn batch_holds_as_many_records_as_its_limit_allows_and_one_at_least() {
-    let half = MOST_APPEND / 2;
+    let half = MAX_APPEND_BYTES / 2;
     for (lengths, records) in [
         (vec![half, half], 2),
         (vec![half, half, 1], 2),
         (vec![half, half + 1], 1),
-        (vec![MOST_APPEND + 1, 1], 1),
-        (vec![1, MOST_APPEND], 1),
+        (vec![MAX_APPEND_BYTES + 1, 1], 1),
+        (vec![1, MAX_APPEND_BYTES], 1),
         (vec![20; 100], 100),
     ] {
         assert_eq!(batch(&in_step(), &lengths), records, "{lengths:?}");
@@ -48,9 +49,9 @@ fn batch_that_is_too_large_for_the_server_is_halved() {
         assert_eq!(batch(&session, &[100; 8]), records);
         let (ids, lines) = (ids(8), lines_of(&[100; 8]));
         let waiting: Vec<_> =
-            ids.iter().zip(&lines).map(|(id, line)| Waiting { id, line }).collect();
+            ids.iter().zip(&lines).map(|(id, line)| PendingRecord { id, line }).collect();
         let ask = session.next(&waiting).unwrap();
-        let event = session.answered(&ask, status(413), 0);
+        let event = session.handle_response(&ask, status(413), 0);
         match records {
             1 => assert_eq!(event, Event::Stopped(Stop::TooLarge(ids[0].clone()))),
             _ => assert_eq!(event, Event::Nothing),
@@ -64,7 +65,7 @@ fn key_of_an_append_differs_where_records_or_their_bytes_differ() {
     let session = in_step();
     let ids = ids(3);
     let key = |ids: &[RecordId], line: &str| {
-        let waiting: Vec<_> = ids.iter().map(|id| Waiting { id, line }).collect();
+        let waiting: Vec<_> = ids.iter().map(|id| PendingRecord { id, line }).collect();
         append(&session, &waiting).key
     };
     let keys = [
@@ -86,15 +87,15 @@ fn key_of_an_append_differs_where_records_or_their_bytes_differ() {
 fn lines_for_one_append_reach_its_limit() {
     let count = |lengths: &[usize]| {
         let lines = ids(lengths.len() as u64).into_iter().zip(lines_of(lengths));
-        let taken: Vec<_> = at_once(lines.clone()).collect();
+        let taken: Vec<_> = append_batch(lines.clone()).collect();
         assert_eq!(taken, lines.take(taken.len()).collect::<Vec<_>>());
         taken.len()
     };
     assert_eq!(count(&[]), 0);
     assert_eq!(count(&[20; 100]), 100);
     // The first line that exceeds the limit is the last one.
-    assert_eq!(count(&[MOST_APPEND - 1, 1, 1]), 2);
-    assert_eq!(count(&[MOST_APPEND - 1, 2, 1]), 2);
-    assert_eq!(count(&[MOST_APPEND - 2, 1, 1, 1]), 3);
-    assert_eq!(count(&[MOST_APPEND, 1]), 1);
+    assert_eq!(count(&[MAX_APPEND_BYTES - 1, 1, 1]), 2);
+    assert_eq!(count(&[MAX_APPEND_BYTES - 1, 2, 1]), 2);
+    assert_eq!(count(&[MAX_APPEND_BYTES - 2, 1, 1, 1]), 3);
+    assert_eq!(count(&[MAX_APPEND_BYTES, 1]), 1);
 }

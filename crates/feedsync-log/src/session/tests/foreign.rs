@@ -4,21 +4,21 @@ use super::*;
 
 const PAGE: &str = "<!DOCTYPE html>\n<title>Sign in</title>\n";
 
-fn typed(media_type: &str, status_: u16, body: &str) -> Answer {
+fn typed(media_type: &str, status_: u16, body: &str) -> LogResponse {
     let media_type = Some(media_type.to_owned()).filter(|named| !named.is_empty());
-    Answer { media_type, body: body.into(), ..status(status_) }
+    LogResponse { media_type, body: body.into(), ..status(status_) }
 }
 
 /// Responses to a read that no log sends.
-fn strangers() -> Vec<Answer> {
-    let tagged = |answer: Answer| Answer { etag: Some("\"p\"".to_owned()), ..answer };
+fn strangers() -> Vec<LogResponse> {
+    let tagged = |answer: LogResponse| LogResponse { etag: Some("\"p\"".to_owned()), ..answer };
     vec![
         typed("text/html; charset=utf-8", 200, PAGE),
         tagged(typed("text/html", 200, PAGE)),
         tagged(typed("application/xhtml+xml", 200, PAGE)),
         tagged(typed("text/plain", 200, PAGE)),
         tagged(typed("", 200, PAGE)),
-        Answer { is_dated: true, ..typed("", 200, " <html>") },
+        LogResponse { is_dated: true, ..typed("", 200, " <html>") },
         typed("text/plain", 200, "please sign in\n"),
         typed("", 200, ""),
         tagged(typed("application/json", 200, "{\"sign\":\"in\"}\n")),
@@ -61,7 +61,7 @@ fn pages_are_foreign_in_every_phase_of_a_session() {
 
 #[test]
 fn foreign_answer_names_status_and_media_type() {
-    let said = |answer: Answer| answer.foreign().to_string();
+    let said = |answer: LogResponse| answer.foreign().to_string();
     assert_eq!(
         said(typed("Text/HTML; charset=x", 200, "")),
         "answered 200 text/html, which is no log: is there a sign-in page in between?"
@@ -77,10 +77,10 @@ fn appends_with_a_page_as_response_do_not_count() {
         answer(&mut session, status(304));
         let ids = ids(2);
         let ask = session.next(&waiting(&ids)).unwrap();
-        let mut event = session.answered(&ask, stranger.clone(), 0);
+        let mut event = session.handle_response(&ask, stranger.clone(), 0);
         if event == Event::Nothing {
             // This is not a proof: the log is read, and lacks the records.
-            assert!(matches!(session.next(&waiting(&ids)), Some(Ask::Read(_))));
+            assert!(matches!(session.next(&waiting(&ids)), Some(LogRequest::Read(_))));
             event = answer(&mut session, stranger.clone());
         }
         assert!(is_foreign(&event), "{stranger:?}: {event:?}");
@@ -89,12 +89,12 @@ fn appends_with_a_page_as_response_do_not_count() {
 }
 
 /// Checks that an append to which the response is a page ends the session, and appends nothing.
-fn append_ends_at(page: &Answer, position: &Position) {
+fn append_ends_at(page: &LogResponse, position: &Position) {
     let mut session = resumed(position.clone());
     answer(&mut session, status(304));
     let ids = ids(1);
     let ask = session.next(&waiting(&ids)).unwrap();
-    let event = session.answered(&ask, page.clone(), 0);
+    let event = session.handle_response(&ask, page.clone(), 0);
     assert!(is_foreign(&event), "{page:?}: {event:?}");
     assert_eq!((session.position(), session.next(&[])), (position, None));
 }
@@ -104,7 +104,7 @@ fn page_in_response_to_an_append_ends_the_session_at_once() {
     for page in [
         typed("text/html", 200, ""),
         typed("", 200, PAGE),
-        Answer { etag: Some("\"p\"".to_owned()), ..typed("", 200, PAGE) },
+        LogResponse { etag: Some("\"p\"".to_owned()), ..typed("", 200, PAGE) },
         typed("application/xhtml+xml", 201, ""),
     ] {
         for position in [of_generation("g", 19), at(ONE, Some("\"e\""))] {
@@ -134,9 +134,9 @@ fn page_in_place_of_a_snapshot_is_ignored() {
     let page = typed("text/html", 200, PAGE);
     let mut session = Session::new(None, Start::Whole);
     assert_eq!(answer(&mut session, page.clone()), Event::Nothing);
-    assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    assert_eq!(read(&session).range, Range::From { offset: 0, most: MAX_READ_BYTES });
     // If the server states what it covers, it is a damaged snapshot.
-    let told = Answer { covers: Some("\"g-19\"".to_owned()), ..page };
+    let told = LogResponse { covers: Some("\"g-19\"".to_owned()), ..page };
     let mut session = Session::new(None, Start::Whole);
     assert_eq!(answer(&mut session, told), Event::Snapshot(PAGE.into()));
     assert!(!session.is_without_snapshot());
@@ -145,12 +145,12 @@ fn page_in_place_of_a_snapshot_is_ignored() {
 #[test]
 fn packed_or_broken_snapshot_is_asked_for_again() {
     for broken in [
-        Answer { coding: Some("gzip".to_owned()), ..whole(0, "state") },
-        Answer { ended: false, ..whole(0, "sta") },
+        LogResponse { coding: Some("gzip".to_owned()), ..whole(0, "state") },
+        LogResponse { ended: false, ..whole(0, "sta") },
     ] {
         let mut session = Session::new(None, Start::Whole);
         assert!(matches!(answer(&mut session, broken.clone()), Event::Wait(_)));
-        assert_eq!(session.next(&[]), Some(Ask::Snapshot));
+        assert_eq!(session.next(&[]), Some(LogRequest::Snapshot));
         assert_eq!(answer(&mut session, whole(0, "state")), Event::Snapshot(b"state".to_vec()));
     }
 }
@@ -178,7 +178,7 @@ fn method_that_a_web_server_refuses_in_a_page_is_rejected() {
     answer(&mut session, status(304));
     let ids = ids(1);
     let ask = session.next(&waiting(&ids)).unwrap();
-    let event = session.answered(&ask, typed("text/html", 405, PAGE), 0);
+    let event = session.handle_response(&ask, typed("text/html", 405, PAGE), 0);
     assert_eq!(event, Event::Stopped(Stop::Rejected(405)));
 }
 
@@ -188,7 +188,7 @@ fn first_append_that_a_page_refuses_is_foreign() {
     answer(&mut session, status(404));
     let ids = ids(1);
     let ask = session.next(&waiting(&ids)).unwrap();
-    let event = session.answered(&ask, typed("text/html", 404, PAGE), 0);
+    let event = session.handle_response(&ask, typed("text/html", 404, PAGE), 0);
     assert!(is_foreign(&event), "{event:?}");
 }
 
@@ -199,7 +199,7 @@ fn refusal_without_a_generation_does_not_come_from_a_hub() {
         answer(&mut session, status(304));
         let ids = ids(1);
         let ask = session.next(&waiting(&ids)).unwrap();
-        let event = session.answered(&ask, typed(media_type, code, "{}"), 0);
+        let event = session.handle_response(&ask, typed(media_type, code, "{}"), 0);
         assert!(is_foreign(&event), "{code} {media_type}: {event:?}");
     }
 }
@@ -229,18 +229,18 @@ fn page_does_not_mean_that_a_hub_removed_the_log() {
 }
 
 /// Appends waiting records, with a response that proves nothing.
-fn claimed(session: &mut Session, ids: &[RecordId], done: Answer) {
+fn claimed(session: &mut Session, ids: &[RecordId], done: LogResponse) {
     let ask = session.next(&waiting(ids)).unwrap();
-    assert!(matches!(ask, Ask::Append(_)), "{ask:?}");
-    assert_eq!(session.answered(&ask, done, 0), Event::Nothing);
+    assert!(matches!(ask, LogRequest::Append(_)), "{ask:?}");
+    assert_eq!(session.handle_response(&ask, done, 0), Event::Nothing);
 }
 
 #[test]
 fn append_that_is_confirmed_without_proof_counts_once_it_is_read_back() {
     for (start, done) in [
         (Start::End, status(204)),
-        (Start::End, Answer { etag: Some("W/\"z\"".to_owned()), ..status(200) }),
-        (Start::End, Answer { etag: Some("\"e\"".to_owned()), ..status(204) }),
+        (Start::End, LogResponse { etag: Some("W/\"z\"".to_owned()), ..status(200) }),
+        (Start::End, LogResponse { etag: Some("\"e\"".to_owned()), ..status(204) }),
         (Start::Whole, typed("text/plain", 200, "")),
     ] {
         let mut session = Session::new(Some(at(ONE, Some("\"e\""))), start);
@@ -261,7 +261,7 @@ fn append_confirmed_for_another_generation_is_not_proved() {
     let mut session = Session::new(Some(of_generation("g", 19)), Start::End);
     answer(&mut session, status(304));
     let (etag, generation) = (Some("\"h-38\"".to_owned()), Some("h".to_owned()));
-    claimed(&mut session, &ids(1), Answer { etag, generation, ..status(204) });
+    claimed(&mut session, &ids(1), LogResponse { etag, generation, ..status(204) });
     assert_eq!(session.position().offset, 19);
 }
 
@@ -273,16 +273,16 @@ fn append_that_is_confirmed_and_never_found_ends_the_session() {
     for _ in 0..100 {
         let ask = session.next(&waiting(&ids)).unwrap();
         let answer = match ask {
-            Ask::Append(_) => {
+            LogRequest::Append(_) => {
                 appends += 1;
                 status(204)
             }
-            _ => Answer { etag: Some("\"e\"".to_owned()), ..part(0, ONE, 19, "\"e\"") },
+            _ => LogResponse { etag: Some("\"e\"".to_owned()), ..part(0, ONE, 19, "\"e\"") },
         };
-        match session.answered(&ask, answer, 0) {
+        match session.handle_response(&ask, answer, 0) {
             Event::Nothing | Event::Wait(_) => {}
             event => {
-                assert_eq!((event, appends), (Event::Stopped(Stop::NotKept), DOUBTS));
+                assert_eq!((event, appends), (Event::Stopped(Stop::NotStored), CONFIRMING_READS));
                 return;
             }
         }
@@ -303,7 +303,7 @@ fn session_waits_for_a_confirmed_append_that_a_cache_hides() {
 
 #[test]
 fn only_tagged_successes_store_snapshots_and_generations() {
-    let tagged = |status_| Answer { etag: Some("\"g-1\"".to_owned()), ..status(status_) };
+    let tagged = |status_| LogResponse { etag: Some("\"g-1\"".to_owned()), ..status(status_) };
     for stored in [200, 201, 204] {
         assert_eq!(tagged(stored).stored(), Ok(()));
         assert!(status(stored).stored().is_err());

@@ -5,12 +5,12 @@ use super::*;
 #[test]
 fn shorter_log_is_accepted_only_after_repeated_reads() {
     let mut session = resumed(at(&ONE.repeat(20), Some("\"e\"")));
-    let short = Answer { content_range: Some("bytes */3".to_owned()), ..status(416) };
+    let short = LogResponse { content_range: Some("bytes */3".to_owned()), ..status(416) };
     assert!(matches!(answer(&mut session, short.clone()), Event::Wait(_)));
     assert!(matches!(answer(&mut session, short.clone()), Event::Wait(_)));
     assert_eq!(session.position().offset, 380);
     assert_eq!(answer(&mut session, short), Event::Restarted);
-    assert_eq!(session.next(&[]), Some(Ask::Snapshot));
+    assert_eq!(session.next(&[]), Some(LogRequest::Snapshot));
     assert_eq!(*session.position(), Position::default());
 }
 
@@ -35,7 +35,7 @@ fn new_generation_is_continued_or_read_from_its_beginning() {
     for (covers, goes_on) in [("1.0000000a-19", true), ("1.0000000a-38", false)] {
         let mut session = resumed(of_generation("1.0000000a", 19));
         let text = format!("{}{TWO}", header(covers));
-        let new = |start: usize| Answer {
+        let new = |start: usize| LogResponse {
             generation: Some("2.0000000b".to_owned()),
             ..part(start as u64, &text[start..], text.len() as u64, "\"2.0000000b-9\"")
         };
@@ -44,15 +44,18 @@ fn new_generation_is_continued_or_read_from_its_beginning() {
         match goes_on {
             true => assert_eq!(event, lines(&text)),
             false => {
-                assert_eq!((event, session.next(&[])), (Event::Restarted, Some(Ask::Snapshot)))
+                assert_eq!(
+                    (event, session.next(&[])),
+                    (Event::Restarted, Some(LogRequest::Snapshot))
+                )
             }
         }
     }
 }
 
-fn covered(generation: Option<&str>) -> Covered {
+fn covered(generation: Option<&str>) -> SnapshotCoverage {
     let generation = generation.map(str::to_owned);
-    Covered { covers: "g-19".to_owned(), offset: 19, overlap: ONE.to_owned(), generation }
+    SnapshotCoverage { covers: "g-19".to_owned(), offset: 19, overlap: ONE.to_owned(), generation }
 }
 
 /// A replica that never read a log begins with the snapshot, and continues after the covered part (LR44,
@@ -61,22 +64,24 @@ fn covered(generation: Option<&str>) -> Covered {
 fn a_new_replica_begins_with_the_snapshot() {
     let mut session = Session::new(None, Start::Whole);
     assert_eq!(answer(&mut session, whole(0, "state")), Event::Snapshot(b"state".to_vec()));
-    session.begin_behind(covered(None));
-    assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    session.continue_after_snapshot(covered(None));
+    assert_eq!(read(&session).range, Range::From { offset: 0, most: MAX_READ_BYTES });
     let both = format!("{ONE}{TWO}");
     assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
     // A restored server knows better than the snapshot what the snapshot covers, so its statement counts.
     let mut session = Session::new(None, Start::Whole);
-    answer(&mut session, Answer { covers: Some("\"h-38\"".to_owned()), ..whole(0, "state") });
-    session.begin_behind(covered(Some("g")));
+    answer(&mut session, LogResponse { covers: Some("\"h-38\"".to_owned()), ..whole(0, "state") });
+    session.continue_after_snapshot(covered(Some("g")));
     assert_eq!(session.position().generation.as_deref(), Some("h"));
-    assert_eq!(read(&session).range, Range::From { offset: 38, most: MOST_READ });
+    assert_eq!(read(&session).range, Range::From { offset: 38, most: MAX_READ_BYTES });
     // If the log has been replaced and leaves nothing out, only the new log counts.
     let mut session = Session::new(None, Start::Whole);
-    answer(&mut session, Answer { covers: Some("\"g-19\"".to_owned()), ..whole(0, "state") });
-    session.begin_behind(covered(Some("g")));
-    let other =
-        |body, start| Answer { generation: Some("h".to_owned()), ..part(start, body, 38, "\"h\"") };
+    answer(&mut session, LogResponse { covers: Some("\"g-19\"".to_owned()), ..whole(0, "state") });
+    session.continue_after_snapshot(covered(Some("g")));
+    let other = |body, start| LogResponse {
+        generation: Some("h".to_owned()),
+        ..part(start, body, 38, "\"h\"")
+    };
     assert_eq!(answer(&mut session, other(TWO, 19)), Event::Nothing);
     assert_eq!(answer(&mut session, other(&both, 0)), Event::Restarted);
     assert_eq!(answer(&mut session, other(&both, 0)), lines(&both));
@@ -93,7 +98,7 @@ fn log_that_continues_from_another_snapshot_is_read_from_its_beginning() {
     let mut session = Session::new(None, Start::Whole);
     for (covers, event) in [("g-9", Event::Restarted), ("g-19", lines(&header("g-19")))] {
         answer(&mut session, whole(0, "state"));
-        session.begin_behind(covered(None));
+        session.continue_after_snapshot(covered(None));
         session.is_behind_snapshot = false;
         session.position = Position::default();
         assert_eq!(answer(&mut session, whole(0, &header(covers))), event);
@@ -124,7 +129,7 @@ fn write_only_session_ignores_the_base_of_a_log() {
 #[test]
 fn an_empty_generation_is_another_log() {
     let mut session = resumed(of_generation("g", 19));
-    let empty = Answer {
+    let empty = LogResponse {
         generation: Some("h".to_owned()),
         content_range: Some("bytes */0".to_owned()),
         ..status(416)
@@ -152,7 +157,7 @@ fn removed_log_begins_again_if_the_user_decides_so() {
                 let ids = ids(1);
                 let append = append(&session, &waiting(&ids));
                 assert_eq!(append.condition, Condition::Absent);
-                let event = session.answered(&Ask::Append(append), status(404), 0);
+                let event = session.handle_response(&LogRequest::Append(append), status(404), 0);
                 assert_eq!(event, Event::Stopped(Stop::Rejected(404)));
             }
         }
@@ -164,10 +169,10 @@ fn removed_log_begins_again_if_the_user_decides_so() {
 #[test]
 fn snapshot_of_a_file_is_compared_with_the_file() {
     let mut session = Session::new(None, Start::Whole);
-    let answered = Answer { body: b"s\n".to_vec(), ..whole(0, "") };
-    assert_eq!(answer(&mut session, answered), Event::Snapshot(b"s\n".to_vec()));
-    session.begin_behind(covered(Some("1.0000000a")));
-    assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    let handle_response = LogResponse { body: b"s\n".to_vec(), ..whole(0, "") };
+    assert_eq!(answer(&mut session, handle_response), Event::Snapshot(b"s\n".to_vec()));
+    session.continue_after_snapshot(covered(Some("1.0000000a")));
+    assert_eq!(read(&session).range, Range::From { offset: 0, most: MAX_READ_BYTES });
     let both = format!("{ONE}{TWO}");
     assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
 }
@@ -178,9 +183,9 @@ fn page_in_place_of_a_snapshot_is_ignored_unless_the_server_states_its_coverage(
     for told in [None, Some("\"1.0000000a-19\"".to_owned())] {
         let mut session = Session::new(None, Start::Whole);
         let is_none = told.is_none();
-        answer(&mut session, Answer { covers: told, ..whole(0, "<html>") });
+        answer(&mut session, LogResponse { covers: told, ..whole(0, "<html>") });
         assert_eq!(session.is_without_snapshot(), is_none);
-        assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+        assert_eq!(read(&session).range, Range::From { offset: 0, most: MAX_READ_BYTES });
     }
 }
 
@@ -206,11 +211,11 @@ fn outdated_snapshot_does_not_prevent_reading_the_log() {
     let mut heard = Vec::new();
     while let Some(ask) = session.next(&[]) {
         let event = match &ask {
-            Ask::Snapshot => answer(&mut session, whole(0, "s\n")),
+            LogRequest::Snapshot => answer(&mut session, whole(0, "s\n")),
             _ => answer(&mut session, whole(0, &log)),
         };
         match event {
-            Event::Snapshot(_) => session.begin_behind(covered(None)),
+            Event::Snapshot(_) => session.continue_after_snapshot(covered(None)),
             Event::Lines(lines) => heard.extend(lines),
             Event::Stopped(stop) => panic!("{stop}"),
             _ => {}

@@ -8,18 +8,19 @@ fn session(has_answered: bool) -> Session {
     let mut session = resumed(of_generation("g", 19));
     if has_answered {
         // There is more to read.
-        let more = Answer { generation: Some("g".to_owned()), ..part(19, TWO, 90, "\"g-90\"") };
+        let more =
+            LogResponse { generation: Some("g".to_owned()), ..part(19, TWO, 90, "\"g-90\"") };
         assert_eq!(answer(&mut session, more), lines(TWO));
     }
     session
 }
 
 /// Pauses, in milliseconds, until the end of a session that always gets this response.
-fn pauses(mut session: Session, busy: &Answer, random: u64) -> (Vec<u64>, Stop) {
+fn pauses(mut session: Session, busy: &LogResponse, random: u64) -> (Vec<u64>, Stop) {
     let mut pauses = Vec::new();
     loop {
         let ask = session.next(&[]).expect("a request or an end");
-        match session.answered(&ask, busy.clone(), random) {
+        match session.handle_response(&ask, busy.clone(), random) {
             Event::Wait(pause) => pauses.push(pause.get()),
             Event::Stopped(stop) => return (pauses, stop),
             event => panic!("{event:?}"),
@@ -43,7 +44,7 @@ fn random_part_makes_a_pause_up_to_twice_as_long() {
 
 #[test]
 fn busy_server_is_asked_again_at_the_time_it_names() {
-    let busy = |retry_after| Answer { retry_after: Some(retry_after), ..status(429) };
+    let busy = |retry_after| LogResponse { retry_after: Some(retry_after), ..status(429) };
     // A server that states a time is retried as often as one that gave another response before.
     for has_answered in [false, true] {
         let (pauses, stop) = pauses(session(has_answered), &busy(7), 5);
@@ -62,7 +63,7 @@ fn retries_depend_on_what_failed_and_whether_the_server_ever_answered() {
     for (interruption, first, later) in
         [(Some(unreachable), 4, 8), (Some(silent), 1, 4), (Some(cut), 4, 4), (None, 4, 8)]
     {
-        let failed = Answer { interruption: interruption.clone(), ..Answer::default() };
+        let failed = LogResponse { interruption: interruption.clone(), ..LogResponse::default() };
         let end = interruption.map_or(Stop::Unavailable(0), Stop::Interrupted);
         for (has_answered, retries) in [(false, first), (true, later)] {
             let (pauses, stop) = pauses(session(has_answered), &failed, 0);
@@ -75,12 +76,12 @@ fn retries_depend_on_what_failed_and_whether_the_server_ever_answered() {
 fn any_progress_starts_the_count_of_retries_again() {
     let mut session = session(true);
     for _ in 0..3 {
-        for _ in 0..MOST_ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             assert!(matches!(answer(&mut session, status(503)), Event::Wait(_)));
         }
         let start = session.position().offset;
         let more = part(start, TWO, start + 90, "\"g-x\"");
-        let more = Answer { generation: Some("g".to_owned()), ..more };
+        let more = LogResponse { generation: Some("g".to_owned()), ..more };
         assert_eq!(answer(&mut session, more), lines(TWO));
     }
 }

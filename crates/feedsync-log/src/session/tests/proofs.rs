@@ -3,17 +3,17 @@
 use super::*;
 
 /// Appends one record; returns the event of the response.
-fn appended(session: &mut Session, done: Answer) -> Event {
+fn appended(session: &mut Session, done: LogResponse) -> Event {
     let ids = ids(1);
     let ask = session.next(&waiting(&ids)).unwrap();
-    assert!(matches!(ask, Ask::Append(_)), "{ask:?}");
-    session.answered(&ask, done, 0)
+    assert!(matches!(ask, LogRequest::Append(_)), "{ask:?}");
+    session.handle_response(&ask, done, 0)
 }
 
-fn done(etag: &str, generation: Option<&str>, media_type: Option<&str>) -> Answer {
+fn done(etag: &str, generation: Option<&str>, media_type: Option<&str>) -> LogResponse {
     let etag = Some(etag.to_owned()).filter(|etag| !etag.is_empty());
     let generation = generation.map(str::to_owned);
-    Answer { etag, generation, media_type: media_type.map(str::to_owned), ..status(204) }
+    LogResponse { etag, generation, media_type: media_type.map(str::to_owned), ..status(204) }
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn first_append_without_proof_is_looked_for_in_the_whole_log() {
     let mut session = Session::new(None, Start::End);
     answer(&mut session, status(404));
     assert_eq!(appended(&mut session, status(204)), Event::Nothing);
-    assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    assert_eq!(read(&session).range, Range::From { offset: 0, most: MAX_READ_BYTES });
     assert_eq!(answer(&mut session, whole(0, TWO)), Event::Appended(1));
     assert_eq!((session.position().offset, session.next(&[])), (19, None));
 }
@@ -113,14 +113,16 @@ fn partial_reads_do_not_count_as_searches_for_an_append() {
     answer(&mut session, status(304));
     assert_eq!(appended(&mut session, status(204)), Event::Nothing);
     let mut offset = 19;
-    for _ in 0..2 * DOUBTS {
+    for _ in 0..2 * CONFIRMING_READS {
         let more = part(offset, ONE, 1_000, "\"g-1000\"");
-        let more = Answer { generation: Some("g".to_owned()), ..more };
+        let more = LogResponse { generation: Some("g".to_owned()), ..more };
         assert_eq!(answer(&mut session, more), lines(ONE));
         offset += 19;
     }
-    let last =
-        Answer { generation: Some("g".to_owned()), ..part(offset, TWO, offset + 19, "\"g-z\"") };
+    let last = LogResponse {
+        generation: Some("g".to_owned()),
+        ..part(offset, TWO, offset + 19, "\"g-z\"")
+    };
     assert_eq!(answer(&mut session, last), Event::Appended(1));
 }
 

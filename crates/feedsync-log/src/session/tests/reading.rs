@@ -6,7 +6,7 @@ use crate::interruption::Interruption;
 fn an_unchanged_log_costs_one_request() {
     let mut session = resumed(of_generation("1.0000000a", 38));
     let read = read(&session);
-    assert_eq!(read.range.header(), format!("bytes=38-{}", 38 + MOST_READ - 1));
+    assert_eq!(read.range.header(), format!("bytes=38-{}", 38 + MAX_READ_BYTES - 1));
     assert_eq!(read.unless.as_deref(), Some("\"1.0000000a-38\""));
     assert_eq!(answer(&mut session, status(304)), Event::Nothing);
     assert!(session.is_in_step());
@@ -18,7 +18,7 @@ fn an_unchanged_log_costs_one_request() {
 fn a_log_that_has_grown_gives_its_new_bytes() {
     let mut session = resumed(at(ONE, Some("\"e\"")));
     let read = read(&session);
-    assert_eq!(read.range, Range::From { offset: 0, most: MOST_READ });
+    assert_eq!(read.range, Range::From { offset: 0, most: MAX_READ_BYTES });
     let both = format!("{ONE}{TWO}");
     assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
     assert_eq!(*session.position(), at(&both, Some("\"f\"")));
@@ -63,7 +63,7 @@ fn truncated_response_counts_up_to_its_last_line() {
 fn range_after_the_end_means_that_nothing_is_new() {
     for range in [Some("bytes */19".to_owned()), None] {
         let mut session = resumed(of_generation("g", 19));
-        let answer_ = Answer { content_range: range, ..status(416) };
+        let answer_ = LogResponse { content_range: range, ..status(416) };
         assert_eq!(answer(&mut session, answer_), Event::Nothing);
         assert!(session.is_in_step());
     }
@@ -90,7 +90,7 @@ fn a_new_replica_may_begin_in_the_middle() {
 /// Only a session that knows nothing of a log may read just its end (LR43).
 #[test]
 fn session_reads_on_from_its_offset_wherever_it_would_have_begun() {
-    let whole = |offset| Range::From { offset, most: MOST_READ };
+    let whole = |offset| Range::From { offset, most: MAX_READ_BYTES };
     for (start, first) in [
         (Start::Whole, whole(0)),
         (Start::Copy, whole(0)),
@@ -98,7 +98,7 @@ fn session_reads_on_from_its_offset_wherever_it_would_have_begun() {
         (Start::End, Range::Last(END)),
     ] {
         let mut session = Session::new(None, start);
-        if session.next(&[]) == Some(Ask::Snapshot) {
+        if session.next(&[]) == Some(LogRequest::Snapshot) {
             answer(&mut session, status(404));
         }
         assert_eq!(read(&session).range, first);
@@ -111,7 +111,7 @@ fn session_reads_on_from_its_offset_wherever_it_would_have_begun() {
 /// Cases in which a response states that the log ends with it (LR21, LR26).
 #[test]
 fn log_is_read_on_until_an_answer_reaches_its_end() {
-    let ranged = |range: &str| Answer {
+    let ranged = |range: &str| LogResponse {
         generation: Some("g".to_owned()),
         content_range: Some(range.to_owned()),
         ..part(19, TWO, 38, "\"g-38\"")
@@ -121,7 +121,7 @@ fn log_is_read_on_until_an_answer_reaches_its_end() {
         (ranged("bytes 19-37/39"), false),
         // A server that does not state the length of the log has sent fewer bytes than requested.
         (ranged("bytes 19-37/*"), true),
-        (ranged(&format!("bytes 19-{}/*", 19 + MOST_READ - 1)), false),
+        (ranged(&format!("bytes 19-{}/*", 19 + MAX_READ_BYTES - 1)), false),
         (ranged("bytes 19-38/39"), false),
     ] {
         let mut session = resumed(of_generation("g", 19));
@@ -136,7 +136,8 @@ fn log_is_read_on_until_an_answer_reaches_its_end() {
         let both = format!("{ONE}{TWO}");
         let start = 38 - (if is_end { 24 } else { 25 });
         let content_range = Some(range.to_owned());
-        let last = Answer { content_range, ..part(start, &both[start as usize..], 38, "\"f\"") };
+        let last =
+            LogResponse { content_range, ..part(start, &both[start as usize..], 38, "\"f\"") };
         assert_eq!(answer(&mut session, last), lines(TWO));
         assert_eq!(session.is_in_step(), is_end, "{range}");
     }
@@ -148,7 +149,7 @@ fn range_behind_the_end_keeps_or_renews_the_tag() {
     for (etag, expected) in [(Some("\"g-19x\""), "\"g-19x\""), (None, "\"g-19\"")] {
         let mut session = resumed(of_generation("g", 19));
         let etag = etag.map(str::to_owned);
-        let end = Answer { etag, content_range: Some("bytes */19".to_owned()), ..status(416) };
+        let end = LogResponse { etag, content_range: Some("bytes */19".to_owned()), ..status(416) };
         assert_eq!(answer(&mut session, end), Event::Nothing);
         assert_eq!(session.position().etag.as_deref(), Some(expected));
     }
@@ -160,7 +161,7 @@ fn range_behind_the_end_of_a_file_counts_if_it_names_the_length() {
     for (range, is_end) in [(Some("bytes */19"), true), (Some("bytes */18"), false), (None, false)]
     {
         let mut session = resumed(at(ONE, Some("\"e\"")));
-        let end = Answer { content_range: range.map(str::to_owned), ..status(416) };
+        let end = LogResponse { content_range: range.map(str::to_owned), ..status(416) };
         let event = answer(&mut session, end);
         let expected = if is_end { Event::Nothing } else { Event::Wait(Millis::new(1_500)) };
         assert_eq!((event, session.is_in_step()), (expected, is_end), "{range:?}");
@@ -171,7 +172,7 @@ fn range_behind_the_end_of_a_file_counts_if_it_names_the_length() {
 #[test]
 fn invalid_response_changes_nothing() {
     let good = part(19, TWO, 38, "\"g\"");
-    let with = |change: fn(&mut Answer)| {
+    let with = |change: fn(&mut LogResponse)| {
         let mut answer = good.clone();
         change(&mut answer);
         answer
@@ -209,7 +210,7 @@ fn errors_end_a_session_or_make_it_wait() {
     }
     for code in [0, 408, 429, 500, 503] {
         let mut session = resumed(of_generation("g", 19));
-        let busy = Answer { retry_after: Some(7), ..status(code) };
+        let busy = LogResponse { retry_after: Some(7), ..status(code) };
         assert_eq!(answer(&mut session, busy), Event::Wait(Millis::new(7_000)));
         // A server that never gave another response is retried less often.
         let mut waits = 1;
@@ -219,11 +220,11 @@ fn errors_end_a_session_or_make_it_wait() {
                 event => break event,
             }
         };
-        assert_eq!((stop, waits), (Event::Stopped(Stop::Unavailable(code)), MOST_FIRST_ATTEMPTS));
+        assert_eq!((stop, waits), (Event::Stopped(Stop::Unavailable(code)), MAX_FIRST_ATTEMPTS));
         let mut session = Session::new(None, Start::Whole);
         answer(&mut session, status(404));
         let events: Vec<_> =
-            (0..=MOST_ATTEMPTS).map(|_| answer_or_end(&mut session, code)).collect();
+            (0..=MAX_ATTEMPTS).map(|_| answer_or_end(&mut session, code)).collect();
         assert_eq!(events.last(), Some(&Event::Stopped(Stop::Unavailable(code))));
     }
     let mut session = resumed(of_generation("g", 19));
@@ -235,16 +236,17 @@ fn errors_end_a_session_or_make_it_wait() {
     answer(&mut session, status(304));
     let ids = ids(1);
     let ask = session.next(&waiting(&ids)).unwrap();
-    assert_eq!(session.answered(&ask, status(507), 0), Event::Stopped(Stop::Full));
+    assert_eq!(session.handle_response(&ask, status(507), 0), Event::Stopped(Stop::Full));
 }
 
 /// Time in milliseconds that a session waits for a server that always responds with this, and the end of the
 /// session.
-fn waited(interrupted: &Answer, heard: bool) -> (u64, Stop) {
+fn waited(interrupted: &LogResponse, heard: bool) -> (u64, Stop) {
     let mut session = resumed(of_generation("g", 19));
     let mut waited = 0;
     if heard {
-        let torn = Answer { generation: Some("g".to_owned()), ..part(19, TWO, 90, "\"g-90\"") };
+        let torn =
+            LogResponse { generation: Some("g".to_owned()), ..part(19, TWO, 90, "\"g-90\"") };
         assert_eq!(answer(&mut session, torn), lines(TWO));
     }
     loop {
@@ -273,12 +275,12 @@ fn session_ends_soon_without_any_complete_response() {
         let status = if matches!(interruption, Interruption::CutOff { .. }) { 200 } else { 0 };
         let etag = (status == 200).then(|| "\"g-38\"".to_owned());
         let generation = (status == 200).then(|| "g".to_owned());
-        let interrupted = Answer {
+        let interrupted = LogResponse {
             status,
             etag,
             generation,
             interruption: Some(interruption.clone()),
-            ..Answer::default()
+            ..LogResponse::default()
         };
         let (waited, stop) = waited(&interrupted, heard);
         assert_eq!(stop, Stop::Interrupted(interruption));
@@ -291,11 +293,11 @@ fn snapshot_that_is_cut_off_is_asked_for_a_few_times() {
     let mut session = Session::new(None, Start::Whole);
     let interruption =
         Interruption::CutOff { host: "hub.example".to_owned(), received: 3, expected: Some(9) };
-    let cut = Answer {
+    let cut = LogResponse {
         status: 200,
         covers: Some("\"g-9\"".to_owned()),
         interruption: Some(interruption.clone()),
-        ..Answer::default()
+        ..LogResponse::default()
     };
     for _ in 0..4 {
         assert!(matches!(answer(&mut session, cut.clone()), Event::Wait(_)));
@@ -312,7 +314,7 @@ fn answer_or_end(session: &mut Session, code: u16) -> Event {
 fn a_log_may_be_longer_than_four_gigabytes() {
     let offset = (1 << 32) + 19;
     let mut session = resumed(of_generation("g", offset));
-    let new = Answer {
+    let new = LogResponse {
         generation: Some("g".to_owned()),
         ..part(offset, TWO, offset + 19, "\"g-4294967334\"")
     };

@@ -7,8 +7,8 @@ fn header(covers: Option<&str>) -> String {
     Header { generation: "x".to_owned(), number: 2, snapshot }.line()
 }
 
-fn of(generation: &str, answer: Answer) -> Answer {
-    Answer { generation: Some(generation.to_owned()), ..answer }
+fn of(generation: &str, answer: LogResponse) -> LogResponse {
+    LogResponse { generation: Some(generation.to_owned()), ..answer }
 }
 
 #[test]
@@ -20,12 +20,15 @@ fn log_that_is_replaced_again_and_again_ends_the_session() {
     for replacement in ["c:1", "d:1", "e:1", "f:1", "g:1"] {
         // Another client was faster, with another log.
         let ask = session.next(&waiting(&ids)).unwrap();
-        session.answered(&ask, status(412), 0);
+        session.handle_response(&ask, status(412), 0);
         let other = ONE.replace("a:1", replacement);
         match answer(&mut session, part(0, &other, 19, "\"f\"")) {
             Event::Restarted => restarts += 1,
             event => {
-                assert_eq!((event, restarts), (Event::Stopped(Stop::Unsteady), MOST_RESTARTS));
+                assert_eq!(
+                    (event, restarts),
+                    (Event::Stopped(Stop::ReplacedRepeatedly), MAX_RESTARTS)
+                );
                 return;
             }
         }
@@ -40,7 +43,7 @@ fn new_generation_that_was_cut_off_in_its_first_line_is_asked_for_again() {
     let mut session = resumed(of_generation("g", 19));
     let new = of("h", part(0, &text, text.len() as u64, "\"h-9\""));
     assert_eq!(answer(&mut session, of("h", part(19, "x", 20, "\"h-9\""))), Event::Nothing);
-    let cut = Answer { body: b"{".to_vec(), ended: false, ..new.clone() };
+    let cut = LogResponse { body: b"{".to_vec(), ended: false, ..new.clone() };
     assert!(matches!(answer(&mut session, cut), Event::Wait(_)));
     // The stored position stays in the previous generation until it is known what the new one continues from.
     assert_eq!(*session.position(), of_generation("g", 19));
@@ -65,10 +68,10 @@ fn new_generation_that_holds_everything_is_begun_anew() {
 fn generation_that_changes_again_while_it_is_read_is_begun_with_the_snapshot() {
     let mut session = resumed(of_generation("g", 19));
     assert_eq!(answer(&mut session, of("h", whole(0, ONE))), Event::Nothing);
-    let cut = Answer { ended: false, ..of("h", whole(0, "{")) };
+    let cut = LogResponse { ended: false, ..of("h", whole(0, "{")) };
     assert!(matches!(answer(&mut session, cut), Event::Wait(_)));
     assert_eq!(answer(&mut session, of("i", whole(0, ONE))), Event::Restarted);
-    assert_eq!(session.next(&[]), Some(Ask::Snapshot));
+    assert_eq!(session.next(&[]), Some(LogRequest::Snapshot));
 }
 
 /// A refusal that names another generation does not state where this one ends.
@@ -80,11 +83,11 @@ fn replaced_log_is_read_before_each_append() {
     for attempt in 0..4 {
         answer(&mut session, status(304));
         let ask = session.next(&waiting).unwrap();
-        assert!(matches!(ask, Ask::Append(_)), "{ask:?}");
-        let refused = of("h", Answer { etag: Some("\"h-38\"".to_owned()), ..status(412) });
-        let event = session.answered(&ask, refused, 0);
+        assert!(matches!(ask, LogRequest::Append(_)), "{ask:?}");
+        let refused = of("h", LogResponse { etag: Some("\"h-38\"".to_owned()), ..status(412) });
+        let event = session.handle_response(&ask, refused, 0);
         assert_eq!(matches!(event, Event::Wait(_)), attempt > 0, "{event:?}");
-        assert!(matches!(session.next(&waiting), Some(Ask::Read(_))));
+        assert!(matches!(session.next(&waiting), Some(LogRequest::Read(_))));
     }
 }
 
@@ -93,7 +96,7 @@ fn partial_replica_of_a_replaced_log_begins_with_the_snapshot() {
     let partial = Position { partial: true, ..of_generation("g", 19) };
     let mut session = resumed(partial);
     assert_eq!(answer(&mut session, of("h", whole(0, ONE))), Event::Restarted);
-    assert_eq!(session.next(&[]), Some(Ask::Snapshot));
+    assert_eq!(session.next(&[]), Some(LogRequest::Snapshot));
 }
 
 /// A copy contains the log itself: no snapshot replaces its beginning.
@@ -102,7 +105,7 @@ fn copy_of_a_replaced_log_is_begun_anew() {
     let text = format!("{}{TWO}", header(Some("g-5")));
     let mut session = Session::new(Some(of_generation("g", 19)), Start::Copy);
     assert_eq!(answer(&mut session, of("h", whole(0, &text))), Event::Restarted);
-    assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    assert_eq!(read(&session).range, Range::From { offset: 0, most: MAX_READ_BYTES });
     assert_eq!(answer(&mut session, of("h", whole(0, &text))), lines(&text));
     assert!(session.is_in_step());
 }
@@ -135,8 +138,8 @@ fn whole_log_that_is_shorter_than_what_was_read_is_doubted() {
     let stale = Event::Wait(Millis::new(1_500));
     assert_eq!(answer(&mut session, whole(0, ONE)), stale);
     // A truncated response does not mean that the log is shorter.
-    for _ in 0..DOUBTS {
-        let cut = Answer { ended: false, ..whole(0, ONE) };
+    for _ in 0..CONFIRMING_READS {
+        let cut = LogResponse { ended: false, ..whole(0, ONE) };
         let Event::Wait(pause) = answer(&mut session, cut) else { panic!() };
         assert!(pause < Millis::new(1_500));
     }
@@ -148,13 +151,13 @@ fn whole_log_that_is_shorter_than_what_was_read_is_doubted() {
 fn log_that_is_as_long_as_before_ends_the_doubts() {
     let mut session = resumed(at(&ONE.repeat(2), Some("\"e\"")));
     let ids = ids(1);
-    for _ in 0..DOUBTS {
-        for _ in 1..DOUBTS {
+    for _ in 0..CONFIRMING_READS {
+        for _ in 1..CONFIRMING_READS {
             assert!(matches!(answer(&mut session, whole(0, ONE)), Event::Wait(_)));
         }
         assert_eq!(answer(&mut session, status(304)), Event::Nothing);
         let ask = session.next(&waiting(&ids)).unwrap();
-        session.answered(&ask, status(412), 0);
+        session.handle_response(&ask, status(412), 0);
     }
     assert_eq!(session.position().offset, 38);
 }

@@ -5,7 +5,7 @@ use super::*;
 const CUT: &str = "{\"v\":1";
 
 /// A response of a file server with these bytes after 19 others; its tag is strong or weak.
-fn torn(bytes: &str, etag: &str) -> Answer {
+fn torn(bytes: &str, etag: &str) -> LogResponse {
     let body = format!("{ONE}{bytes}");
     part(0, &body, body.len() as u64, etag)
 }
@@ -75,8 +75,8 @@ fn offset_after_an_append_that_ends_a_torn_line_includes_that_line() {
     assert_eq!(answer(&mut session, again), Event::Nothing);
     let ids = ids(1);
     let ask = session.next(&waiting(&ids)).unwrap();
-    let done = Answer { etag: Some("\"u\"".to_owned()), ..status(204) };
-    assert_eq!(session.answered(&ask, done, 0), Event::Appended(1));
+    let done = LogResponse { etag: Some("\"u\"".to_owned()), ..status(204) };
+    assert_eq!(session.handle_response(&ask, done, 0), Event::Appended(1));
     assert_eq!(session.position().offset, length + 1 + TWO.len() as u64);
     assert_eq!(session.next(&[]), None);
     assert_eq!(append(&session, &waiting(&ids)).body, TWO.as_bytes());
@@ -86,7 +86,7 @@ fn offset_after_an_append_that_ends_a_torn_line_includes_that_line() {
 #[test]
 fn log_with_a_torn_line_is_read_before_each_append() {
     let mut session = resumed(of_generation("g", 19));
-    let of_g = |answer: Answer| Answer { generation: Some("g".to_owned()), ..answer };
+    let of_g = |answer: LogResponse| LogResponse { generation: Some("g".to_owned()), ..answer };
     let ids = ids(1);
     let waiting = waiting(&ids);
     for attempt in 0..4 {
@@ -94,20 +94,21 @@ fn log_with_a_torn_line_is_read_before_each_append() {
         assert!(waits(&answer(&mut session, cut.clone())));
         assert_eq!(answer(&mut session, cut), Event::Nothing);
         let ask = session.next(&waiting).unwrap();
-        assert!(matches!(ask, Ask::Append(_)));
-        let refused = of_g(Answer { etag: Some("\"g-26\"".to_owned()), ..status(412) });
-        assert_eq!(waits(&session.answered(&ask, refused, 0)), attempt > 0);
-        assert!(matches!(session.next(&waiting), Some(Ask::Read(_))));
+        assert!(matches!(ask, LogRequest::Append(_)));
+        let refused = of_g(LogResponse { etag: Some("\"g-26\"".to_owned()), ..status(412) });
+        assert_eq!(waits(&session.handle_response(&ask, refused, 0)), attempt > 0);
+        assert!(matches!(session.next(&waiting), Some(LogRequest::Read(_))));
     }
 }
 
 #[test]
 fn line_that_does_not_end_within_the_limit_of_a_read_ends_the_session() {
-    let limit = MOST_READ as usize;
+    let limit = MAX_READ_BYTES as usize;
     for (bytes, is_endless) in [(limit - 1, false), (limit, true)] {
         let mut session = resumed(of_generation("g", 19));
         let body = "x".repeat(bytes);
-        let more = Answer { generation: Some("g".to_owned()), ..part(19, &body, 1 << 40, "\"g\"") };
+        let more =
+            LogResponse { generation: Some("g".to_owned()), ..part(19, &body, 1 << 40, "\"g\"") };
         match answer(&mut session, more) {
             Event::Stopped(Stop::Fault(_)) => assert!(is_endless),
             event => assert!(!is_endless && waits(&event), "{event:?}"),

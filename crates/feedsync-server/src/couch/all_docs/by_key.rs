@@ -26,7 +26,7 @@ pub(super) struct Keys {
 /// Returns the requested keys, in their order.
 pub(super) fn read(parameters: &Parameters, keys: Node<'_>) -> Result<Vec<Key>, Refusal> {
     if keys.kind() != Kind::Array {
-        return Err(RefusalKind::BadRequest.because("`keys` must be an array of strings"));
+        return Err(RefusalKind::BadRequest.with_reason("`keys` must be an array of strings"));
     }
     let mut keys = named(keys)?;
     if parameters.flag("descending")? {
@@ -40,7 +40,7 @@ pub(super) fn read(parameters: &Parameters, keys: Node<'_>) -> Result<Vec<Key>, 
     let keys: Vec<Key> = keys.map(|key| (key.raw().to_owned(), id(key))).collect();
     if keys.iter().map(|(key, _)| key.len()).sum::<usize>() > MOST_KEY_BYTES {
         let reason = format_args!("the keys of a request are {MOST_KEY_BYTES} bytes at most");
-        return Err(RefusalKind::TooLarge.because(reason));
+        return Err(RefusalKind::TooLarge.with_reason(reason));
     }
     Ok(keys)
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::{Bound, RangeBounds as _};
 
 use feedsync_couch::{LocalId, quoted, text};
-use feedsync_endpoint::doors::PLACE;
+use feedsync_endpoint::bridge::PROGRESS_DOCUMENT;
 use feedsync_formats::json::Node;
 use feedsync_store::{Database, LocalDocument, PageLimit};
 
@@ -129,7 +129,7 @@ impl LocalRows {
 
 /// Whether a local document is listed: the hub's own checkpoint is hidden.
 fn is_listed(id: &LocalId) -> bool {
-    id.as_str() != PLACE
+    id.as_str() != PROGRESS_DOCUMENT
 }
 
 fn is_within(range: &Range, id: &LocalId) -> bool {

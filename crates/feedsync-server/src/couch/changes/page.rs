@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use feedsync_couch::{ChangesFilter, ChangesRequest};
 use feedsync_endpoint::documents::filter;
-use feedsync_store::{Database, DocumentChanges, Number, ReadDocument};
+use feedsync_store::{ChangeNumber, Database, DocumentChanges, LoadedDocument};
 use futures_util::future::BoxFuture;
 
 use super::Changes;
@@ -23,9 +23,9 @@ pub(super) type Page = BoxFuture<'static, Result<DocumentChanges, std::io::Error
 /// A page, without the rows that were already sent.
 pub(super) struct Untold {
     pub(super) database: Database,
-    pub(super) documents: std::vec::IntoIter<ReadDocument>,
+    pub(super) documents: std::vec::IntoIter<LoadedDocument>,
     /// Number of its last change.
-    pub(super) reached: Number,
+    pub(super) reached: ChangeNumber,
     /// Whether it is the last page.
     pub(super) is_end: bool,
 }
@@ -54,7 +54,7 @@ impl Changes {
     /// Starts reading the next page, so that the store reads while the rows of this one are written and sent.
     /// It assumes that all rows of this page are sent, so it reads no more changes than the limit would then
     /// leave.
-    async fn read_ahead(&mut self, reached: Number, told: usize) {
+    async fn read_ahead(&mut self, reached: ChangeNumber, told: usize) {
         let left = self.left.map(|left| left.saturating_sub(told as u64));
         if left == Some(0) {
             return;
@@ -69,7 +69,7 @@ impl Changes {
     }
 
     /// Returns the page after a number, or after what was sent, with at most so many changes.
-    fn page(&self, reached: Option<Number>, left: Option<u64>) -> Page {
+    fn page(&self, reached: Option<ChangeNumber>, left: Option<u64>) -> Page {
         let (name, databases) = (self.name.clone(), Arc::clone(&self.asked.databases));
         let (after, before) = match reached {
             Some(reached) if !self.request.is_descending => (reached, None),
@@ -88,8 +88,8 @@ impl Changes {
                 true => databases
                     .latest_document_changes(&name, after, before, most, choose, PAGE_BYTES),
                 false => {
-                    let pass_over = filter::passes_over(filter);
-                    databases.document_changes(&name, after, most, pass_over, choose, PAGE_BYTES)
+                    let skip_kind = filter::skips_kind(filter);
+                    databases.document_changes(&name, after, most, skip_kind, choose, PAGE_BYTES)
                 }
             };
             page.await.map_err(broken)

@@ -2,22 +2,22 @@
 
 use feedsync_couch::{ChangesFeed, ChangesRequest};
 use feedsync_endpoint::documents::filter;
-use feedsync_endpoint::documents::sequence::Places;
-use feedsync_endpoint::documents::show::{Held, Show};
+use feedsync_endpoint::documents::sequence::SequenceWriter;
+use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
 use feedsync_formats::json::push_string;
-use feedsync_store::{Database, ReadDocument};
+use feedsync_store::{Database, LoadedDocument};
 
 /// Common properties of the rows of a page.
 pub(super) struct Rows<'a> {
     request: &'a ChangesRequest,
     database: &'a Database,
-    places: Places,
+    places: SequenceWriter,
 }
 
 impl<'a> Rows<'a> {
     /// Rows of a database.
     pub(super) fn of(request: &'a ChangesRequest, database: &'a Database) -> Self {
-        Self { request, database, places: Places::of(database) }
+        Self { request, database, places: SequenceWriter::of(database) }
     }
 
     /// Appends the row of a document if it is selected, and returns whether it is. `held` is the content of
@@ -25,7 +25,7 @@ impl<'a> Rows<'a> {
     pub(super) fn push(
         &self,
         out: &mut String,
-        (read, held): (&ReadDocument, &Held),
+        (read, held): (&LoadedDocument, &AttachmentContents),
         is_first: bool,
     ) -> bool {
         let begin = out.len();
@@ -50,15 +50,21 @@ impl<'a> Rows<'a> {
         true
     }
 
-    fn push_object(&self, out: &mut String, read: &ReadDocument, held: &Held) -> Option<()> {
-        let told = filter::told(&self.request.filter, read, self.request.all_leaves);
-        let winner = read.document.tree.winner().filter(|_| !told.is_empty())?;
+    fn push_object(
+        &self,
+        out: &mut String,
+        read: &LoadedDocument,
+        held: &AttachmentContents,
+    ) -> Option<()> {
+        let listed_leaves =
+            filter::listed_leaves(&self.request.filter, read, self.request.all_leaves);
+        let winner = read.document.tree.winner().filter(|_| !listed_leaves.is_empty())?;
         out.push_str("{\"seq\":");
         self.places.push(out, read.document.number);
         out.push_str(",\"id\":");
         push_string(out, read.document.id.as_str());
         out.push_str(",\"changes\":[");
-        for (at, leaf) in told.iter().enumerate() {
+        for (at, leaf) in listed_leaves.iter().enumerate() {
             out.push_str(if at > 0 { ",{\"rev\":" } else { "{\"rev\":" });
             leaf.revision.push_quoted(out);
             out.push('}');
@@ -69,10 +75,10 @@ impl<'a> Rows<'a> {
         }
         if self.request.include_docs {
             out.push_str(",\"doc\":");
-            let show = Show {
+            let show = DocumentOptions {
                 conflicts: self.request.conflicts,
                 attachments: self.request.attachments,
-                ..Show::default()
+                ..DocumentOptions::default()
             };
             show.push(out, read, winner.revision, held, self.database)?;
         }

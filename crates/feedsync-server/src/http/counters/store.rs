@@ -9,11 +9,12 @@ use std::time::Instant;
 use async_trait::async_trait;
 use feedsync_core::ItemId;
 use feedsync_store::{
-    Act, ActSelection, Append, ChangePage, Collection, CollectionName, Databases, Decide,
-    DecideCollection, Digest, Discarded, Expected, Founding, Generation, Grant, GrantsOf, Identity,
-    Issued, ItemPage, Log, LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewGeneration,
-    NewRemote, NewSnapshot, Notices, Number, PageLimit, People, Recent, Recorded, Remote, RemoteId,
-    Selection, Store, StoreError, StoredItem, Token, Usage, User, UserId, UserName,
+    Append, AuditAction, AuditEntry, AuditSelection, ChangeNumber, ChangePage, Collection,
+    CollectionName, CreationContext, Databases, Decide, DecideCollection, Digest, Discarded,
+    Expected, Generation, Grant, GrantFilter, Identity, ItemPage, LedgerEntry, Log, LogOutcome,
+    LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot, Notices,
+    PageLimit, People, Recent, Remote, RemoteId, Selection, Store, StoreError, StoredItem, Token,
+    Usage, User, UserId, UserName,
 };
 
 use super::page::{Histogram, Page};
@@ -95,23 +96,23 @@ timed! {
     async fn collections(&self) -> Vec<Collection>;
     async fn collections_after(&self, after: Option<&CollectionName>, most: usize) -> Vec<Collection>;
     async fn collection(&self, name: &CollectionName) -> Option<Collection>;
-    async fn found_collection(&self, new: NewCollection, founding: Founding) -> Collection;
+    async fn create_collection_with(&self, new: NewCollection, founding: CreationContext) -> Collection;
     async fn alter_collection(&self, name: &CollectionName, decide: DecideCollection) -> Collection;
     async fn item(&self, collection: &CollectionName, id: &ItemId) -> Option<StoredItem>;
     async fn items(&self, collection: &CollectionName, ids: &[ItemId]) -> Vec<StoredItem>;
-    async fn changes(&self, collection: &CollectionName, after: Number, up_to: Option<Number>, limit: PageLimit) -> ChangePage;
+    async fn changes(&self, collection: &CollectionName, after: ChangeNumber, up_to: Option<ChangeNumber>, limit: PageLimit) -> ChangePage;
     async fn items_by_id(&self, collection: &CollectionName, after: Option<&ItemId>, limit: PageLimit) -> ItemPage;
     async fn id_before(&self, collection: &CollectionName, before: Option<&ItemId>, places: NonZeroUsize) -> Option<ItemId>;
-    async fn last_before(&self, collection: &CollectionName, recent: Recent) -> Number;
+    async fn last_before(&self, collection: &CollectionName, recent: Recent) -> ChangeNumber;
     async fn listing(&self, collection: &CollectionName, selection: &Selection, limit: PageLimit) -> ItemPage;
     async fn update(&self, collection: &CollectionName, keys: Vec<ItemId>, decide: Decide) -> Collection;
-    async fn mark_sent(&self, collection: &CollectionName, up_to: Number) -> ();
-    async fn issued(&self, item: &ItemId) -> Vec<Issued>;
+    async fn mark_sent(&self, collection: &CollectionName, up_to: ChangeNumber) -> ();
+    async fn issued(&self, item: &ItemId) -> Vec<LedgerEntry>;
     async fn discarded(&self, collection: &CollectionName) -> Vec<Discarded>;
     async fn remotes(&self, collection: Option<&CollectionName>) -> Vec<Remote>;
     async fn add_remote(&self, new: NewRemote) -> Remote;
     async fn change_remote(&self, remote: Remote) -> ();
-    async fn check_room(&self) -> ();
+    async fn check_space(&self) -> ();
     async fn reschedule(&self, id: RemoteId, seen: Option<Moment>, due: Moment) -> bool;
     async fn remove_remote(&self, id: RemoteId) -> ();
     async fn put_blob(&self, bytes: Vec<u8>) -> Digest;
@@ -130,7 +131,7 @@ timed! {
     async fn log(&self, collection: &CollectionName) -> Option<Log>;
     async fn append_to_log(&self, collection: &CollectionName, append: Append) -> LogOutcome;
     async fn begin_log_generation(&self, collection: &CollectionName, new: NewGeneration) -> LogOutcome;
-    async fn remove_log(&self, collection: &CollectionName, expected: Expected, act: Option<Act>) -> LogOutcome;
+    async fn remove_log(&self, collection: &CollectionName, expected: Expected, act: Option<AuditAction>) -> LogOutcome;
     async fn read_log(&self, collection: &CollectionName, generation: Generation, from: u64, most: usize) -> Option<Vec<u8>>;
     async fn put_log_snapshot(&self, collection: &CollectionName, new: NewSnapshot) -> LogOutcome;
     async fn log_snapshot(&self, collection: &CollectionName) -> Option<(LogSnapshot, Vec<u8>)>;
@@ -145,9 +146,9 @@ timed! {
     async fn change_user(&self, user: User) -> ();
     async fn usage(&self, user: &UserId) -> Usage;
     async fn charge_collection(&self, collection: &CollectionName, owner: &UserId) -> ();
-    async fn charged_collection(&self, collection: &CollectionName) -> Option<UserId>;
+    async fn collection_charged_to(&self, collection: &CollectionName) -> Option<UserId>;
     async fn remove_user(&self, name: &UserName) -> ();
-    async fn grants(&self, of: GrantsOf<'_>) -> Vec<Grant>;
+    async fn grants(&self, of: GrantFilter<'_>) -> Vec<Grant>;
     async fn grant(&self, grant: Grant) -> ();
     async fn revoke(&self, user: &UserName, collection: &CollectionName) -> bool;
     async fn tokens(&self, user: &UserName) -> Vec<Token>;
@@ -155,7 +156,7 @@ timed! {
     async fn add_token(&self, token: Token) -> ();
     async fn remove_token(&self, digest: Digest) -> ();
     async fn remove_expired_tokens(&self, before: Moment) -> u64;
-    async fn record(&self, act: Act) -> ();
-    async fn acts(&self, selection: ActSelection<'_>) -> Vec<Recorded>;
+    async fn record(&self, act: AuditAction) -> ();
+    async fn acts(&self, selection: AuditSelection<'_>) -> Vec<AuditEntry>;
     async fn remove_acts(&self, before: Moment) -> u64;
 }

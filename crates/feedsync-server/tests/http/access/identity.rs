@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use axum::body::Body;
 use feedsync_endpoint::{NewUser, Password, reading_collection};
-use feedsync_store::{Grant, GrantsOf, NewCollection, Role};
+use feedsync_store::{Grant, GrantFilter, NewCollection, Role};
 use http::Method;
 use tower::ServiceExt as _;
 
@@ -92,7 +92,7 @@ impl Newsroom {
 
     async fn grants(&self, name: &str) -> Vec<(String, Role)> {
         let name = collection(name);
-        let grants = self.endpoint.store().grants(GrantsOf::Collection(&name)).await.unwrap();
+        let grants = self.endpoint.store().grants(GrantFilter::Collection(&name)).await.unwrap();
         grants.into_iter().map(|grant| (grant.user.to_string(), grant.role)).collect()
     }
 
@@ -304,7 +304,7 @@ async fn the_first_user_gets_what_was_read_before_at_once() {
         NewUser { name: user(name), password, administrator }
     };
     room.endpoint.add_user(new("anna", true)).await.unwrap();
-    assert!(room.endpoint.reading_of(None).await.is_err());
+    assert!(room.endpoint.open_reading_collection(None).await.is_err());
     // The hub checked a moment ago whether there are users.
     assert_eq!(room.feeds("anna").await, 1);
     let starred = "/reader/miniflux/v1/entries?starred=true";

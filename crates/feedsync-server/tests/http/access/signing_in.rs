@@ -6,7 +6,7 @@ use axum::body::Body;
 use feedsync_core::Format;
 use feedsync_endpoint::Settings;
 use feedsync_server::{Config, router};
-use feedsync_store::{ActSelection, CollectionChange, Digest, Role, Scope, TokenKind};
+use feedsync_store::{AuditSelection, CollectionChange, Digest, Role, Scope, TokenKind};
 use http::{Method, StatusCode};
 use tokio::time::sleep;
 use tower::ServiceExt as _;
@@ -272,7 +272,7 @@ async fn changes_are_recorded_under_the_callers_name() {
     let world = World::in_memory().await;
     let token = world.access("eddy").await;
     assert_eq!(post(&world, &[("authorization", &*bearer(&token))], "b").await, StatusCode::OK);
-    let selection = ActSelection { limit: 1, ..Default::default() };
+    let selection = AuditSelection { limit: 1, ..Default::default() };
     let newest = world.endpoint.store().acts(selection).await.unwrap().remove(0).act;
     assert_eq!((newest.user, &*newest.action), (Some(user("eddy")), "merge"));
 }

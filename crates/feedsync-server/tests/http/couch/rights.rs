@@ -159,8 +159,8 @@ async fn the_database_of_a_collection_is_for_its_editors() {
         world.endpoint.change_collection(&notes, change).await.unwrap();
     };
     set(true).await;
-    let door = world.endpoint.open_as_database(&notes).await.unwrap();
-    world.endpoint.carry_over(&door).await.unwrap();
+    let bridge = world.endpoint.open_as_database(&notes).await.unwrap();
+    world.endpoint.synchronize_bridge(&bridge).await.unwrap();
     for name in ["rita", "eddy", "owen", "root", "nora"] {
         world.password(name, PASSWORD).await;
     }

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use feedsync_server::{Config, Limits, router};
-use feedsync_store::ActSelection;
+use feedsync_store::AuditSelection;
 use http::{Method, Response, StatusCode};
 use tower::ServiceExt as _;
 
@@ -44,7 +44,7 @@ async fn new_log_creates_a_collection_that_its_author_owns() {
     let removed = send(&world, "nora", Method::DELETE, "/logs/journal", &[("if-match", "*")]).await;
     assert_eq!(removed.status(), StatusCode::NO_CONTENT);
     let nora = user("nora");
-    let acts = ActSelection { user: Some(&nora), limit: 10, ..Default::default() };
+    let acts = AuditSelection { user: Some(&nora), limit: 10, ..Default::default() };
     let acts = world.endpoint.store().acts(acts).await.unwrap();
     let mut actions: Vec<_> = acts.iter().map(|recorded| &*recorded.act.action).collect();
     actions.sort_unstable();

@@ -408,7 +408,7 @@ async fn a_collection_of_another_user_is_not_used_for_reading() {
     let bob = hub.google("bob").await;
     hub.subscribe(&bob, FEED).await;
     let reading = reading_collection(Some(&user("bob")));
-    let of = feedsync_store::GrantsOf::Collection(&reading);
+    let of = feedsync_store::GrantFilter::Collection(&reading);
     let grants = hub.endpoint.store().grants(of).await.unwrap();
     let owners: Vec<_> = grants.iter().map(|grant| (grant.user.as_str(), grant.role)).collect();
     assert_eq!(owners, [("bob", feedsync_store::Role::Owner)]);

@@ -50,7 +50,7 @@ async fn hub() -> Hub {
     let of_endpoint = endpoint.clone();
     let newsroom = Newsroom::finding(endpoint, move |library| {
         let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
-        let fetcher = fetcher.reaching(&["127.0.0.1/32".parse().unwrap()]).unwrap();
+        let fetcher = fetcher.with_networks(&["127.0.0.1/32".parse().unwrap()]).unwrap();
         Arc::new(WebFinder::new(library, of_endpoint, fetcher))
     });
     Hub::from(newsroom)

@@ -9,9 +9,9 @@ use proptest::prelude::*;
 
 use crate::conformance::wait;
 use crate::{
-    Choose, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRange, DocumentWrite,
-    DocumentsSnapshot, Epoch, KeptBody, Kind, LocalDocument, Moment, Number, PageLimit, PassOver,
-    StoredDocument, Wanted,
+    ChangeNumber, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRange,
+    DocumentRequest, DocumentWrite, DocumentsSnapshot, Epoch, Kind, LocalDocument, Moment,
+    PageLimit, SelectBodies, SkipKind, StoredBody, StoredDocument,
 };
 
 /// An operation on databases.
@@ -180,8 +180,8 @@ fn id(document: u8) -> DocumentId {
     ["a", "B", "a/\u{e4}", "_design/x", "\u{1f600}"][usize::from(document)].parse().expect("an id")
 }
 
-fn wanted(document: u8) -> Wanted {
-    Wanted { id: id(document), with_attachments: document.is_multiple_of(2) }
+fn wanted(document: u8) -> DocumentRequest {
+    DocumentRequest { id: id(document), with_attachments: document.is_multiple_of(2) }
 }
 
 fn path(arrival: &Arrival) -> Path {
@@ -212,7 +212,7 @@ fn attached(number: u8) -> (Vec<u8>, AttachmentDigest) {
     (bytes, digest)
 }
 
-fn body(arrival: &Arrival) -> KeptBody {
+fn body(arrival: &Arrival) -> StoredBody {
     let attachment = |number: u8| Attachment {
         name: format!("n{number}\""),
         content_type: "text/plain".to_owned(),
@@ -222,7 +222,7 @@ fn body(arrival: &Arrival) -> KeptBody {
     };
     let text = format!("{{\"type\":\"{}\",\"u\":\"\\u00e4\"}}", arrival.kind);
     let attachments: Vec<_> = (0..arrival.attachments).map(attachment).collect();
-    KeptBody { text: text.into(), attachments: attachments.into() }
+    StoredBody { text: text.into(), attachments: attachments.into() }
 }
 
 fn kind(arrival: &Arrival) -> Option<Kind> {
@@ -278,7 +278,7 @@ fn purge(snapshot: &DocumentsSnapshot, document: u8) -> Vec<DocumentWrite> {
 /// All readable state of a database, as text.
 pub fn everything(databases: &dyn Databases, name: &DatabaseName) -> Vec<String> {
     let mut all = Vec::new();
-    let choices: [fn() -> Choose; 3] = [
+    let choices: [fn() -> SelectBodies; 3] = [
         || Box::new(|_: &StoredDocument| Vec::new()),
         || {
             Box::new(|document: &StoredDocument| {
@@ -317,27 +317,27 @@ pub fn everything(databases: &dyn Databases, name: &DatabaseName) -> Vec<String>
                 say(format!("{:?}", page.ok()));
             }
             for (after, most) in [(0, 9), (2, 2), (0, 0), (99, 9)] {
-                let after = Number::new(after);
-                for passes_over in [false, true] {
-                    let pass_over: Option<PassOver> = passes_over.then(|| {
-                        let pass_over: PassOver = Box::new(|id: &DocumentId, kind: &Kind| {
+                let after = ChangeNumber::new(after);
+                for skips_kind in [false, true] {
+                    let skip_kind: Option<SkipKind> = skips_kind.then(|| {
+                        let skip_kind: SkipKind = Box::new(|id: &DocumentId, kind: &Kind| {
                             id.is_design() || *kind == Kind::Text("3".to_owned())
                         });
-                        pass_over
+                        skip_kind
                     });
                     let page = databases.document_changes(
                         name,
                         after,
                         most,
-                        pass_over,
+                        skip_kind,
                         choose(),
                         most_bytes,
                     );
                     say(format!("{:?}", wait(page).ok()));
                 }
                 say(format!("{:?}", wait(databases.count_changes(name, after)).ok()));
-                let before = (most == 2).then(|| Number::new(5));
-                let after = Number::new(after.get() / 2);
+                let before = (most == 2).then(|| ChangeNumber::new(5));
+                let after = ChangeNumber::new(after.get() / 2);
                 let page = databases.latest_document_changes(
                     name,
                     after,
@@ -372,7 +372,7 @@ pub fn everything(databases: &dyn Databases, name: &DatabaseName) -> Vec<String>
     for byte in 0..4 {
         let (_, digest) = attached(byte);
         say(format!("{:?}", wait(databases.attachment(name, &digest)).ok()));
-        say(format!("{:?}", wait(databases.names_attachment(name, &digest)).ok()));
+        say(format!("{:?}", wait(databases.is_attachment_referenced(name, &digest)).ok()));
     }
     say(format!("{:?}", wait(databases.database(name)).ok()));
     say(format!("{:?}", wait(databases.databases(Some(name), 1)).ok()));

@@ -6,8 +6,8 @@ use super::said;
 use crate::conformance::logs::{append, read_all};
 use crate::conformance::wait;
 use crate::{
-    Append, Collection, CollectionName, Expected, Generation, LogPlace, NewGeneration, NewSnapshot,
-    Store,
+    Append, Collection, CollectionName, Expected, Generation, LogPosition, NewGeneration,
+    NewSnapshot, Store,
 };
 
 /// An operation on the log of a collection.
@@ -53,11 +53,11 @@ pub(super) fn operation() -> impl Strategy<Value = Operation> {
 /// Applies an operation and returns the store's result as text.
 pub(super) fn answer(store: &dyn Store, name: &CollectionName, operation: Operation) -> String {
     let log = wait(store.log(name)).ok().flatten();
-    let nowhere = LogPlace { generation: Generation::new(1, 1), length: 3 };
+    let nowhere = LogPosition { generation: Generation::new(1, 1), length: 3 };
     let place = log.map_or(nowhere, |log| log.place);
     let behind = |bytes: i8| {
         let length = place.length.saturating_add_signed(-i64::from(bytes));
-        LogPlace { length, ..place }
+        LogPosition { length, ..place }
     };
     let expected = |expected| match expected {
         Where::Nowhere => Expected::Absent,

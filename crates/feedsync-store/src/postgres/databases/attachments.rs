@@ -3,9 +3,9 @@
 use deadpool_postgres::{Client, Transaction};
 use feedsync_couch::{AttachmentDigest, DatabaseName};
 
-use super::moving;
-use super::rows::{self, SHARE};
-use crate::database::sweep::{self, AttachmentKey, Looked};
+use super::rows::{self, LOCK_SHARED};
+use super::transfer;
+use crate::database::sweep::{self, AttachmentKey, AttachmentScan};
 use crate::digests;
 use crate::error::StoreError;
 use crate::order::Moment;
@@ -19,23 +19,23 @@ pub(super) async fn put(
     bytes: &[u8],
     now: Moment,
 ) -> Result<bool, StoreError> {
-    let room = rows::lock(transaction, SHARE, name).await?;
+    let database_row = rows::lock(transaction, LOCK_SHARED, name).await?;
     let (text, now) = (digest.as_str(), micros(now));
     let sql = "INSERT INTO attachments (database, digest, stored, content) VALUES ($1, $2, $3, $4)
                ON CONFLICT (database, digest) DO UPDATE SET stored = excluded.stored
                   WHERE attachments.content = excluded.content";
     let statement = transaction.prepare_cached(sql).await?;
-    if transaction.execute(&statement, &[&room.id, &text, &now, &bytes]).await? > 0 {
+    if transaction.execute(&statement, &[&database_row.id, &text, &now, &bytes]).await? > 0 {
         return Ok(true);
     }
     // Either two contents have the same MD5, or the disk has changed the stored one, which is replaced.
     let sql = "SELECT content FROM attachments WHERE database = $1 AND digest = $2";
-    let stored: Vec<u8> = get(&transaction.query_one(sql, &[&room.id, &text]).await?, 0)?;
+    let stored: Vec<u8> = get(&transaction.query_one(sql, &[&database_row.id, &text]).await?, 0)?;
     let heals = !digest.is_of(&stored) && digest.is_of(bytes);
     if heals {
         let sql = "UPDATE attachments SET content = $4, stored = $3
                     WHERE database = $1 AND digest = $2";
-        transaction.execute(sql, &[&room.id, &text, &now, &bytes]).await?;
+        transaction.execute(sql, &[&database_row.id, &text, &now, &bytes]).await?;
     }
     Ok(heals)
 }
@@ -64,7 +64,7 @@ macro_rules! is_unnamed {
     };
 }
 
-pub(super) const IS_NAMED: &str = concat!(
+pub(super) const IS_REFERENCED: &str = concat!(
     "SELECT (SELECT true FROM attachments a
               WHERE a.database = d.id AND a.digest = $2 AND NOT ",
     is_unnamed!(),
@@ -72,17 +72,17 @@ pub(super) const IS_NAMED: &str = concat!(
 );
 
 /// Whether a body of a database names an attachment.
-pub(super) async fn is_named(
+pub(super) async fn is_referenced(
     client: &Client,
     name: &DatabaseName,
     digest: &AttachmentDigest,
 ) -> Result<bool, StoreError> {
-    let statement = client.prepare_cached(IS_NAMED).await?;
+    let statement = client.prepare_cached(IS_REFERENCED).await?;
     let row = client.query_opt(&statement, &[&name.as_str(), &digest.as_str()]).await?;
     get(&row.ok_or_else(|| StoreError::NoDatabase(name.clone()))?, 0)
 }
 
-pub(super) const LOOK: &str = concat!(
+pub(super) const SCAN: &str = concat!(
     "SELECT a.database, a.digest, octet_length(a.content)::bigint,
             a.stored < $4
               AND (SELECT d.name FROM databases d WHERE d.id = a.database) IS NOT NULL
@@ -103,17 +103,17 @@ pub(super) const REMOVE: &str = concat!(
 
 /// Searches the attachments after one, of databases up to one, for those that were stored before a moment and
 /// that no body names. Attachments of dropped databases are removed with their databases.
-pub(super) async fn look(
+pub(super) async fn scan(
     client: &mut Client,
     after: &AttachmentKey,
     through: i64,
     stored_before: Moment,
-) -> Result<Looked, StoreError> {
+) -> Result<AttachmentScan, StoreError> {
     let stored_before = micros(stored_before);
     let parameters: Vec<Parameter<'_>> =
-        vec![&after.database, &after.digest, &through, &stored_before, &sweep::LOOKED_AT];
-    let mut looked = Looked::default();
-    for row in &moving::in_order(client, LOOK, parameters).await? {
+        vec![&after.database, &after.digest, &through, &stored_before, &sweep::SCAN_LIMIT];
+    let mut looked = AttachmentScan::default();
+    for row in &transfer::in_order(client, SCAN, parameters).await? {
         let key = AttachmentKey { database: get(row, 0)?, digest: get(row, 1)? };
         let bytes = get::<i64>(row, 2)? as u64;
         looked.take(key, get::<bool>(row, 3)?.then_some(bytes));

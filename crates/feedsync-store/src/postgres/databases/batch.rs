@@ -13,15 +13,15 @@ use deadpool_postgres::{Client, Transaction};
 use feedsync_couch::{DatabaseName, DocumentId};
 use tokio::sync::oneshot;
 
+use super::batch_state::{DocumentBatchState, MAX_BATCH_BYTES};
 use super::documents::{self, BY_KEYS, Document, Keys};
-use super::held::{Held, MOST_BYTES};
 use super::rows::{self, BY_NAME, LOCK};
 use super::write;
-use crate::database::{Database, DecideDocuments, Wanted};
+use crate::database::{Database, DecideDocuments, DocumentRequest};
 use crate::error::StoreError;
-use crate::postgres::batch::{ATTEMPTS, Stopped, copy, is_passing, is_refusal};
+use crate::postgres::batch::{ATTEMPTS, AbortReason, copy, is_data_error, is_transient};
 use crate::postgres::pipeline::Pipeline;
-use crate::postgres::queue::Queued;
+use crate::postgres::queue::QueuedWrite;
 use crate::postgres::rows::get;
 use crate::postgres::{Node, pool, schema};
 
@@ -31,12 +31,12 @@ const ENDPOINT: &str = "SELECT place, left(pg_walfile_name(pg_current_wal_lsn())
 
 /// An update, with the channel for its result.
 pub(in crate::postgres) struct DocumentTask {
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<DocumentRequest>,
     pub(super) decide: DecideDocuments,
     answer: oneshot::Sender<Result<Database, StoreError>>,
 }
 
-impl Queued for DocumentTask {
+impl QueuedWrite for DocumentTask {
     fn keys(&self) -> usize {
         self.wanted.len()
     }
@@ -46,7 +46,7 @@ impl Queued for DocumentTask {
 pub(super) async fn submit(
     node: Arc<Node>,
     name: DatabaseName,
-    wanted: Vec<Wanted>,
+    wanted: Vec<DocumentRequest>,
     decide: DecideDocuments,
 ) -> Result<Database, StoreError> {
     let (answer, outcome) = oneshot::channel();
@@ -65,16 +65,16 @@ async fn commit_all(node: Arc<Node>, name: DatabaseName) {
         }
         // In its own task: if it panics, the waiting callers get an error, and the following tasks are still
         // run.
-        let _ = tokio::spawn(carry_out(node.clone(), name.clone(), tasks)).await;
+        let _ = tokio::spawn(run_batch(node.clone(), name.clone(), tasks)).await;
     }
 }
 
 /// Runs tasks, commits, and sends their results.
-async fn carry_out(node: Arc<Node>, name: DatabaseName, mut tasks: Vec<DocumentTask>) {
+async fn run_batch(node: Arc<Node>, name: DatabaseName, mut tasks: Vec<DocumentTask>) {
     while !tasks.is_empty() {
         match commit(&node, &name, &mut tasks).await {
-            Ok(Committed { outcomes, is_news }) => {
-                if is_news {
+            Ok(Committed { outcomes, has_visible_changes }) => {
+                if has_visible_changes {
                     node.database_changed(&name);
                 }
                 for (task, outcome) in tasks.drain(..outcomes.len()).zip(outcomes) {
@@ -84,9 +84,9 @@ async fn carry_out(node: Arc<Node>, name: DatabaseName, mut tasks: Vec<DocumentT
             }
             // The server rejects a value that one of the tasks wrote. Each task is retried alone, so that
             // only that one fails.
-            Err(error) if tasks.len() > 1 && is_refusal(&error) => {
+            Err(error) if tasks.len() > 1 && is_data_error(&error) => {
                 for task in tasks.drain(..) {
-                    Box::pin(carry_out(node.clone(), name.clone(), vec![task])).await;
+                    Box::pin(run_batch(node.clone(), name.clone(), vec![task])).await;
                 }
             }
             Err(error) => {
@@ -102,7 +102,7 @@ async fn carry_out(node: Arc<Node>, name: DatabaseName, mut tasks: Vec<DocumentT
 struct Committed {
     outcomes: Vec<Result<Database, StoreError>>,
     /// Whether subscribers of the database see any change.
-    is_news: bool,
+    has_visible_changes: bool,
 }
 
 async fn commit(
@@ -117,14 +117,14 @@ async fn commit(
             Err(stopped) => stopped,
         };
         let error = match stopped {
-            Stopped::Moved => match node.settle(&mut client).await {
+            AbortReason::Moved => match node.settle(&mut client).await {
                 Ok(()) => continue,
                 Err(error) => error,
             },
-            Stopped::Renamed => continue,
-            Stopped::Failed(error) => error,
+            AbortReason::Renamed => continue,
+            AbortReason::Failed(error) => error,
         };
-        if attempt == ATTEMPTS || !is_passing(&error) {
+        if attempt == ATTEMPTS || !is_transient(&error) {
             return Err(error);
         }
         let pause = node.environment.random() % 10 + u64::from(attempt);
@@ -138,22 +138,25 @@ async fn attempt_once(
     node: &Node,
     name: &DatabaseName,
     tasks: &mut [DocumentTask],
-) -> Result<Committed, Stopped> {
+) -> Result<Committed, AbortReason> {
     let transaction = pool::transaction(client).await?;
     let mut wanted: BTreeMap<&DocumentId, bool> = BTreeMap::new();
-    for Wanted { id, with_attachments } in tasks.iter().flat_map(|task| &task.wanted) {
+    for DocumentRequest { id, with_attachments } in tasks.iter().flat_map(|task| &task.wanted) {
         *wanted.entry(id).or_default() |= with_attachments;
     }
     let held = load(&transaction, node, name, &wanted).await?;
     drop(wanted);
     let Some(mut held) = held else {
         let nowhere = |_: &DocumentTask| Err(StoreError::NoDatabase(name.clone()));
-        return Ok(Committed { outcomes: tasks.iter().map(nowhere).collect(), is_news: false });
+        return Ok(Committed {
+            outcomes: tasks.iter().map(nowhere).collect(),
+            has_visible_changes: false,
+        });
     };
     let mut outcomes = Vec::with_capacity(tasks.len());
     for task in tasks {
-        outcomes.push(held.ask(task));
-        if held.new_bytes >= MOST_BYTES {
+        outcomes.push(held.run_task(task));
+        if held.new_bytes >= MAX_BATCH_BYTES {
             break;
         }
     }
@@ -161,7 +164,7 @@ async fn attempt_once(
         write::write(&transaction, &held).await?;
         pool::commit(transaction).await?;
     }
-    Ok(Committed { outcomes, is_news: held.is_news })
+    Ok(Committed { outcomes, has_visible_changes: held.has_visible_changes })
 }
 
 /// Locks and reads in one round trip: the statements are pipelined, and each reads what was committed when
@@ -171,11 +174,11 @@ async fn load(
     node: &Node,
     name: &DatabaseName,
     wanted: &BTreeMap<&DocumentId, bool>,
-) -> Result<Option<Held>, Stopped> {
+) -> Result<Option<DocumentBatchState>, AbortReason> {
     let keys = Keys::of(wanted.keys().copied());
     let name_text = name.as_str();
     let mut pipeline = Pipeline::default();
-    pipeline.add(schema::SHARE_FOUNDING, vec![&schema::FOUNDING]);
+    pipeline.add(schema::SHARE_SETUP_LOCK, vec![&schema::SETUP_LOCK]);
     pipeline.add(LOCK, vec![&name_text]);
     pipeline.add(BY_NAME, vec![&name_text]);
     pipeline.add(ENDPOINT, vec![]);
@@ -187,15 +190,15 @@ async fn load(
         .ok_or_else(|| StoreError::Damaged("a store without endpoint".to_owned()))?;
     let (place, timeline): (&str, &str) = (get(endpoint, 0)?, get(endpoint, 1)?);
     if !place.ends_with(timeline) {
-        return Err(Stopped::Moved);
+        return Err(AbortReason::Moved);
     }
     schema::check(&node.address, get(endpoint, 2)?)?;
     if found.is_empty() {
         return Ok(None);
     }
-    let room = rows::found(&found, name)?;
-    if !rows::is_of(&locked, &room)? {
-        return Err(Stopped::Renamed);
+    let database_row = rows::found(&found, name)?;
+    if !rows::is_row_of(&locked, &database_row)? {
+        return Err(AbortReason::Renamed);
     }
     let mut stored: BTreeMap<DocumentId, Document> = BTreeMap::new();
     for row in &documents {
@@ -208,6 +211,6 @@ async fn load(
         .flat_map(|document| document.stored.tree.bodies())
         .map(|(_, content)| content.body.number as i64)
         .collect();
-    let attachments = documents::all_attachments(transaction, room.id, &bodies).await?;
-    Ok(Some(Held::new(room, stored, attachments)))
+    let attachments = documents::all_attachments(transaction, database_row.id, &bodies).await?;
+    Ok(Some(DocumentBatchState::new(database_row, stored, attachments)))
 }

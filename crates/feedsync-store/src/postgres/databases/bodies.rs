@@ -2,7 +2,7 @@
 
 use feedsync_couch::Attachment;
 
-use crate::database::KeptBody;
+use crate::database::StoredBody;
 use crate::postgres::pipeline::{Parameter, Pipeline};
 
 const INSERT_BODIES: &str = "
@@ -19,18 +19,18 @@ const REMOVE: [&str; 2] = [
 ];
 
 /// Approximate number of bytes of bodies that one statement writes.
-const AT_ONCE: usize = 8 << 20;
+const STATEMENT_BYTES: usize = 8 << 20;
 
 /// The columns of bodies, and of their references to attachments.
 #[derive(Default)]
 pub(super) struct Bodies<'a> {
-    pieces: Vec<Piece<'a>>,
+    chunks: Vec<BodyChunk<'a>>,
     users: Vec<i64>,
     used: Vec<&'a str>,
 }
 
 #[derive(Default)]
-struct Piece<'a> {
+struct BodyChunk<'a> {
     numbers: Vec<i64>,
     texts: Vec<&'a [u8]>,
     attachments: Vec<Option<Vec<u8>>>,
@@ -38,9 +38,9 @@ struct Piece<'a> {
 }
 
 impl<'a> Bodies<'a> {
-    pub(super) fn of(bodies: impl IntoIterator<Item = (&'a u64, &'a KeptBody)>) -> Self {
+    pub(super) fn of(bodies: impl IntoIterator<Item = (&'a u64, &'a StoredBody)>) -> Self {
         let mut columns = Self::default();
-        let mut piece = Piece::default();
+        let mut piece = BodyChunk::default();
         for (number, body) in bodies {
             let number = *number as i64;
             let attachments = (!body.attachments.is_empty())
@@ -53,16 +53,16 @@ impl<'a> Bodies<'a> {
             piece.numbers.push(number);
             piece.texts.push(body.text.as_bytes());
             piece.attachments.push(attachments);
-            if piece.bytes >= AT_ONCE {
-                columns.pieces.push(std::mem::take(&mut piece));
+            if piece.bytes >= STATEMENT_BYTES {
+                columns.chunks.push(std::mem::take(&mut piece));
             }
         }
-        columns.pieces.push(piece);
+        columns.chunks.push(piece);
         columns
     }
 
     pub(super) fn add_to<'b>(&'b self, pipeline: &mut Pipeline<'b>, database: &'b i64) {
-        for Piece { numbers, texts, attachments, .. } in &self.pieces {
+        for BodyChunk { numbers, texts, attachments, .. } in &self.chunks {
             let all: Vec<Parameter<'b>> = vec![database, numbers, texts, attachments];
             pipeline.add_for(numbers.len(), INSERT_BODIES, all);
         }

@@ -8,16 +8,16 @@ use tokio_postgres::Row;
 
 use super::documents::{self, HEAD};
 use super::pages::{self, CHUNK, Page};
-use super::rows::{self, BY_NAME, Room};
-use crate::database::{DocumentChanges, Kind, PassOver, ReadDocument, StoredDocument};
+use super::rows::{self, BY_NAME, DatabaseRow};
+use crate::database::{DocumentChanges, Kind, LoadedDocument, SkipKind, StoredDocument};
 use crate::error::StoreError;
-use crate::order::Number;
+use crate::order::ChangeNumber;
 use crate::postgres::pipeline::Parameter;
 use crate::postgres::pool;
 use crate::postgres::rows::{bound, get, number};
 
 /// Maximum number of changes that one read examines.
-const LOOKED_AT: usize = 100_000;
+const SCAN_LIMIT: usize = 100_000;
 
 /// Number of index rows that are fetched at once.
 const INDEX_CHUNK: usize = 1_000;
@@ -54,9 +54,9 @@ pub(super) const COUNT_AFTER: &str = "
      WHERE database = (SELECT id FROM databases WHERE name = $1) AND number > $2";
 
 /// Order and range in which changes are read.
-pub(super) struct Walk {
-    pub(super) after: Number,
-    pub(super) before: Option<Number>,
+pub(super) struct ChangeRange {
+    pub(super) after: ChangeNumber,
+    pub(super) before: Option<ChangeNumber>,
     pub(super) most: usize,
     pub(super) is_descending: bool,
 }
@@ -64,43 +64,43 @@ pub(super) struct Walk {
 pub(super) async fn changes(
     client: &mut Client,
     name: &DatabaseName,
-    walk: Walk,
-    pass_over: Option<PassOver>,
+    walk: ChangeRange,
+    skip_kind: Option<SkipKind>,
     mut page: Page,
 ) -> Result<DocumentChanges, StoreError> {
-    let Walk { after, before, most, is_descending } = walk;
+    let ChangeRange { after, before, most, is_descending } = walk;
     let sql = if is_descending { LATEST } else { CHANGES };
     // If no change is skipped, each examined change is read.
-    let bounded = if pass_over.is_some() { LOOKED_AT } else { most.min(LOOKED_AT) };
+    let bounded = if skip_kind.is_some() { SCAN_LIMIT } else { most.min(SCAN_LIMIT) };
     let transaction = pool::snapshot(client).await?;
     let (first, last, limit) = (bound(after), before.map_or(i64::MAX, bound), bounded as i64);
     let parameters: [Parameter<'_>; 4] = [&name.as_str(), &first, &last, &limit];
-    let (Room { id: room, database, .. }, portal) =
+    let (DatabaseRow { id: database_row, database, .. }, portal) =
         pages::begin(&transaction, name, sql, &parameters).await?;
     let mut documents = Vec::new();
     let mut reached = if is_descending { before.unwrap_or(database.last) } else { after };
     let (mut looked_at, mut is_end) = (0, false);
-    while documents.len() < most && looked_at < LOOKED_AT && !is_end {
-        let chunk = match pass_over {
-            Some(_) => INDEX_CHUNK.min(LOOKED_AT - looked_at),
-            None => CHUNK.min(most - documents.len()).min(LOOKED_AT - looked_at),
+    while documents.len() < most && looked_at < SCAN_LIMIT && !is_end {
+        let chunk = match skip_kind {
+            Some(_) => INDEX_CHUNK.min(SCAN_LIMIT - looked_at),
+            None => CHUNK.min(most - documents.len()).min(SCAN_LIMIT - looked_at),
         };
         let (rows, is_last) = pages::next(&transaction, &portal, chunk).await?;
         looked_at += rows.len();
-        let rests = match pass_over {
-            Some(_) => rests(&transaction, room, &rows).await?,
+        let rests = match skip_kind {
+            Some(_) => rests(&transaction, database_row, &rows).await?,
             None => HashMap::new(),
         };
-        let mut looked = look(&rows, &rests, pass_over.as_ref())?.into_iter();
+        let mut looked = filter_rows(&rows, &rests, skip_kind.as_ref())?.into_iter();
         while let Some(piece) = next_piece(&mut looked, CHUNK.min(most - documents.len())) {
             let numbers: Vec<i64> = piece
                 .iter()
                 .filter(|change| change.is_read)
                 .map(|change| change.number.get() as i64)
                 .collect();
-            let read = read(&transaction, room, &numbers, &mut page).await?;
+            let read = read(&transaction, database_row, &numbers, &mut page).await?;
             // All changes before the first one that does not fit.
-            let full = numbers.get(read.len()).map(|number| Number::new(*number as u64));
+            let full = numbers.get(read.len()).map(|number| ChangeNumber::new(*number as u64));
             documents.extend(read);
             let mut passed = piece.iter().map(|change| change.number);
             match full {
@@ -112,7 +112,7 @@ pub(super) async fn changes(
                 }
             }
         }
-        is_end = is_last && documents.len() < most && looked_at < LOOKED_AT;
+        is_end = is_last && documents.len() < most && looked_at < SCAN_LIMIT;
     }
     if is_end && !is_descending {
         reached = reached.max(database.last);
@@ -122,7 +122,7 @@ pub(super) async fn changes(
 
 /// An examined change.
 struct Change {
-    number: Number,
+    number: ChangeNumber,
     /// Whether it is not skipped.
     is_read: bool,
 }
@@ -142,24 +142,24 @@ fn next_piece(looked: &mut impl Iterator<Item = Change>, most: usize) -> Option<
 }
 
 /// Applies the filter to rows of the index.
-fn look(
+fn filter_rows(
     rows: &[Row],
     rests: &HashMap<i64, Vec<u8>>,
-    pass_over: Option<&PassOver>,
+    skip_kind: Option<&SkipKind>,
 ) -> Result<Vec<Change>, StoreError> {
-    let look = |row: &Row| {
-        let passes_over = match pass_over {
+    let filter_rows = |row: &Row| {
+        let skips_kind = match skip_kind {
             None => false,
-            Some(pass_over) => {
+            Some(skip_kind) => {
                 let rest = rests.get(&get(row, 0)?).map_or(&[][..], Vec::as_slice);
                 let id: DocumentId = documents::id(get(row, 1)?, rest)?;
                 let kind = get::<Option<&[u8]>>(row, 2)?.map(rows::text).transpose()?;
-                pass_over(&id, &Kind::of_column(kind))
+                skip_kind(&id, &Kind::of_column(kind))
             }
         };
-        Ok(Change { number: number(row, 0)?, is_read: !passes_over })
+        Ok(Change { number: number(row, 0)?, is_read: !skips_kind })
     };
-    rows.iter().map(look).collect()
+    rows.iter().map(filter_rows).collect()
 }
 
 /// The parts of long ids that the index does not contain.
@@ -188,7 +188,7 @@ async fn read(
     database: i64,
     numbers: &[i64],
     page: &mut Page,
-) -> Result<Vec<ReadDocument>, StoreError> {
+) -> Result<Vec<LoadedDocument>, StoreError> {
     if numbers.is_empty() {
         return Ok(Vec::new());
     }
@@ -208,7 +208,7 @@ async fn read(
 pub(super) async fn count(
     client: &mut Client,
     name: &DatabaseName,
-    after: Number,
+    after: ChangeNumber,
 ) -> Result<u64, StoreError> {
     let transaction = pool::snapshot(client).await?;
     let database = rows::find(&transaction, BY_NAME, name).await?;

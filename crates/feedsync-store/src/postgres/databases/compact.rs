@@ -18,7 +18,7 @@ pub(super) async fn compact(
     after: Option<&DocumentId>,
     most: usize,
 ) -> Result<Option<DocumentId>, StoreError> {
-    let mut room = rows::lock(transaction, LOCK, name).await?;
+    let mut database_row = rows::lock(transaction, LOCK, name).await?;
     let after = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.to_string()));
     let (from, to) = (first_within(after), first_behind(Bound::Unbounded));
     let ((from, from_rest), (to, to_rest)) = (documents::split(&from), documents::split(&to));
@@ -44,12 +44,12 @@ pub(super) async fn compact(
             kind: None,
             bodies: Vec::new(),
         };
-        let counted = room.database.count(&before, &write)?;
+        let counted = database_row.database.count(&before, &write)?;
         gone.extend(counted.gone.iter().map(|number| *number as i64));
         changed.push(document);
     }
     if !changed.is_empty() {
-        write::rewrite(transaction, &room, &changed, &gone).await?;
+        write::rewrite(transaction, &database_row, &changed, &gone).await?;
     }
     Ok(last.filter(|_| rows.len() == most))
 }

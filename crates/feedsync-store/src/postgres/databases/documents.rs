@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use deadpool_postgres::Transaction;
-use feedsync_couch::{Attachment, BodyPlace, DocumentId, Revision, Tree};
+use feedsync_couch::{Attachment, BodyRef, DocumentId, Revision, Tree};
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::Row;
 
 use super::rows::text;
 use crate::columns::parse;
-use crate::database::{KeptBody, ReadDocument, StoredDocument};
+use crate::database::{LoadedDocument, StoredBody, StoredDocument};
 use crate::error::StoreError;
 use crate::postgres::pipeline::{Parameter, Pipeline};
 use crate::postgres::rows::{get, number};
@@ -108,9 +108,9 @@ pub(super) fn document(row: &Row) -> Result<Document, StoreError> {
 }
 
 /// The stored list of a body's attachments.
-pub(super) type Named = Arc<[Attachment]>;
+pub(super) type AttachmentList = Arc<[Attachment]>;
 
-fn attachments(bytes: &[u8]) -> Result<Named, StoreError> {
+fn attachments(bytes: &[u8]) -> Result<AttachmentList, StoreError> {
     let attachments = Attachment::of_text(text(bytes)?);
     let attachments = attachments.map_err(|error| StoreError::Damaged(error.to_string()))?;
     Ok(attachments.into())
@@ -121,7 +121,7 @@ pub(super) async fn all_attachments(
     transaction: &Transaction<'_>,
     database: i64,
     bodies: &[i64],
-) -> Result<HashMap<u64, Named>, StoreError> {
+) -> Result<HashMap<u64, AttachmentList>, StoreError> {
     if bodies.is_empty() {
         return Ok(HashMap::new());
     }
@@ -136,8 +136,8 @@ pub(super) async fn read(
     transaction: &Transaction<'_>,
     database: i64,
     chosen: Vec<(StoredDocument, Vec<Revision>)>,
-) -> Result<Vec<ReadDocument>, StoreError> {
-    let place = |document: &StoredDocument, revision: &Revision| -> Option<BodyPlace> {
+) -> Result<Vec<LoadedDocument>, StoreError> {
+    let place = |document: &StoredDocument, revision: &Revision| -> Option<BodyRef> {
         Some(document.tree.content(revision)?.body)
     };
     let places = chosen.iter().flat_map(|(document, revisions)| {
@@ -162,19 +162,19 @@ pub(super) async fn read(
             })?;
             kept.insert(revision, body);
         }
-        read.push(ReadDocument { document, bodies: kept });
+        read.push(LoadedDocument { document, bodies: kept });
     }
     Ok(read)
 }
 
 /// Reads three columns: number, text and attachments.
-pub(super) fn body(row: &Row) -> Result<(u64, KeptBody), StoreError> {
+pub(super) fn body(row: &Row) -> Result<(u64, StoredBody), StoreError> {
     let attachments = match get::<Option<&[u8]>>(row, 2)? {
         None => Arc::from([]),
         Some(bytes) => attachments(bytes)?,
     };
     let text = text(get(row, 1)?)?.into();
-    Ok((get::<i64>(row, 0)? as u64, KeptBody { text, attachments }))
+    Ok((get::<i64>(row, 0)? as u64, StoredBody { text, attachments }))
 }
 
 /// The columns of documents, to write them in one statement.

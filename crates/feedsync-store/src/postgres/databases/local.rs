@@ -5,8 +5,8 @@ use feedsync_couch::{DatabaseName, LocalId};
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::Row;
 
-use super::moving;
-use super::rows::{self, SHARE};
+use super::rows::{self, LOCK_SHARED};
+use super::transfer;
 use crate::columns::parse;
 use crate::database::LocalDocument;
 use crate::error::StoreError;
@@ -48,11 +48,11 @@ pub(super) async fn by_id(
                         row_number() OVER (ORDER BY id) AS place
                    FROM local_documents WHERE database = $1 AND id > $2) l
                 WHERE place = 1 OR place <= $3 AND bytes <= $4 ORDER BY place";
-    let room = moving::require(client, name).await?.id;
+    let database_row = transfer::require(client, name).await?.id;
     let after = after.map_or("", LocalId::as_str).as_bytes();
     let (items, bytes) = (limit.items as i64, limit.bytes as i64);
     let statement = client.prepare_cached(sql).await?;
-    let found = client.query(&statement, &[&room, &after, &items, &bytes]).await?;
+    let found = client.query(&statement, &[&database_row, &after, &items, &bytes]).await?;
     let read = |row: &Row| {
         let body = rows::text(get(row, 2)?)?.to_owned();
         Ok((
@@ -71,19 +71,19 @@ pub(super) async fn put(
     id: &LocalId,
     document: Option<LocalDocument>,
 ) -> Result<bool, StoreError> {
-    let room = rows::lock(transaction, SHARE, name).await?;
-    room.database.require(epoch)?;
+    let database_row = rows::lock(transaction, LOCK_SHARED, name).await?;
+    database_row.database.require(epoch)?;
     let key = key(id);
     // Writers of local documents of one database are serialized here, so that replaced bytes are counted
     // exactly.
     let sql = "INSERT INTO local_bytes (database, bytes) VALUES ($1, 0)
                ON CONFLICT (database) DO UPDATE SET bytes = local_bytes.bytes";
     let statement = transaction.prepare_cached(sql).await?;
-    transaction.execute(&statement, &[&room.id]).await?;
+    transaction.execute(&statement, &[&database_row.id]).await?;
     let sql = "DELETE FROM local_documents WHERE database = $1 AND digest = $2
                RETURNING octet_length(text)::bigint";
     let statement = transaction.prepare_cached(sql).await?;
-    let gone = transaction.query_opt(&statement, &[&room.id, &key]).await?;
+    let gone = transaction.query_opt(&statement, &[&database_row.id, &key]).await?;
     let gone: Option<i64> = gone.map(|row| get(&row, 0)).transpose()?;
     let bytes = document.as_ref().map_or(0, |document| document.body.len() as i64);
     if let Some(LocalDocument { revision, body }) = document {
@@ -91,12 +91,12 @@ pub(super) async fn put(
                    VALUES ($1, $2, $3, $4, $5)";
         let statement = transaction.prepare_cached(sql).await?;
         let values: [Parameter<'_>; 5] =
-            [&room.id, &key, &id.as_str().as_bytes(), &(revision as i64), &body.as_bytes()];
+            [&database_row.id, &key, &id.as_str().as_bytes(), &(revision as i64), &body.as_bytes()];
         transaction.execute(&statement, &values).await?;
     }
     let sql = "UPDATE local_bytes SET bytes = bytes + $2 WHERE database = $1";
     let statement = transaction.prepare_cached(sql).await?;
     let change = bytes - gone.unwrap_or_default();
-    transaction.execute(&statement, &[&room.id, &change]).await?;
+    transaction.execute(&statement, &[&database_row.id, &change]).await?;
     Ok(gone.is_some())
 }

@@ -8,10 +8,10 @@ use feedsync_couch::{DatabaseName, DocumentId};
 use tokio_postgres::{Portal, Row};
 
 use super::documents::{self, BY_KEYS, Keys};
-use super::rows::{self, BY_NAME, Room};
+use super::rows::{self, BY_NAME, DatabaseRow};
 use crate::database;
 use crate::database::{
-    Choose, DocumentPage, DocumentRange, MAX_COUNTED, ReadDocument, StoredDocument,
+    DocumentPage, DocumentRange, LoadedDocument, MAX_COUNTED, SelectBodies, StoredDocument,
 };
 use crate::error::StoreError;
 use crate::postgres::pipeline::{Parameter, Pipeline};
@@ -87,13 +87,13 @@ fn followed(id: String) -> Vec<u8> {
 
 /// Reads documents as long as the page has room.
 pub(super) struct Page {
-    choose: Choose,
-    left: database::Room,
+    choose: SelectBodies,
+    left: database::PageBudget,
 }
 
 impl Page {
-    pub(super) fn new(choose: Choose, most: u64) -> Self {
-        Self { choose, left: database::Room::of(most) }
+    pub(super) fn new(choose: SelectBodies, most: u64) -> Self {
+        Self { choose, left: database::PageBudget::of(most) }
     }
 
     /// The first of the documents; fewer than given if the next one does not fit.
@@ -102,11 +102,11 @@ impl Page {
         transaction: &Transaction<'_>,
         database: i64,
         documents: Vec<StoredDocument>,
-    ) -> Result<Vec<ReadDocument>, StoreError> {
+    ) -> Result<Vec<LoadedDocument>, StoreError> {
         let mut chosen = Vec::with_capacity(documents.len());
         for document in documents {
             let revisions = (self.choose)(&document);
-            if !self.left.takes(&document, &revisions) {
+            if !self.left.fits(&document, &revisions) {
                 break;
             }
             chosen.push((document, revisions));
@@ -121,7 +121,7 @@ pub(super) async fn begin(
     name: &DatabaseName,
     sql: &str,
     parameters: &[Parameter<'_>],
-) -> Result<(Room, Portal), StoreError> {
+) -> Result<(DatabaseRow, Portal), StoreError> {
     let in_order = transaction.prepare_cached(IN_ORDER).await?;
     let database = transaction.prepare_cached(BY_NAME).await?;
     let statement = transaction.prepare_cached(sql).await?;
@@ -163,13 +163,13 @@ pub(super) async fn documents(
         pipeline.add(BY_NAME, vec![&name_text]);
         pipeline.add(BY_KEYS, vec![&name_text, &keys.heads, &keys.digests]);
         let [found, rows] = pipeline.run_all(&transaction).await?;
-        let Room { id: room, database, .. } = rows::found(&found, name)?;
+        let DatabaseRow { id: database_row, database, .. } = rows::found(&found, name)?;
         let known: HashMap<DocumentId, StoredDocument> = rows
             .iter()
             .map(|row| documents::stored(row).map(|document| (document.id.clone(), document)))
             .collect::<Result<_, _>>()?;
         let there: Vec<_> = chunk.iter().filter_map(|id| known.get(id).cloned()).collect();
-        let mut read = page.read(&transaction, room, there).await?.into_iter();
+        let mut read = page.read(&transaction, database_row, there).await?.into_iter();
         for id in chunk {
             let document = known.contains_key(id).then(|| read.next());
             if document == Some(None) {
@@ -198,13 +198,13 @@ pub(super) async fn by_id(
     let transaction = pool::snapshot(client).await?;
     let parameters: [Parameter<'_>; 7] =
         [&name.as_str(), &from, &from_rest, &to, &to_rest, &most, &skip];
-    let (Room { id: room, database, .. }, portal) =
+    let (DatabaseRow { id: database_row, database, .. }, portal) =
         begin(&transaction, name, sql, &parameters).await?;
     let mut documents = Vec::new();
     loop {
         let (rows, is_last) = next(&transaction, &portal, CHUNK).await?;
         let stored: Vec<_> = rows.iter().map(documents::stored).collect::<Result<_, _>>()?;
-        let read = page.read(&transaction, room, stored).await?;
+        let read = page.read(&transaction, database_row, stored).await?;
         let is_full = read.len() < rows.len();
         documents.extend(read.into_iter().map(Some));
         if is_last || is_full {

@@ -7,27 +7,28 @@ use std::sync::Arc;
 use feedsync_couch::{Content, DocumentId, Path};
 use feedsync_test::postgres::Cluster;
 
-use super::attachments::{LOOK, REMOVE};
+use super::attachments::{REMOVE, SCAN};
 use super::changes::{BY_NUMBERS, CHANGES, COUNT_AFTER, COUNT_UP_TO, LATEST};
 use super::documents::{BODIES, BY_KEYS};
-use super::moving::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
 use super::pages::{IN_ORDER, by_id_sql};
+use super::transfer::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
 use crate::conformance::wait;
 use crate::database::{DatabasesExt as _, DocumentRange, DocumentWrite, DocumentsSnapshot};
 use crate::postgres::rows::get;
 use crate::{
-    Databases as _, EndpointName, KeptBody, PostgresStore, StoreError, SystemEnvironment, Wanted,
+    Databases as _, DocumentRequest, EndpointName, PostgresStore, StoreError, StoredBody,
+    SystemEnvironment,
 };
 
 fn fill(store: &PostgresStore, count: u64) {
     let name = "notes".parse().unwrap();
     let ids: Vec<DocumentId> =
         (0..count).map(|number| format!("{number:05}").parse().unwrap()).collect();
-    let wanted = |id: &DocumentId| Wanted { id: id.clone(), with_attachments: false };
+    let wanted = |id: &DocumentId| DocumentRequest { id: id.clone(), with_attachments: false };
     let all = ids.iter().map(wanted).collect();
     let decide = move |snapshot: &DocumentsSnapshot| {
         let write = |(id, number): (&DocumentId, u64)| {
-            let body = KeptBody { text: "{}".into(), attachments: Arc::from([]) };
+            let body = StoredBody { text: "{}".into(), attachments: Arc::from([]) };
             let place = body.place(number);
             let mut tree = snapshot.document(id).unwrap().tree.clone();
             let path = Path::new(1, vec!["a".parse().unwrap()]).unwrap();
@@ -72,7 +73,7 @@ fn everything_is_read_along_an_index() {
         (BODIES_AFTER, changes, "'notes', 1, 9, 3"),
         (LOCAL_DOCUMENTS_AFTER, "text, bytea, bigint, bigint", "'notes', 'a', 9, 3"),
         (ATTACHMENTS_AFTER, "text, text, bigint", "'notes', 'a', 9"),
-        (LOOK, "bigint, text, bigint, bigint, bigint", "1, 'a', 2, 3, 9"),
+        (SCAN, "bigint, text, bigint, bigint, bigint", "1, 'a', 2, 3, 9"),
         (REMOVE, "bigint[], text[], bigint", "'{1,2}', '{a,b}', 3"),
     ];
     let all: Vec<_> = by_id.chain(others).collect();

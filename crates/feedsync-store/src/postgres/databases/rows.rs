@@ -38,10 +38,10 @@ const AFTER: &str = select_databases!("WHERE name > $1 ORDER BY name LIMIT $2");
 pub(super) const LOCK: &str = "SELECT id FROM databases WHERE name = $1 FOR NO KEY UPDATE";
 
 /// Locks a database so that others cannot drop it until the transaction ends.
-pub(super) const SHARE: &str = "SELECT id FROM databases WHERE name = $1 FOR KEY SHARE";
+pub(super) const LOCK_SHARED: &str = "SELECT id FROM databases WHERE name = $1 FOR KEY SHARE";
 
 /// Locks a database so that others can only read it until the transaction ends.
-pub(super) const OWN: &str = "SELECT id FROM databases WHERE name = $1 FOR UPDATE";
+pub(super) const LOCK_EXCLUSIVE: &str = "SELECT id FROM databases WHERE name = $1 FOR UPDATE";
 
 /// Writes the changed columns of a database.
 pub(super) const WRITE: &str = "
@@ -51,7 +51,7 @@ pub(super) const WRITE: &str = "
 
 /// A database with the internal columns of its row.
 #[derive(Debug, Clone)]
-pub(super) struct Room {
+pub(super) struct DatabaseRow {
     pub(super) id: i64,
     pub(super) next_body: u64,
     pub(super) database: Database,
@@ -62,14 +62,14 @@ pub(super) async fn find(
     client: &impl GenericClient,
     how: &'static str,
     name: &DatabaseName,
-) -> Result<Option<Room>, StoreError> {
+) -> Result<Option<DatabaseRow>, StoreError> {
     let statement = client.prepare_cached(how).await?;
-    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(room).transpose()
+    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(database_row).transpose()
 }
 
 /// The database in the result of [`BY_NAME`].
-pub(super) fn found(rows: &[Row], name: &DatabaseName) -> Result<Room, StoreError> {
-    room(rows.first().ok_or_else(|| StoreError::NoDatabase(name.clone()))?)
+pub(super) fn found(rows: &[Row], name: &DatabaseName) -> Result<DatabaseRow, StoreError> {
+    database_row(rows.first().ok_or_else(|| StoreError::NoDatabase(name.clone()))?)
 }
 
 /// Locks the database in one of the ways above until the transaction ends.
@@ -77,24 +77,24 @@ pub(super) async fn lock(
     transaction: &Transaction<'_>,
     how: &'static str,
     name: &DatabaseName,
-) -> Result<Room, StoreError> {
+) -> Result<DatabaseRow, StoreError> {
     let name_text = name.as_str();
     loop {
         let mut pipeline = Pipeline::default();
         pipeline.add(how, vec![&name_text]);
         pipeline.add(BY_NAME, vec![&name_text]);
         let [locked, rows] = pipeline.run_all(transaction).await?;
-        let room = found(&rows, name)?;
-        if is_of(&locked, &room)? {
-            return Ok(room);
+        let database_row = found(&rows, name)?;
+        if is_row_of(&locked, &database_row)? {
+            return Ok(database_row);
         }
     }
 }
 
 /// Whether the locked row is the database's. If the row gives up its name while the lock is awaited, nothing
 /// is locked, although another row may have the name by then.
-pub(super) fn is_of(locked: &[Row], room: &Room) -> Result<bool, StoreError> {
-    Ok(locked.first().map(|row| get::<i64>(row, 0)).transpose()? == Some(room.id))
+pub(super) fn is_row_of(locked: &[Row], database_row: &DatabaseRow) -> Result<bool, StoreError> {
+    Ok(locked.first().map(|row| get::<i64>(row, 0)).transpose()? == Some(database_row.id))
 }
 
 pub(super) async fn after(
@@ -105,10 +105,10 @@ pub(super) async fn after(
     let statement = client.prepare_cached(AFTER).await?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let rows = client.query(&statement, &[&after.map_or("", DatabaseName::as_str), &most]).await?;
-    rows.iter().map(|row| Ok(room(row)?.database)).collect()
+    rows.iter().map(|row| Ok(database_row(row)?.database)).collect()
 }
 
-fn room(row: &Row) -> Result<Room, StoreError> {
+fn database_row(row: &Row) -> Result<DatabaseRow, StoreError> {
     let count = |column| Ok::<_, StoreError>(get::<i64>(row, column)? as u64);
     let database = Database {
         name: parsed(row, 1)?,
@@ -125,7 +125,7 @@ fn room(row: &Row) -> Result<Room, StoreError> {
         bytes: count(12)?,
         superseded: count(13)?,
     };
-    Ok(Room { id: get(row, 0)?, next_body: count(6)?, database })
+    Ok(DatabaseRow { id: get(row, 0)?, next_body: count(6)?, database })
 }
 
 /// Decodes bytes that were UTF-8 when they were stored.
@@ -155,14 +155,14 @@ pub(super) async fn insert(
 }
 
 /// The values of the statement [`WRITE`].
-pub(super) struct Written {
+pub(super) struct DatabaseColumns {
     counts: [i64; 9],
     security: Option<Vec<u8>>,
 }
 
-impl Written {
-    pub(super) fn of(room: &Room) -> Self {
-        let Room { id, next_body, database } = room;
+impl DatabaseColumns {
+    pub(super) fn of(database_row: &DatabaseRow) -> Self {
+        let DatabaseRow { id, next_body, database } = database_row;
         let counts = [
             *id,
             database.last.get() as i64,

@@ -2,18 +2,21 @@
 
 use deadpool_postgres::Transaction;
 
+use super::batch_state::DocumentBatchState;
 use super::bodies::{self, Bodies};
 use super::documents::{Document, Documents};
-use super::held::Held;
-use super::rows::{Room, WRITE, Written};
+use super::rows::{DatabaseColumns, DatabaseRow, WRITE};
 use crate::error::StoreError;
 use crate::postgres::pipeline::Pipeline;
 
-const FORGET: &str = "DELETE FROM documents WHERE database = $1 AND number = ANY($2)";
+const DELETE_DOCUMENTS: &str = "DELETE FROM documents WHERE database = $1 AND number = ANY($2)";
 
 /// Writes in one round trip. Rows are removed before new ones are inserted.
-pub(super) async fn write(transaction: &Transaction<'_>, held: &Held) -> Result<(), StoreError> {
-    let id = &held.room.id;
+pub(super) async fn write(
+    transaction: &Transaction<'_>,
+    held: &DocumentBatchState,
+) -> Result<(), StoreError> {
+    let id = &held.database_row.id;
     let forgotten = held.changed.iter().filter(|id| held.document(id).is_none());
     let forgotten = forgotten.filter_map(|id| held.stored.get(id));
     let forgotten: Vec<i64> = forgotten.map(|number| number.get() as i64).collect();
@@ -22,10 +25,10 @@ pub(super) async fn write(transaction: &Transaction<'_>, held: &Held) -> Result<
     let gone: Vec<i64> = held.gone.iter().map(|number| *number as i64).collect();
     let gone = &gone[..];
     let new = Bodies::of(&held.bodies);
-    let written = Written::of(&held.room);
+    let written = DatabaseColumns::of(&held.database_row);
 
     let mut pipeline = Pipeline::default();
-    pipeline.add_for(forgotten.len(), FORGET, vec![id, &forgotten]);
+    pipeline.add_for(forgotten.len(), DELETE_DOCUMENTS, vec![id, &forgotten]);
     bodies::remove(&mut pipeline, id, &gone);
     documents.add_to(&mut pipeline, id);
     new.add_to(&mut pipeline, id);
@@ -37,15 +40,15 @@ pub(super) async fn write(transaction: &Transaction<'_>, held: &Held) -> Result<
 /// Writes changed documents and their database's row, and removes bodies that are no longer referred to.
 pub(super) async fn rewrite(
     transaction: &Transaction<'_>,
-    room: &Room,
+    database_row: &DatabaseRow,
     documents: &[Document],
     gone: &[i64],
 ) -> Result<(), StoreError> {
     let documents = Documents::of(documents);
-    let written = Written::of(room);
+    let written = DatabaseColumns::of(database_row);
     let mut pipeline = Pipeline::default();
-    bodies::remove(&mut pipeline, &room.id, &gone);
-    documents.add_to(&mut pipeline, &room.id);
+    bodies::remove(&mut pipeline, &database_row.id, &gone);
+    documents.add_to(&mut pipeline, &database_row.id);
     pipeline.add(WRITE, written.parameters());
     pipeline.run(transaction).await?;
     Ok(())
