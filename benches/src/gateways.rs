@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use feedsync_gateway::{Config, Keep, start};
+use feedsync_gateway::{Config, StoreConfig, start};
 
 use crate::keepalive::Connection;
 use crate::memory::first_line;
@@ -92,7 +92,10 @@ pub(crate) fn serve(directory: &Path, origin: &str) {
             allow: vec![origin.parse().expect("an authority")],
             ..Config::default()
         };
-        let keep = Keep { control: ([127, 0, 0, 1], 0).into(), ..Keep::new(directory.to_owned()) };
+        let keep = StoreConfig {
+            control: ([127, 0, 0, 1], 0).into(),
+            ..StoreConfig::new(directory.to_owned())
+        };
         let running = start(&config, &keep, input_ends()).await.expect("a gateway");
         println!("{} {}", running.address(), running.control());
         running.finished().await.expect("a gateway that ends in order");

@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest as _, Sha256};
 
-use crate::headers::{AUTHORIZATION, NEGOTIATION, OURS, Registered};
+use crate::headers::{AUTHORIZATION, NEGOTIATION, NEVER_REGISTERED, RegisteredHeaders};
 use crate::location::Location;
 
 /// Credentials that identify an application; empty for public data.
@@ -43,14 +43,14 @@ type Proof = [u8; 32];
 
 /// Error: the headers of a request do not identify the application.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnknownCredentials {
     /// The scheme that did not match.
     scheme: String,
 }
 
 impl Credentials {
     /// Credentials of the application that registered these headers.
-    pub fn of(registered: &Registered) -> Self {
+    pub fn of(registered: &RegisteredHeaders) -> Self {
         let authorization = registered.get(&header::AUTHORIZATION);
         let mut cookies: Vec<Proof> = registered
             .get(&header::COOKIE)
@@ -91,7 +91,7 @@ impl Credentials {
 
     /// Checks that a request has these credentials. Public credentials match every request without an
     /// `Authorization` header.
-    pub fn check(&self, request: &HeaderMap) -> Result<(), Unknown> {
+    pub fn check(&self, request: &HeaderMap) -> Result<(), UnknownCredentials> {
         let mut given = request.get_all(header::AUTHORIZATION).iter();
         let authorization = given.next().map(proof_of_authorization);
         let known = authorization == self.authorization && given.next().is_none();
@@ -108,7 +108,7 @@ impl Credentials {
         }
         let cookie = || if self.cookies.is_empty() { "Basic" } else { "Cookie" };
         let scheme = self.scheme.clone().filter(|_| !known);
-        Err(Unknown { scheme: scheme.unwrap_or_else(|| cookie().to_owned()) })
+        Err(UnknownCredentials { scheme: scheme.unwrap_or_else(|| cookie().to_owned()) })
     }
 }
 
@@ -130,7 +130,7 @@ impl Partition {
     }
 }
 
-impl Unknown {
+impl UnknownCredentials {
     /// The error for a request with cookies that are not registered.
     pub(crate) fn cookie() -> Self {
         Self { scheme: "Cookie".to_owned() }
@@ -152,8 +152,9 @@ impl Unknown {
 /// Whether a header may be a secret or identify a person. Exempt are headers of content negotiation, headers
 /// that name the program and its origin, and headers that are never sent.
 fn may_be_secret(name: &HeaderName) -> bool {
-    let is_known =
-        AUTHORIZATION.contains(name) || NEGOTIATION.contains(name) || OURS.contains(name);
+    let is_known = AUTHORIZATION.contains(name)
+        || NEGOTIATION.contains(name)
+        || NEVER_REGISTERED.contains(name);
     !is_known && ![header::FROM, header::REFERER, header::USER_AGENT].contains(name)
 }
 
@@ -189,7 +190,7 @@ mod tests {
     use crate::testing::headers;
 
     fn registered(headers: &[(&str, &str)]) -> Credentials {
-        let mut registered = Registered::default();
+        let mut registered = RegisteredHeaders::default();
         for (name, value) in headers {
             registered.add(name, value).unwrap();
         }

@@ -14,7 +14,7 @@ const IDENTITY: &str = "identity";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     /// The coding of the response is not changed.
-    AsItIs,
+    Unchanged,
     /// The response has no coding and is compressed with gzip.
     Gzip,
     /// The response is decompressed.
@@ -23,14 +23,14 @@ pub enum Coding {
 
 /// Returns the coding in which a response with these headers is sent. Returns none if the request accepts no
 /// coding that the gateway can make.
-pub fn chosen(request: &HeaderMap, response: &HeaderMap) -> Option<Coding> {
+pub fn choose(request: &HeaderMap, response: &HeaderMap) -> Option<Coding> {
     let codings = codings(response);
     let is_accepted = match codings.is_empty() {
         true => accepts(request, IDENTITY),
         false => codings.iter().all(|coding| accepts(request, coding)),
     };
     if is_accepted {
-        return Some(Coding::AsItIs);
+        return Some(Coding::Unchanged);
     }
     match &*codings {
         [] => accepts(request, GZIP).then_some(Coding::Gzip),
@@ -89,20 +89,20 @@ mod tests {
     fn of(accepted: &str, coding: Option<&str>) -> Option<Coding> {
         let response = coding.map(|coding| ("content-encoding", coding));
         let response: Vec<_> = response.into_iter().collect();
-        chosen(&headers(&[("accept-encoding", accepted)]), &headers(&response))
+        choose(&headers(&[("accept-encoding", accepted)]), &headers(&response))
     }
 
     #[test]
     fn a_request_without_the_header_takes_any_coding() {
         for coding in [&[][..], &[("content-encoding", "br")]] {
-            assert_eq!(chosen(&HeaderMap::new(), &headers(coding)), Some(Coding::AsItIs));
+            assert_eq!(choose(&HeaderMap::new(), &headers(coding)), Some(Coding::Unchanged));
         }
     }
 
     #[test]
     fn identity_is_accepted_unless_it_is_excluded() {
         for accepted in ["", "gzip", "br;q=1.0", "*", "identity;q=0.001, *;q=0", "gzip;q=0"] {
-            assert_eq!(of(accepted, None), Some(Coding::AsItIs), "{accepted:?}");
+            assert_eq!(of(accepted, None), Some(Coding::Unchanged), "{accepted:?}");
         }
         for accepted in [
             "identity;q=0, gzip",
@@ -122,7 +122,7 @@ mod tests {
     fn other_codings_are_accepted_where_they_are_listed() {
         for coding in ["gzip", "x-gzip", "GZIP", "identity, gzip"] {
             for accepted in ["gzip", "x-gzip", "*", "deflate, gzip;q=0.5", "*;q=0, gzip"] {
-                assert_eq!(of(accepted, Some(coding)), Some(Coding::AsItIs), "{accepted:?}");
+                assert_eq!(of(accepted, Some(coding)), Some(Coding::Unchanged), "{accepted:?}");
             }
             for accepted in ["", "identity", "br", "gzip;q=0", "gzip;q=0, *", "x-gzip;q=0"] {
                 assert_eq!(of(accepted, Some(coding)), Some(Coding::Identity), "{accepted:?}");
@@ -131,10 +131,10 @@ mod tests {
                 assert_eq!(of(accepted, Some(coding)), None, "{accepted:?}");
             }
         }
-        assert_eq!(of("br", Some("br")), Some(Coding::AsItIs));
+        assert_eq!(of("br", Some("br")), Some(Coding::Unchanged));
         assert_eq!(of("gzip", Some("br")), None);
         assert_eq!(of("gzip", Some("gzip, br")), None);
-        assert_eq!(of("gzip, br", Some("gzip, br")), Some(Coding::AsItIs));
+        assert_eq!(of("gzip, br", Some("gzip, br")), Some(Coding::Unchanged));
     }
 
     #[test]
@@ -162,13 +162,13 @@ mod tests {
         ) {
             let request = headers(&[("accept-encoding", accepted.trim())]);
             let response = headers(&[("content-encoding", coding)]);
-            let sent = match chosen(&request, &response) {
+            let sent = match choose(&request, &response) {
                 None => return Ok(()),
-                Some(Coding::AsItIs) => response,
+                Some(Coding::Unchanged) => response,
                 Some(Coding::Gzip) => headers(&[("content-encoding", "gzip")]),
                 Some(Coding::Identity) => HeaderMap::new(),
             };
-            prop_assert_eq!(chosen(&request, &sent), Some(Coding::AsItIs));
+            prop_assert_eq!(choose(&request, &sent), Some(Coding::Unchanged));
         }
     }
 }

@@ -90,7 +90,7 @@ pub struct SyncError<B> {
     /// The interaction that failed.
     pub interaction: Interaction<B>,
     /// For an edit: the representation that was edited, shown next to the edit and the server's version.
-    pub was: B,
+    pub previous: B,
 }
 
 /// Errors that are not cleared, in the order in which they happened.
@@ -124,11 +124,11 @@ impl<B: Clone> Errors<B> {
         partition: Partition,
         feed: Location,
         interaction: Interaction<B>,
-        was: B,
+        previous: B,
     ) -> &SyncError<B> {
         let id = ErrorId(self.next);
         self.next += 1;
-        let error = SyncError { id, partition, feed, interaction, was };
+        let error = SyncError { id, partition, feed, interaction, previous };
         self.errors.entry(id).or_insert(error)
     }
 

@@ -9,14 +9,14 @@ use http::header::{self, HeaderName, HeaderValue};
 use crate::location::Location;
 
 /// Maximum number of registered headers.
-const MOST: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 /// Maximum size of a value, in bytes.
-const LONGEST: usize = 16 << 10;
+const MAX_VALUE_BYTES: usize = 16 << 10;
 
 /// The registered headers, in the order of their registration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Registered(Vec<Field>);
+pub struct RegisteredHeaders(Vec<Field>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
@@ -39,10 +39,10 @@ pub enum HeaderError {
     #[error("{0} has one value; set it instead of adding another")]
     Single(String),
     /// Too many headers are registered.
-    #[error("more than {MOST} headers")]
+    #[error("more than {MAX_HEADERS} headers")]
     TooMany,
     /// The value is longer than the limit.
-    #[error("the value of {0} is longer than {LONGEST} bytes")]
+    #[error("the value of {0} is longer than {MAX_VALUE_BYTES} bytes")]
     TooLong(String),
 }
 
@@ -54,7 +54,7 @@ pub const NEGOTIATION: [HeaderName; 4] =
     [header::ACCEPT, header::ACCEPT_CHARSET, header::ACCEPT_ENCODING, header::ACCEPT_LANGUAGE];
 
 /// Headers that are never sent as registered. Requests have their own values or none.
-pub(crate) const OURS: [HeaderName; 12] = [
+pub(crate) const NEVER_REGISTERED: [HeaderName; 12] = [
     header::EXPECT,
     header::HOST,
     header::IF_MATCH,
@@ -80,7 +80,7 @@ const FRAMING: [HeaderName; 6] = [
 ];
 
 /// Other headers that say nothing secret about a message.
-const PLAIN: [HeaderName; 6] = [
+const NON_SECRET: [HeaderName; 6] = [
     header::CACHE_CONTROL,
     header::DATE,
     HeaderName::from_static("idempotency-key"),
@@ -90,7 +90,7 @@ const PLAIN: [HeaderName; 6] = [
 ];
 
 /// Headers whose values are not lists.
-const SINGLE: [HeaderName; 12] = [
+const SINGLE_VALUED: [HeaderName; 12] = [
     header::AUTHORIZATION,
     header::CONTENT_TYPE,
     header::FROM,
@@ -105,7 +105,7 @@ const SINGLE: [HeaderName; 12] = [
     header::USER_AGENT,
 ];
 
-impl Registered {
+impl RegisteredHeaders {
     /// Registers a header and replaces the registered value of its name (`setRequestHeader`).
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), HeaderError> {
         let field = field(name, value)?;
@@ -123,12 +123,12 @@ impl Registered {
         let Some(known) = self.0.iter_mut().find(|known| known.name == field.name) else {
             return self.append(field);
         };
-        if SINGLE.contains(&field.name) {
+        if SINGLE_VALUED.contains(&field.name) {
             return Err(HeaderError::Single(field.written));
         }
         let separator: &[u8] = if field.name == header::COOKIE { b"; " } else { b", " };
         let joined = [known.value.as_bytes(), separator, field.value.as_bytes()].concat();
-        if joined.len() > LONGEST {
+        if joined.len() > MAX_VALUE_BYTES {
             return Err(HeaderError::TooLong(field.written));
         }
         let joined = HeaderValue::from_maybe_shared(joined);
@@ -184,13 +184,13 @@ impl Registered {
         let at_home = feed.is_same_origin(to);
         self.0
             .iter()
-            .filter(move |field| !OURS.contains(&field.name))
-            .filter(move |field| at_home || tells_nothing(&field.name))
+            .filter(move |field| !NEVER_REGISTERED.contains(&field.name))
+            .filter(move |field| at_home || is_harmless(&field.name))
             .map(|field| (&field.name, &field.value))
     }
 
     fn append(&mut self, field: Field) -> Result<(), HeaderError> {
-        if self.0.len() == MOST {
+        if self.0.len() == MAX_HEADERS {
             return Err(HeaderError::TooMany);
         }
         self.0.push(field);
@@ -200,14 +200,15 @@ impl Registered {
 
 /// Whether a header of an edit may be sent to another origin than the one that the edit was made for. It must
 /// be about the bytes or the message, and not a secret (R-B8).
-pub fn may_go_elsewhere(name: &HeaderName) -> bool {
-    let is_of_message = FRAMING.contains(name) || OURS.contains(name) || PLAIN.contains(name);
-    let may = is_of_message || tells_nothing(name) || name.as_str().starts_with("content-");
+pub fn may_cross_origins(name: &HeaderName) -> bool {
+    let is_of_message =
+        FRAMING.contains(name) || NEVER_REGISTERED.contains(name) || NON_SECRET.contains(name);
+    let may = is_of_message || is_harmless(name) || name.as_str().starts_with("content-");
     may && !is_secret(name)
 }
 
 /// Whether a header reveals neither a person's identity nor their permissions.
-fn tells_nothing(name: &HeaderName) -> bool {
+fn is_harmless(name: &HeaderName) -> bool {
     NEGOTIATION.contains(name) || *name == header::USER_AGENT
 }
 
@@ -218,7 +219,7 @@ fn field(written: &str, value: &str) -> Result<Field, HeaderError> {
         return Err(HeaderError::Name(written.to_owned()));
     }
     let value = value.trim_matches([' ', '\t']);
-    if value.len() > LONGEST {
+    if value.len() > MAX_VALUE_BYTES {
         return Err(HeaderError::TooLong(written.to_owned()));
     }
     let value = HeaderValue::from_bytes(value.as_bytes());
@@ -264,13 +265,13 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn value(registered: &Registered, name: HeaderName) -> &str {
+    fn value(registered: &RegisteredHeaders, name: HeaderName) -> &str {
         registered.get(&name).unwrap().to_str().unwrap()
     }
 
     #[test]
     fn every_request_header_can_be_registered_and_listed() {
-        let mut registered = Registered::default();
+        let mut registered = RegisteredHeaders::default();
         for name in REQUEST {
             registered.set(name, "x").unwrap();
         }
@@ -280,7 +281,7 @@ mod tests {
 
     #[test]
     fn stored_headers_are_restored_with_names_values_and_secrecy() {
-        let mut registered = Registered::default();
+        let mut registered = RegisteredHeaders::default();
         for (name, value) in [
             ("COOKIE", "a=1"),
             ("cookie", ""),
@@ -294,18 +295,18 @@ mod tests {
             value.set_sensitive(false);
             (name, value)
         });
-        let again = Registered::restored(plain).unwrap();
+        let again = RegisteredHeaders::restored(plain).unwrap();
         assert_eq!(again, registered);
         assert_eq!(again.lines(), registered.lines());
         let secrets = again.fields().map(|(_, value)| value.is_sensitive());
         assert_eq!(secrets.collect::<Vec<_>>(), [true, false, true]);
         let odd = ("a b".to_owned(), HeaderValue::from_static("x"));
-        assert!(matches!(Registered::restored([odd]), Err(HeaderError::Name(_))));
+        assert!(matches!(RegisteredHeaders::restored([odd]), Err(HeaderError::Name(_))));
     }
 
     #[test]
     fn setting_replaces_and_adding_appends() {
-        let mut registered = Registered::default();
+        let mut registered = RegisteredHeaders::default();
         registered.set("Accept-Language", "da").unwrap();
         registered.set("accept-language", "en").unwrap();
         registered.add("Accept-Language", "de;q=0.5").unwrap();
@@ -327,7 +328,7 @@ mod tests {
     #[test]
     fn identifying_headers_are_sent_to_the_origin_of_the_feed_only() {
         let feed = at("https://example.org/feed");
-        let mut registered = Registered::default();
+        let mut registered = RegisteredHeaders::default();
         for name in REQUEST {
             registered.set(name, "x").unwrap();
         }
@@ -347,7 +348,7 @@ mod tests {
 
     #[test]
     fn headers_with_invalid_names_values_or_sizes_are_rejected() {
-        let mut registered = Registered::default();
+        let mut registered = RegisteredHeaders::default();
         for name in ["", "a b", "a:b", "a\r\nb", "ä", "Content-Length", "Transfer-Encoding"] {
             assert!(matches!(registered.set(name, "x"), Err(HeaderError::Name(_))), "{name:?}");
         }
@@ -356,17 +357,21 @@ mod tests {
             assert_eq!(refused, HeaderError::Value("Cookie".to_owned()), "{value:?}");
             assert!(!refused.to_string().contains("Injected"));
         }
-        let mut joined = Registered::default();
-        joined.add("Accept", &"x".repeat(LONGEST - 3)).unwrap();
+        let mut joined = RegisteredHeaders::default();
+        joined.add("Accept", &"x".repeat(MAX_VALUE_BYTES - 3)).unwrap();
         assert!(matches!(joined.add("Accept", "yz"), Err(HeaderError::TooLong(_))));
         joined.add("Accept", "y").unwrap();
         let value = joined.get(&header::ACCEPT).unwrap();
-        assert_eq!((value.len(), &value.as_bytes()[LONGEST - 4..]), (LONGEST, &b"x, y"[..]));
-        let long = "x".repeat(LONGEST);
+        assert_eq!(
+            (value.len(), &value.as_bytes()[MAX_VALUE_BYTES - 4..]),
+            (MAX_VALUE_BYTES, &b"x, y"[..])
+        );
+        let long = "x".repeat(MAX_VALUE_BYTES);
         assert!(registered.set("Cookie", &long).is_ok());
         assert!(matches!(registered.add("Cookie", "a=b"), Err(HeaderError::TooLong(_))));
         assert!(matches!(registered.set("From", &(long + "x")), Err(HeaderError::TooLong(_))));
-        let many = (0..=MOST).find_map(|number| registered.set(&format!("X-{number}"), "x").err());
+        let many =
+            (0..=MAX_HEADERS).find_map(|number| registered.set(&format!("X-{number}"), "x").err());
         assert_eq!(many, Some(HeaderError::TooMany));
     }
 }

@@ -8,7 +8,7 @@
 use http::{Method, StatusCode};
 
 use crate::interceptor::Content;
-use crate::outbox::Added;
+use crate::outbox::AddOutcome;
 use crate::profile::Profile;
 use crate::propagation;
 
@@ -117,9 +117,9 @@ impl Role {
 }
 
 /// The status with which an edit is acknowledged (3.2 to 3.4).
-pub const fn acknowledged(method: propagation::Method, added: &Added) -> StatusCode {
+pub const fn acknowledged(method: propagation::Method, added: &AddOutcome) -> StatusCode {
     match (added, method) {
-        (Added::Gone, _) => StatusCode::GONE,
+        (AddOutcome::Gone, _) => StatusCode::GONE,
         (_, propagation::Method::Post) => StatusCode::CREATED,
         (_, propagation::Method::Put) => StatusCode::OK,
         (_, propagation::Method::Delete) => StatusCode::NO_CONTENT,
@@ -128,7 +128,7 @@ pub const fn acknowledged(method: propagation::Method, added: &Added) -> StatusC
 
 /// Whether the acknowledgement of a POST names a temporary address, so that the member can be edited before
 /// its server knows of it. The strict profile forbids this (R-B29).
-pub fn tells_location(profile: Profile) -> bool {
+pub fn names_location(profile: Profile) -> bool {
     profile == Profile::Resilient
 }
 
@@ -242,14 +242,14 @@ mod tests {
 
     #[test]
     fn edits_are_acknowledged_with_the_status_of_the_document() {
-        let queued = Added::Queued(EditId(1));
+        let queued = AddOutcome::Queued(EditId(1));
         assert_eq!(acknowledged(Edit::Post, &queued), 201);
         assert_eq!(acknowledged(Edit::Put, &queued), 200);
-        assert_eq!(acknowledged(Edit::Put, &Added::Gone), 410);
-        for added in [queued, Added::Nothing, Added::Vanished(EditId(1))] {
+        assert_eq!(acknowledged(Edit::Put, &AddOutcome::Gone), 410);
+        for added in [queued, AddOutcome::Nothing, AddOutcome::Cancelled(EditId(1))] {
             assert_eq!(acknowledged(Edit::Delete, &added), 204);
         }
-        assert!(tells_location(Profile::Resilient) && !tells_location(Profile::Strict));
+        assert!(names_location(Profile::Resilient) && !names_location(Profile::Strict));
         let tag = |bytes: &[u8]| local_tag(Content::of(bytes));
         assert_ne!(tag(b"a"), tag(b"b"), "folded");
         assert_eq!(tag(b"a"), tag(b"a"), "what was put twice is the same");

@@ -4,14 +4,14 @@
 //! take are return values. Clauses of the document are cited as `B` with their number in
 //! `docs/conformance.md`, where the prefix is `BI`. Our readings of the document are cited as `C`.
 
-pub mod answer;
 pub mod authentication;
+pub mod cache_headers;
 pub mod coding;
 pub mod event;
+pub mod fingerprint;
 pub mod headers;
 pub mod interception;
 pub mod interceptor;
-pub mod likeness;
 pub mod links;
 pub mod location;
 pub mod negotiation;

@@ -11,7 +11,7 @@ use feedsync_formats::{Member, MemberFeed, MemberLink, Plain, entry};
 
 use crate::location::Location;
 use crate::relation::Relation;
-use crate::subscription::round::{MOST, Part};
+use crate::subscription::round::{MAX_ADDRESSES, Part};
 
 /// Relations that lead to other pages of a feed.
 const PAGES: [&str; 2] = ["next", "prev-archive"];
@@ -21,7 +21,7 @@ const CONTENT: &str = "content";
 
 /// Returns the resources to fetch after a document of a feed, in document order. The document was read with
 /// its address as the base. References that are not addresses of the web are left out.
-pub fn leads(
+pub fn targets(
     document: &MemberFeed,
     address: &Location,
     follows: &BTreeSet<Relation>,
@@ -45,11 +45,11 @@ pub fn leads(
         locations.map(|location| (Part::Linked, location)).collect::<Vec<_>>()
     };
     let of_members = document.members().iter().flat_map(of_member);
-    of_feed.chain(of_members).take(MOST).collect()
+    of_feed.chain(of_members).take(MAX_ADDRESSES).collect()
 }
 
 /// Returns the resources to fetch after a feed that cannot be edited (R-B44).
-pub fn leads_of_plain(
+pub fn targets_of_plain(
     feed: &Plain,
     address: &Location,
     follows: &BTreeSet<Relation>,
@@ -59,7 +59,7 @@ pub fn leads_of_plain(
         link.rel.parse().is_ok_and(|relation: Relation| follows.contains(&relation))
     });
     let locations = followed.filter_map(|link| Location::resolve(Some(address), &link.href).ok());
-    locations.map(|location| (Part::Linked, location)).take(MOST).collect()
+    locations.map(|location| (Part::Linked, location)).take(MAX_ADDRESSES).collect()
 }
 
 #[cfg(test)]
@@ -81,8 +81,8 @@ mod tests {
         let feed = MemberFeed::read(FEED.as_bytes(), &options).unwrap();
         let follows = follows.iter().map(|relation| relation.parse().unwrap()).collect();
         let address = "http://example.org/feed".parse().unwrap();
-        let leads = leads(&feed, &address, &follows).into_iter();
-        leads.map(|(part, location)| (part, location.to_string())).collect()
+        let targets = targets(&feed, &address, &follows).into_iter();
+        targets.map(|(part, location)| (part, location.to_string())).collect()
     }
 
     fn linked(location: &str) -> (Part, String) {

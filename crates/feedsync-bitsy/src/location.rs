@@ -30,17 +30,17 @@ pub enum LocationError {
     #[error("a URL must not carry a user or a password: register an Authorization header instead")]
     Credentials,
     /// The URL is longer than the limit.
-    #[error("a URL of {0} bytes is longer than {MOST}")]
+    #[error("a URL of {0} bytes is longer than {MAX_BYTES}")]
     TooLong(usize),
 }
 
 /// Maximum length of a URL, in bytes.
-const MOST: usize = 8 << 10;
+const MAX_BYTES: usize = 8 << 10;
 
 impl Location {
     /// Resolves a reference of an application against the address of the document that contains it (2.1.1).
     pub fn resolve(base: Option<&Self>, reference: &str) -> Result<Self, LocationError> {
-        if reference.len() > MOST {
+        if reference.len() > MAX_BYTES {
             return Err(LocationError::TooLong(reference.len()));
         }
         let parsed = match base {
@@ -63,7 +63,7 @@ impl Location {
         // readable again.
         let location = Self(Arc::new(normalised(url)));
         match location.as_str().len() {
-            length if length > MOST => Err(LocationError::TooLong(length)),
+            length if length > MAX_BYTES => Err(LocationError::TooLong(length)),
             _ => Ok(location),
         }
     }
@@ -228,25 +228,28 @@ mod tests {
         let secret = "https://user:secret@example.org/".parse::<Location>().unwrap_err();
         assert_eq!(secret, LocationError::Credentials);
         assert!(!secret.to_string().contains("secret"));
-        let long = format!("http://example.org/{}", "a".repeat(MOST));
+        let long = format!("http://example.org/{}", "a".repeat(MAX_BYTES));
         assert!(matches!(long.parse::<Location>(), Err(LocationError::TooLong(_))));
-        let escaped = format!("http://example.org/{}", "\u{e4}".repeat(MOST / 3));
-        assert!(escaped.len() < MOST);
+        let escaped = format!("http://example.org/{}", "\u{e4}".repeat(MAX_BYTES / 3));
+        assert!(escaped.len() < MAX_BYTES);
         assert!(matches!(escaped.parse::<Location>(), Err(LocationError::TooLong(_))));
     }
 
     #[test]
     fn a_location_has_at_most_eight_kibibytes() {
         let of = |length: usize| format!("http://example.org/{}", "a".repeat(length - 19));
-        assert_eq!(at(&of(MOST)).as_str().len(), MOST);
-        assert_eq!(of(MOST + 1).parse::<Location>(), Err(LocationError::TooLong(MOST + 1)));
+        assert_eq!(at(&of(MAX_BYTES)).as_str().len(), MAX_BYTES);
+        assert_eq!(
+            of(MAX_BYTES + 1).parse::<Location>(),
+            Err(LocationError::TooLong(MAX_BYTES + 1))
+        );
         // A relative reference may be short where its base is long.
-        let document = at(&format!("{}/", &of(MOST - 1)));
+        let document = at(&format!("{}/", &of(MAX_BYTES - 1)));
         let resolved = |reference: &str| Location::resolve(Some(&document), reference);
-        assert_eq!(resolved("a"), Err(LocationError::TooLong(MOST + 1)));
-        assert_eq!(resolved("?"), Err(LocationError::TooLong(MOST + 1)));
+        assert_eq!(resolved("a"), Err(LocationError::TooLong(MAX_BYTES + 1)));
+        assert_eq!(resolved("?"), Err(LocationError::TooLong(MAX_BYTES + 1)));
         assert_eq!(resolved(""), Ok(document.clone()));
-        let error = LocationError::TooLong(MOST + 1).to_string();
+        let error = LocationError::TooLong(MAX_BYTES + 1).to_string();
         assert_eq!(error, "a URL of 8193 bytes is longer than 8192");
     }
 

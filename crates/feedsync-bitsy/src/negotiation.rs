@@ -6,13 +6,17 @@
 
 use http::header::{self, HeaderMap, HeaderValue};
 
-use crate::headers::Registered;
+use crate::headers::RegisteredHeaders;
 
 /// Whether a request accepts a stored response; if not, the response without a network is 406 (3).
-pub fn is_acceptable(request: &HeaderMap, stored: &HeaderMap, registered: &Registered) -> bool {
+pub fn is_acceptable(
+    request: &HeaderMap,
+    stored: &HeaderMap,
+    registered: &RegisteredHeaders,
+) -> bool {
     accepts_type(request, stored)
         && accepts_language(request, stored, registered)
-        && crate::coding::chosen(request, stored).is_some()
+        && crate::coding::choose(request, stored).is_some()
 }
 
 fn accepts_type(request: &HeaderMap, stored: &HeaderMap) -> bool {
@@ -43,7 +47,11 @@ fn accepts_type(request: &HeaderMap, stored: &HeaderMap) -> bool {
 
 /// Whether the language is accepted, by basic filtering (RFC 4647 3.3.1). A response without
 /// `Content-Language` is taken to be in the language that was preferred at setup.
-fn accepts_language(request: &HeaderMap, stored: &HeaderMap, registered: &Registered) -> bool {
+fn accepts_language(
+    request: &HeaderMap,
+    stored: &HeaderMap,
+    registered: &RegisteredHeaders,
+) -> bool {
     let told = stored.get(header::CONTENT_LANGUAGE).and_then(|value| value.to_str().ok());
     let languages: Vec<String> = match told {
         Some(told) => told.split(',').map(|tag| tag.trim().to_ascii_lowercase()).collect(),
@@ -90,13 +98,13 @@ pub(crate) fn elements(value: &HeaderValue) -> impl Iterator<Item = (String, u16
         let range = parts.next().filter(|range| !range.is_empty())?;
         let q = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
         // An invalid quality counts as absent.
-        let q = q.and_then(|q| quality(q.trim())).unwrap_or(MOST);
+        let q = q.and_then(|q| quality(q.trim())).unwrap_or(MAX_QUALITY);
         Some((range.to_ascii_lowercase(), q))
     })
 }
 
 /// Maximum quality, in thousandths.
-const MOST: u16 = 1_000;
+const MAX_QUALITY: u16 = 1_000;
 
 /// Parses a quality, in thousandths (RFC 9110 12.4.2).
 fn quality(text: &str) -> Option<u16> {
@@ -105,7 +113,7 @@ fn quality(text: &str) -> Option<u16> {
     let thousandths: u16 = format!("{part:0<3}").parse().ok().filter(|_| is_number)?;
     match whole {
         "0" => Some(thousandths),
-        "1" => (thousandths == 0).then_some(MOST),
+        "1" => (thousandths == 0).then_some(MAX_QUALITY),
         _ => None,
     }
 }
@@ -120,7 +128,7 @@ mod tests {
         stored: &[(&'static str, &str)],
         setup: &[(&str, &str)],
     ) -> bool {
-        let mut registered = Registered::default();
+        let mut registered = RegisteredHeaders::default();
         for (name, value) in setup {
             registered.set(name, value).unwrap();
         }

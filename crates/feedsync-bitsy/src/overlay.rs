@@ -13,7 +13,7 @@ use crate::location::Location;
 
 /// An edit of a member, as it is displayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Local {
+pub struct LocalEdit {
     /// Address of the member, or its temporary address until its server has named one.
     pub member: Location,
     /// Whether the member was created here.
@@ -25,19 +25,19 @@ pub struct Local {
 }
 
 /// Returns the feed's document with these edits, the oldest first. Returns none if no edit shows in it.
-pub fn overlaid(
+pub fn compose(
     feed: &MemberFeed,
     address: &Location,
-    edits: &[Local],
+    edits: &[LocalEdit],
     updated: &str,
 ) -> Option<Vec<u8>> {
-    let mut now: HashMap<&Location, Standing<'_>> = HashMap::new();
+    let mut now: HashMap<&Location, CombinedEdits<'_>> = HashMap::new();
     for (place, edit) in edits.iter().enumerate() {
-        let new = Standing { place, made: false, ids: Vec::new(), edit };
-        let standing = now.entry(&edit.member).or_insert(new);
-        standing.made |= edit.made;
-        standing.ids.extend(edit.id.as_deref());
-        standing.edit = edit;
+        let new = CombinedEdits { place, made: false, ids: Vec::new(), edit };
+        let combined = now.entry(&edit.member).or_insert(new);
+        combined.made |= edit.made;
+        combined.ids.extend(edit.id.as_deref());
+        combined.edit = edit;
     }
     let mut changed: BTreeMap<usize, Option<&Payload>> = BTreeMap::new();
     let mut shown: Vec<&Location> = Vec::new();
@@ -45,23 +45,23 @@ pub fn overlaid(
         let by_link = edit_links(member, address).find_map(|link| now.get_key_value(&link));
         let by_id = || {
             let id = member.id.as_deref()?;
-            let made = now.iter().filter(|(_, standing)| standing.made);
-            made.into_iter().find(|(_, standing)| standing.ids.contains(&id))
+            let made = now.iter().filter(|(_, combined)| combined.made);
+            made.into_iter().find(|(_, combined)| combined.ids.contains(&id))
         };
-        if let Some((location, standing)) = by_link.or_else(by_id) {
-            changed.insert(index, standing.edit.entry.as_ref());
+        if let Some((location, combined)) = by_link.or_else(by_id) {
+            changed.insert(index, combined.edit.entry.as_ref());
             shown.push(location);
         }
     }
-    let mut new: Vec<&Standing<'_>> = now
+    let mut new: Vec<&CombinedEdits<'_>> = now
         .iter()
-        .filter(|(location, standing)| standing.made && !shown.contains(location))
-        .map(|(_, standing)| standing)
+        .filter(|(location, combined)| combined.made && !shown.contains(location))
+        .map(|(_, combined)| combined)
         .collect();
     // New members are listed with the latest POST first.
-    new.sort_by_key(|standing| std::cmp::Reverse(standing.place));
+    new.sort_by_key(|combined| std::cmp::Reverse(combined.place));
     let new: Vec<&Payload> =
-        new.iter().filter_map(|standing| standing.edit.entry.as_ref()).collect();
+        new.iter().filter_map(|combined| combined.edit.entry.as_ref()).collect();
     if new.is_empty() && changed.is_empty() {
         return None;
     }
@@ -69,14 +69,14 @@ pub fn overlaid(
 }
 
 /// Combined edits of one member.
-struct Standing<'e> {
+struct CombinedEdits<'e> {
     /// Position of its first edit.
     place: usize,
     made: bool,
     /// Each `atom:id` that the member had here.
     ids: Vec<&'e str>,
     /// Its last edit.
-    edit: &'e Local,
+    edit: &'e LocalEdit,
 }
 
 /// Addresses at which a member is edited (RFC 5023 11.1).
@@ -127,14 +127,14 @@ mod tests {
         Some(Payload::new(Format::Atom, text.as_str()))
     }
 
-    fn local(member: &str, made: bool, id: &str, title: Option<&str>) -> Local {
+    fn local(member: &str, made: bool, id: &str, title: Option<&str>) -> LocalEdit {
         let entry = title.and_then(|title| entry(id, title));
-        Local { member: at(member), made, id: entry.is_some().then(|| id.to_owned()), entry }
+        LocalEdit { member: at(member), made, id: entry.is_some().then(|| id.to_owned()), entry }
     }
 
     /// Id and title of each entry.
-    fn shown(feed: &MemberFeed, edits: &[Local]) -> Option<Vec<String>> {
-        let bytes = overlaid(feed, &at("feed"), edits, "now")?;
+    fn shown(feed: &MemberFeed, edits: &[LocalEdit]) -> Option<Vec<String>> {
+        let bytes = compose(feed, &at("feed"), edits, "now")?;
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.contains("<updated>now</updated>"), "{text}");
         let titles = text.split("<title>").skip(1);

@@ -60,7 +60,7 @@ pub enum Verdict {
     /// The edit was carried out.
     Done(Done),
     /// The edit is redirected to another address. The sender counts consecutive redirections
-    /// ([`HOPS`](crate::subscription::outcome::HOPS)).
+    /// ([`MAX_HOPS`](crate::subscription::outcome::MAX_HOPS)).
     Elsewhere {
         /// Address of the redirection.
         to: Location,

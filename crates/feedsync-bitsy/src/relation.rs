@@ -7,7 +7,7 @@ use std::str::FromStr;
 const REGISTRY: &str = "http://www.iana.org/assignments/relation/";
 
 /// Maximum size of a relation, in bytes.
-const LONGEST: usize = 1_024;
+const MAX_BYTES: usize = 1_024;
 
 /// A link relation. A registered name and its IRI are equal, and case makes no difference (1.3).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,8 +38,8 @@ impl FromStr for Relation {
         // All prefixes are removed, so that the result parses to itself.
         let name = lower.trim_start_matches(REGISTRY);
         let odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"');
-        if name.is_empty() || name.len() > LONGEST || name.contains(odd) {
-            return Err(RelationError(text.chars().take(LONGEST).collect()));
+        if name.is_empty() || name.len() > MAX_BYTES || name.contains(odd) {
+            return Err(RelationError(text.chars().take(MAX_BYTES).collect()));
         }
         Ok(Self(name.to_owned()))
     }

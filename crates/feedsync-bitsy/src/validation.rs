@@ -6,7 +6,7 @@
 
 use http::header::{self, HeaderMap, HeaderName};
 
-use crate::answer::{self, Timing};
+use crate::cache_headers::{self, Timing};
 use crate::time::Time;
 
 /// Fields that a 304 does not change. They describe coding, type and length of the stored bytes (RFC 9111
@@ -42,7 +42,7 @@ pub fn validates(answer: &HeaderMap, stored: &HeaderMap) -> bool {
 /// Returns the headers of a stored response that a 304 has validated. Each field of the 304 replaces the
 /// stored field; the stored entity tag stays.
 pub fn renewed(mut stored: HeaderMap, answer: &HeaderMap, timing: Timing) -> HeaderMap {
-    let told = answer::kept(answer, timing);
+    let told = cache_headers::stored_headers(answer, timing);
     // The age counts from the 304.
     stored.remove(header::AGE);
     for name in told.keys() {

@@ -23,7 +23,7 @@ pub enum Application<'a> {
 
 /// Whether a subscription is listed to an application with these request headers. `is_suffix` says whether
 /// anybody may register names below a name (`com`, `co.uk`, `github.io`).
-pub fn is_told(
+pub fn is_listed(
     application: Application<'_>,
     headers: &HeaderMap,
     subscription: &Subscription,
@@ -71,7 +71,7 @@ mod tests {
     fn told(domain: &str, feed: &str) -> bool {
         let suffix = |name: &str| matches!(name, "com" | "co.uk" | "github.io");
         let subscription = subscription(feed, Some("Bearer x"));
-        is_told(Application::Of(domain), &HeaderMap::new(), &subscription, suffix)
+        is_listed(Application::Of(domain), &HeaderMap::new(), &subscription, suffix)
     }
 
     #[test]
@@ -105,17 +105,17 @@ mod tests {
         let elsewhere = Application::Of("elsewhere.org");
         let mut headers = HeaderMap::new();
         let suffix = |_: &str| false;
-        assert!(!is_told(elsewhere, &headers, &private, suffix));
-        assert!(is_told(Application::Installed, &headers, &private, suffix));
+        assert!(!is_listed(elsewhere, &headers, &private, suffix));
+        assert!(is_listed(Application::Installed, &headers, &private, suffix));
         headers.insert("authorization", "Bearer x".parse().unwrap());
-        assert!(is_told(elsewhere, &headers, &private, suffix));
+        assert!(is_listed(elsewhere, &headers, &private, suffix));
         headers.insert("authorization", "Bearer y".parse().unwrap());
-        assert!(!is_told(elsewhere, &headers, &private, suffix));
+        assert!(!is_listed(elsewhere, &headers, &private, suffix));
         let public = subscription("http://example.com/feed", None);
-        assert!(!is_told(elsewhere, &HeaderMap::new(), &public, suffix), "of another domain");
+        assert!(!is_listed(elsewhere, &HeaderMap::new(), &public, suffix), "of another domain");
         private.pause();
-        assert!(is_told(Application::Installed, &headers, &private, suffix));
+        assert!(is_listed(Application::Installed, &headers, &private, suffix));
         private.unsubscribe(Holder(1));
-        assert!(!is_told(Application::Installed, &headers, &private, suffix));
+        assert!(!is_listed(Application::Installed, &headers, &private, suffix));
     }
 }

@@ -8,7 +8,7 @@ use feedsync_bitsy::interceptor::Settings;
 use feedsync_bitsy::profile::Profile;
 use feedsync_server::LocalHubs;
 
-use crate::face::PageOrigin;
+use crate::proxy::PageOrigin;
 use crate::store::Quota;
 use crate::target::{Allowed, Mount, Newsreader};
 
@@ -47,7 +47,7 @@ impl Default for Config {
 
 /// Storage and synchronisation of subscriptions.
 #[derive(Debug, Clone)]
-pub struct Keep {
+pub struct StoreConfig {
     /// Data directory, used by this gateway alone.
     pub data: PathBuf,
     /// Maximum amount of stored data.
@@ -58,7 +58,7 @@ pub struct Keep {
     pub control: SocketAddr,
 }
 
-impl Keep {
+impl StoreConfig {
     /// Creates the default configuration for a data directory.
     pub fn new(data: PathBuf) -> Self {
         Self {

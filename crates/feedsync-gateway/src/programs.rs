@@ -8,7 +8,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use feedsync_bitsy::headers::{HeaderError, Registered};
+use feedsync_bitsy::headers::{HeaderError, RegisteredHeaders};
 use feedsync_bitsy::location::Location;
 use feedsync_server::{LOCAL_PROOF, LocalHubs, is_forwarded};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -28,14 +28,15 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
 
 /// Whether a request comes from a program of this machine. Browsers do not count, since they send requests for
 /// any page that they show, and proxies do not, since they send those of others.
-pub(crate) fn is_local(headers: &HeaderMap, came_from: Option<SocketAddr>) -> bool {
-    let is_here = came_from.is_some_and(|address| address.ip().to_canonical().is_loopback());
+pub(crate) fn is_local(headers: &HeaderMap, peer_address: Option<SocketAddr>) -> bool {
+    let is_reachable =
+        peer_address.is_some_and(|address| address.ip().to_canonical().is_loopback());
     let is_of_a_page = headers.contains_key(header::ORIGIN)
         || headers.contains_key(header::REFERER)
         || headers.keys().any(|name| name.as_str().starts_with("sec-"));
     let mut agents = headers.get_all(header::USER_AGENT).iter();
-    let is_named = agents.any(|agent| agent.as_bytes().starts_with(b"Mozilla/"));
-    is_here && !is_of_a_page && !is_named && !is_forwarded(headers)
+    let is_named = agents.any(|driver| driver.as_bytes().starts_with(b"Mozilla/"));
+    is_reachable && !is_of_a_page && !is_named && !is_forwarded(headers)
 }
 
 /// Marks a request of a program of this machine.
@@ -49,12 +50,12 @@ pub(crate) fn is_marked(headers: &HeaderMap) -> bool {
 }
 
 /// Marks the registered header of a subscription.
-pub(crate) fn register(registered: &mut Registered) -> Result<(), HeaderError> {
+pub(crate) fn register(registered: &mut RegisteredHeaders) -> Result<(), HeaderError> {
     registered.set(MARK.as_str(), LOCAL)
 }
 
 /// Whether the registered header of a subscription is marked.
-pub(crate) fn is_registered(registered: &Registered) -> bool {
+pub(crate) fn is_registered(registered: &RegisteredHeaders) -> bool {
     registered.get(&MARK).is_some() || registered.get(&LOCAL_PROOF).is_some()
 }
 
@@ -90,8 +91,8 @@ fn addresses(authority: &Authority) -> impl Iterator<Item = SocketAddr> {
         None => vec![IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)],
     };
     let port = authority.port();
-    let is_here = authority.is_loopback();
-    named.into_iter().filter(move |_| is_here).map(move |ip| SocketAddr::new(ip, port))
+    let is_reachable = authority.is_loopback();
+    named.into_iter().filter(move |_| is_reachable).map(move |ip| SocketAddr::new(ip, port))
 }
 
 #[cfg(test)]

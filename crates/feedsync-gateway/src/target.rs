@@ -11,7 +11,7 @@ mod allowed;
 mod authority;
 mod mount;
 mod newsreader;
-mod own;
+mod own_addresses;
 mod reachable;
 
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub use allowed::Allowed;
 pub use authority::{Authority, AuthorityError};
 pub use mount::{Mount, MountError, MountName};
 pub use newsreader::{Newsreader, NewsreaderError};
-pub use own::Own;
+pub use own_addresses::OwnAddresses;
 pub use reachable::{Access, Reachable};
 pub(crate) use reachable::{is_local, is_near};
 
@@ -113,16 +113,16 @@ pub struct Addresses {
     /// Reachable authorities.
     pub reachable: Reachable,
     /// Own addresses of the gateway.
-    pub own: Own,
+    pub own: OwnAddresses,
 }
 
 impl Addresses {
-    /// Determines the target of a request that arrived at `came_to`; not for `CONNECT`.
+    /// Determines the target of a request that arrived at `local_address`; not for `CONNECT`.
     pub fn target(
         &self,
         uri: &Uri,
         headers: &HeaderMap,
-        came_to: Option<SocketAddr>,
+        local_address: Option<SocketAddr>,
     ) -> Result<Target, TargetError> {
         let named = host(headers)?;
         let Some(scheme) = uri.scheme_str() else {
@@ -130,14 +130,14 @@ impl Addresses {
                 return Err(TargetError::Form);
             }
             let host = named.ok_or(TargetError::Host)?;
-            return self.reverse(uri, host, came_to);
+            return self.reverse(uri, host, local_address);
         };
         let written = uri.authority().ok_or(TargetError::Form)?;
         let authority =
             Authority::parse(written.as_str(), if scheme == "https" { 443 } else { 80 })?;
         // Applications that use the gateway both as their proxy and as an origin send this form (RFC 9112 3.2.2).
         if scheme == "http" && self.own.names(&authority) {
-            return self.reverse(uri, written.clone(), came_to);
+            return self.reverse(uri, written.clone(), local_address);
         }
         if scheme == "https" {
             let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
@@ -166,7 +166,7 @@ impl Addresses {
     }
 
     /// Resolves the path and query of a gateway address to the original address and the prefix.
-    pub fn meant_by(&self, path: &str) -> Result<(Location, String), TargetError> {
+    pub fn resolve_path(&self, path: &str) -> Result<(Location, String), TargetError> {
         let no_origin = || TargetError::NoOrigin(path.to_owned());
         let rest = path.strip_prefix('/').ok_or_else(no_origin)?;
         if has_dots(rest.split(['?', '#']).next().unwrap_or(rest)) {
@@ -212,13 +212,13 @@ impl Addresses {
         &self,
         uri: &Uri,
         host: uri::Authority,
-        came_to: Option<SocketAddr>,
+        local_address: Option<SocketAddr>,
     ) -> Result<Target, TargetError> {
-        if !Own::is_host(&host, came_to) {
+        if !OwnAddresses::is_host(&host, local_address) {
             return Err(TargetError::ForeignHost(host.to_string()));
         }
         let written = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-        let (location, prefix) = self.meant_by(written)?;
+        let (location, prefix) = self.resolve_path(written)?;
         let below = written.strip_prefix(prefix.as_str()).unwrap_or_default();
         let path = match self.reachable.mount(prefix.trim_start_matches('/')) {
             Some(mount) => {
@@ -259,9 +259,14 @@ fn not_reachable(authority: Authority) -> TargetError {
 }
 
 /// Whether a request names an address of the gateway, independent of its target.
-pub(crate) fn is_reverse(uri: &Uri, headers: &HeaderMap, came_to: Option<SocketAddr>) -> bool {
+pub(crate) fn is_reverse(
+    uri: &Uri,
+    headers: &HeaderMap,
+    local_address: Option<SocketAddr>,
+) -> bool {
     let named = host(headers).ok().flatten();
-    uri.authority().is_none() && named.is_some_and(|host| Own::is_host(&host, came_to))
+    uri.authority().is_none()
+        && named.is_some_and(|host| OwnAddresses::is_host(&host, local_address))
 }
 
 /// The single `Host` of a request (RFC 9112 3.2), in lower case; HTTP/1.0 allows none.

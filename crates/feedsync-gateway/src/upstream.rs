@@ -10,12 +10,12 @@
 
 mod address;
 mod connect;
+mod connection_auth;
 mod error;
 mod exchange;
 mod expect;
 mod pool;
-mod sent;
-mod signed;
+mod sent_notifier;
 mod tls;
 
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
 
 use crate::config::Limits;
-use crate::face::Body;
 use crate::programs;
+use crate::proxy::Body;
 use crate::target::{self, Access, Addresses, Authority};
 use feedsync_bitsy::location::Location;
 use feedsync_server::LocalHubs;

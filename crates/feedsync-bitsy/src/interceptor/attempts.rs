@@ -12,17 +12,17 @@
 use std::collections::BTreeMap;
 
 use super::Interceptor;
-use super::asking::Proposed;
+use super::decide::Proposed;
 use super::step::{Change, Step};
 use super::stored::{Content, Entity, Stored};
 use crate::authentication::Partition;
-use crate::likeness::Likeness;
+use crate::fingerprint::Fingerprint;
 use crate::location::Location;
 use crate::outbox::Edit;
 use crate::propagation::Method;
 
 /// Maximum number of attempts for a resource.
-const MOST: usize = 8;
+const MAX_ATTEMPTS: usize = 8;
 
 /// Content that was sent to replace a resource, with an unknown result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Attempts {
 impl Interceptor {
     /// Notes that an edit is about to be sent. The note is stored before sending, but need not survive a
     /// power cut. The result is passed to [`Self::carried`].
-    pub fn carries(&mut self, proposed: &Proposed, entity: Option<&Entity>) -> Step {
+    pub fn begin_forward(&mut self, proposed: &Proposed, entity: Option<&Entity>) -> Step {
         let mut step = Step::default();
         let Some(entity) = entity.filter(|_| proposed.method == Method::Put) else { return step };
         let (partition, location) = (proposed.partition, proposed.location.clone());
@@ -81,36 +81,35 @@ impl Interceptor {
     }
 
     /// Notes that a discarded edit may have been carried out.
-    pub(super) fn given_up(&mut self, step: &mut Step, edit: &Edit<Entity>) {
-        let asked = &edit.asked;
-        let body = asked.body.as_ref().filter(|_| asked.method == Method::Put && edit.tries > 0);
-        let (partition, location) = (asked.partition, asked.location.clone());
+    pub(super) fn note_discarded(&mut self, step: &mut Step, edit: &Edit<Entity>) {
+        let requested = &edit.requested;
+        let body =
+            requested.body.as_ref().filter(|_| requested.method == Method::Put && edit.tries > 0);
+        let (partition, location) = (requested.partition, requested.location.clone());
         let attempt = body.map(|body| Attempt { partition, location, content: body.content });
         attempt.into_iter().for_each(|attempt| self.attempt(step, attempt));
     }
 
     fn attempt(&mut self, step: &mut Step, attempt: Attempt) {
-        self.attempted(step, &attempt);
+        self.remove_attempt(step, &attempt);
         let key = (attempt.partition, attempt.location.clone());
         let of = self.attempts.0.entry(key).or_default();
         of.push(attempt.content);
-        let oldest = (of.len() > MOST).then(|| of.remove(0));
-        step.changes.extend(
-            oldest.map(|content| {
-                Change::AttemptGone(Box::new(Attempt { content, ..attempt.clone() }))
-            }),
-        );
+        let oldest = (of.len() > MAX_ATTEMPTS).then(|| of.remove(0));
+        step.changes.extend(oldest.map(|content| {
+            Change::AttemptRemoved(Box::new(Attempt { content, ..attempt.clone() }))
+        }));
         step.changes.push(Change::Attempt(Box::new(attempt)));
     }
 
     /// Whether an edit that was refused for its base may have been made on content that was sent from here.
     pub(super) fn may_rebase(&self, edit: &Edit<Entity>) -> bool {
-        let asked = &edit.asked;
-        let is_rebased = self.trails.get(&edit.id).is_some_and(|trail| trail.is_rebased);
-        asked.base.is_some()
-            && !asked.is_conditional
+        let requested = &edit.requested;
+        let is_rebased = self.delivery_states.get(&edit.id).is_some_and(|trail| trail.is_rebased);
+        requested.base.is_some()
+            && !requested.is_conditional
             && !is_rebased
-            && !self.attempts.of(asked.partition, &asked.location).is_empty()
+            && !self.attempts.of(requested.partition, &requested.location).is_empty()
     }
 
     /// Whether the present content was sent from here.
@@ -121,11 +120,12 @@ impl Interceptor {
         theirs: Content,
         address: &Location,
     ) -> Result<bool, S::Error> {
-        let likeness = |content| Ok(Likeness::of_entry(&stored.content(&content)?, address));
-        let there = likeness(theirs)?;
-        for attempt in self.attempts.of(edit.asked.partition, &edit.asked.location) {
-            let ours = likeness(*attempt)?;
-            let kept = ours.zip(there.as_ref()).is_some_and(|(ours, there)| ours.is_kept_as(there));
+        let fingerprint = |content| Ok(Fingerprint::of_entry(&stored.content(&content)?, address));
+        let there = fingerprint(theirs)?;
+        for attempt in self.attempts.of(edit.requested.partition, &edit.requested.location) {
+            let ours = fingerprint(*attempt)?;
+            let kept =
+                ours.zip(there.as_ref()).is_some_and(|(ours, there)| ours.is_stored_as(there));
             if *attempt == theirs || kept {
                 return Ok(true);
             }
@@ -135,8 +135,8 @@ impl Interceptor {
 
     /// Whether the present content may be that of the refused edit itself. An earlier attempt may have
     /// arrived after the gateway looked for it.
-    pub(super) fn may_be_there(edit: &Edit<Entity>) -> bool {
-        edit.asked.method == Method::Put && edit.tries > 1
+    pub(super) fn may_be_own_content(edit: &Edit<Entity>) -> bool {
+        edit.requested.method == Method::Put && edit.tries > 1
     }
 
     /// Whether an attempt for a resource may still arrive: there is one, and the server has the same content
@@ -155,13 +155,13 @@ impl Interceptor {
     }
 
     /// Removes an attempt whose result is known.
-    pub(super) fn attempted(&mut self, step: &mut Step, attempt: &Attempt) {
+    pub(super) fn remove_attempt(&mut self, step: &mut Step, attempt: &Attempt) {
         let key = (attempt.partition, attempt.location.clone());
         let Some(of) = self.attempts.0.get_mut(&key) else { return };
         let before = of.len();
         of.retain(|content| *content != attempt.content);
         if of.len() < before {
-            step.changes.push(Change::AttemptGone(Box::new(attempt.clone())));
+            step.changes.push(Change::AttemptRemoved(Box::new(attempt.clone())));
         }
         if of.is_empty() {
             self.attempts.0.remove(&key);
@@ -170,7 +170,12 @@ impl Interceptor {
 
     /// Removes the attempts for a resource whose present content is known. They stay while edits wait,
     /// because these may name the previous content.
-    pub(super) fn there(&mut self, step: &mut Step, partition: Partition, location: &Location) {
+    pub(super) fn clear_attempts(
+        &mut self,
+        step: &mut Step,
+        partition: Partition,
+        location: &Location,
+    ) {
         if self.attempts.of(partition, location).is_empty()
             || self.outbox.last(partition, location).is_some()
         {
@@ -179,7 +184,7 @@ impl Interceptor {
         let of = self.attempts.0.remove(&(partition, location.clone())).unwrap_or_default();
         step.changes.extend(of.into_iter().map(|content| {
             let location = location.clone();
-            Change::AttemptGone(Box::new(Attempt { partition, location, content }))
+            Change::AttemptRemoved(Box::new(Attempt { partition, location, content }))
         }));
     }
 }

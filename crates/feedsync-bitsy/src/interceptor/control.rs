@@ -2,17 +2,17 @@
 
 use http::header;
 
-use super::asking::{self, Proposed};
+use super::decide::{self, Proposed};
 use super::step::{Change, Step};
 use super::stored::{Content, Entity, Stored};
-use super::{Interceptor, Keeping, KeepingId};
+use super::{Interceptor, StoredSubscription, SubscriptionId};
 use crate::authentication::Partition;
 use crate::event::ErrorId;
 use crate::location::Location;
 use crate::propagation::Method;
 use crate::proxy::Style;
 use crate::relation::Relation;
-use crate::subscription::builder::Wanted;
+use crate::subscription::builder::SubscriptionRequest;
 use crate::subscription::state::State;
 use crate::subscription::{ClosedError, Holder, Subscription};
 use crate::time::Time;
@@ -56,42 +56,47 @@ impl Interceptor {
     /// Sets the policy for the use of the network, and removes delays between attempts.
     pub fn set_policy(&mut self, policy: Policy) -> Step {
         self.policy = policy;
-        self.reach.clear();
+        self.reachability.clear();
         Step { changes: vec![Change::Policy(policy)], is_durable: true, ..Step::default() }
     }
 
     /// Retries all servers that were not reached, since there may be a network.
     pub fn retry_all(&mut self) {
-        self.reach.clear();
+        self.reachability.clear();
     }
 
     /// Whether the server of an address is considered reachable and the use of the network is permitted.
     pub fn is_online(&self, location: &Location) -> bool {
-        self.policy != Policy::Offline && self.reach.is_here(location)
+        self.policy != Policy::Offline && self.reachability.is_reachable(location)
     }
 
     /// Subscribes for one application (`build`, 2.1.1).
-    pub fn subscribe(&mut self, wanted: Wanted, now: Time) -> (KeepingId, Holder, Step) {
+    pub fn subscribe(
+        &mut self,
+        wanted: SubscriptionRequest,
+        now: Time,
+    ) -> (SubscriptionId, Holder, Step) {
         let mut step = Step { is_durable: true, ..Step::default() };
         let holder = Holder(self.counters.holder);
         self.counters.holder += 1;
-        let serving = self.keepings.values().find(|kept| kept.subscription.serves(&wanted));
-        let id = match serving.map(|keeping| keeping.id) {
+        let serving =
+            self.stored_subscriptions.values().find(|kept| kept.subscription.serves(&wanted));
+        let id = match serving.map(|stored_subscription| stored_subscription.id) {
             Some(id) => {
-                if let Some(keeping) = self.keepings.get_mut(&id) {
-                    let before = keeping.subscription.state();
-                    keeping.subscription.join(&wanted, holder);
-                    let after = keeping.subscription.state();
-                    self.told(&mut step, id, (before != after).then_some(after), now);
+                if let Some(stored_subscription) = self.stored_subscriptions.get_mut(&id) {
+                    let before = stored_subscription.subscription.state();
+                    stored_subscription.subscription.join(&wanted, holder);
+                    let after = stored_subscription.subscription.state();
+                    self.state_event(&mut step, id, (before != after).then_some(after), now);
                 }
                 id
             }
             None => {
-                let id = KeepingId(self.counters.keeping);
-                self.counters.keeping += 1;
+                let id = SubscriptionId(self.counters.stored_subscription);
+                self.counters.stored_subscription += 1;
                 let subscription = Subscription::new(wanted, holder);
                 let (collection, moved, followed) = (None, None, None);
-                self.keep(Keeping { id, subscription, collection, moved, followed });
+                self.keep(StoredSubscription { id, subscription, collection, moved, followed });
                 id
             }
         };
@@ -104,7 +109,7 @@ impl Interceptor {
     /// Ends a subscription for one application (`unsubscribe`). Its edits are still sent.
     pub fn unsubscribe(
         &mut self,
-        id: KeepingId,
+        id: SubscriptionId,
         holder: Holder,
         now: Time,
     ) -> Result<Step, ControlError> {
@@ -113,30 +118,30 @@ impl Interceptor {
     }
 
     /// Closes a subscription for all applications.
-    pub fn close(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
+    pub fn close(&mut self, id: SubscriptionId, now: Time) -> Result<Step, ControlError> {
         let step = self.change(id, now, |subscription| Ok(subscription.close()))?;
         Ok(self.closed(id, step))
     }
 
     /// Pauses fetching until it is resumed (`pause`).
-    pub fn pause(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
+    pub fn pause(&mut self, id: SubscriptionId, now: Time) -> Result<Step, ControlError> {
         let step = self.change(id, now, |subscription| Ok(subscription.pause()))?;
-        self.underway.remove(&id);
+        self.in_progress.remove(&id);
         Ok(step)
     }
 
     /// Resumes fetching at once (`resume`), and releases edits that were put off or held.
-    pub fn resume(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
+    pub fn resume(&mut self, id: SubscriptionId, now: Time) -> Result<Step, ControlError> {
         let mut step = self.change(id, now, |subscription| Ok(subscription.resume()))?;
         self.released(&mut step, id);
-        self.reach.clear();
+        self.reachability.clear();
         Ok(step)
     }
 
     /// Adds a relation to follow (`addFollow`).
     pub fn add_follow(
         &mut self,
-        id: KeepingId,
+        id: SubscriptionId,
         holder: Holder,
         relation: Relation,
         now: Time,
@@ -152,7 +157,7 @@ impl Interceptor {
     /// Removes a relation (`removeFollow`).
     pub fn remove_follow(
         &mut self,
-        id: KeepingId,
+        id: SubscriptionId,
         holder: Holder,
         relation: &Relation,
         now: Time,
@@ -163,7 +168,7 @@ impl Interceptor {
     /// Sets the minimum time between two rounds, in minutes (`interval`).
     pub fn set_interval(
         &mut self,
-        id: KeepingId,
+        id: SubscriptionId,
         holder: Holder,
         minutes: u16,
         now: Time,
@@ -174,7 +179,7 @@ impl Interceptor {
     /// Sets the proxy configuration (`proxy`).
     pub fn set_proxy(
         &mut self,
-        id: KeepingId,
+        id: SubscriptionId,
         proxy: Option<Location>,
         now: Time,
     ) -> Result<Step, ControlError> {
@@ -191,20 +196,20 @@ impl Interceptor {
     /// Clears an error (`clear`).
     pub fn clear(&mut self, id: ErrorId) -> Result<Step, ControlError> {
         self.errors.clear(id).ok_or(ControlError::NoError)?;
-        Ok(Step { changes: vec![Change::ErrorGone(id)], is_durable: true, ..Step::default() })
+        Ok(Step { changes: vec![Change::ErrorRemoved(id)], is_durable: true, ..Step::default() })
     }
 
     /// Requests the present representation of a resource whose edit was refused.
-    pub fn look_at(&mut self, id: ErrorId) -> Result<Step, ControlError> {
+    pub fn fetch_current(&mut self, id: ErrorId) -> Result<Step, ControlError> {
         let error = self.errors.all().find(|error| error.id == id).ok_or(ControlError::NoError)?;
         let interaction = &error.interaction;
         let location = interaction.location.clone();
-        if !matches!(&*interaction.method, "PUT" | "DELETE") || asking::is_pending(&location) {
+        if !matches!(&*interaction.method, "PUT" | "DELETE") || decide::is_pending(&location) {
             return Err(ControlError::NoEdit);
         }
-        let keeping = self.keeping_of(error.partition, &error.feed);
-        let keeping = keeping.ok_or(ControlError::NoSubscription)?.id;
-        self.asked.insert((keeping, location));
+        let stored_subscription = self.stored_subscription_of(error.partition, &error.feed);
+        let stored_subscription = stored_subscription.ok_or(ControlError::NoSubscription)?.id;
+        self.requested.insert((stored_subscription, location));
         Ok(Step::default())
     }
 
@@ -221,7 +226,7 @@ impl Interceptor {
             return Ok(Err(ControlError::NoError));
         };
         if let Some(edit) = self.held_by(id) {
-            return Ok(Ok(self.hurry(edit)));
+            return Ok(Ok(self.retry_now(edit)));
         }
         let interaction = &error.interaction;
         let method = match &*interaction.method {
@@ -230,30 +235,31 @@ impl Interceptor {
             "DELETE" => Method::Delete,
             _ => return Ok(Err(ControlError::NoEdit)),
         };
-        let Some(keeping) = self.keeping_of(error.partition, &error.feed) else {
+        let Some(stored_subscription) = self.stored_subscription_of(error.partition, &error.feed)
+        else {
             return Ok(Err(ControlError::NoSubscription));
         };
-        let line = keeping.collection.clone();
+        let queue = stored_subscription.collection.clone();
         let mut location = interaction.location.clone();
         let mut method = method;
-        if asking::is_pending(&location) {
+        if decide::is_pending(&location) {
             // The member that it edits was never created, so a PUT becomes a POST.
             let named = self.named.get(error.partition, &location).flatten();
-            (method, location) = match (named, &line) {
+            (method, location) = match (named, &queue) {
                 (Some(member), _) => (method, member.clone()),
-                (None, Some(line)) if method == Method::Put => (Method::Post, line.clone()),
+                (None, Some(queue)) if method == Method::Put => (Method::Post, queue.clone()),
                 _ => return Ok(Err(ControlError::NoEdit)),
             };
         }
         if self.outbox.last(error.partition, &location).is_some() {
             return Ok(Err(ControlError::Waits));
         }
-        let line = line.unwrap_or_else(|| location.clone());
+        let queue = queue.unwrap_or_else(|| location.clone());
         let (partition, feed) = (error.partition, error.feed.clone());
         let proposed = Proposed {
             partition,
             feed,
-            line,
+            queue,
             method,
             location,
             generation: self.counters.generation,
@@ -268,53 +274,58 @@ impl Interceptor {
             interaction.request_body.map(|content: Content| Entity::sent(&headers, content));
         let (_, mut step) = self.take(stored, &proposed, &headers, entity, random, now)?;
         self.errors.clear(id);
-        step.changes.push(Change::ErrorGone(id));
+        step.changes.push(Change::ErrorRemoved(id));
         Ok(Ok(step))
     }
 
     fn change(
         &mut self,
-        id: KeepingId,
+        id: SubscriptionId,
         now: Time,
         change: impl FnOnce(&mut Subscription) -> Result<Option<State>, ClosedError>,
     ) -> Result<Step, ControlError> {
-        let keeping = self.keepings.get_mut(&id).ok_or(ControlError::NoSubscription)?;
-        let state = change(&mut keeping.subscription)?;
+        let stored_subscription =
+            self.stored_subscriptions.get_mut(&id).ok_or(ControlError::NoSubscription)?;
+        let state = change(&mut stored_subscription.subscription)?;
         let mut step = Step { is_durable: true, ..Step::default() };
         self.store(&mut step, id);
-        self.told(&mut step, id, state, now);
+        self.state_event(&mut step, id, state, now);
         Ok(step)
     }
 
-    fn closed(&mut self, id: KeepingId, mut step: Step) -> Step {
-        let keeping = self.keepings.get(&id);
-        if keeping.is_some_and(|keeping| keeping.subscription.state() == State::Closed) {
-            self.underway.remove(&id);
+    fn closed(&mut self, id: SubscriptionId, mut step: Step) -> Step {
+        let stored_subscription = self.stored_subscriptions.get(&id);
+        if stored_subscription.is_some_and(|stored_subscription| {
+            stored_subscription.subscription.state() == State::Closed
+        }) {
+            self.in_progress.remove(&id);
             self.proxies.remove(&id);
-            self.drained(&mut step);
+            self.remove_drained(&mut step);
         }
         step
     }
 
     /// Removes closed subscriptions that have no waiting edits.
-    pub(super) fn drained(&mut self, step: &mut Step) {
-        let closed = self.keepings.values().filter(|keeping| {
-            let subscription = &keeping.subscription;
+    pub(super) fn remove_drained(&mut self, step: &mut Step) {
+        let closed = self.stored_subscriptions.values().filter(|stored_subscription| {
+            let subscription = &stored_subscription.subscription;
             let of = (subscription.partition(), subscription.feed());
-            let waits = || self.outbox.edits().any(|it| (it.asked.partition, &it.asked.feed) == of);
+            let waits =
+                || self.outbox.edits().any(|it| (it.requested.partition, &it.requested.feed) == of);
             subscription.state() == State::Closed && !waits()
         });
-        let closed: Vec<KeepingId> = closed.map(|keeping| keeping.id).collect();
+        let closed: Vec<SubscriptionId> =
+            closed.map(|stored_subscription| stored_subscription.id).collect();
         for id in closed {
-            let Some(keeping) = self.keepings.remove(&id) else { continue };
+            let Some(stored_subscription) = self.stored_subscriptions.remove(&id) else { continue };
             for ids in self.addresses.values_mut() {
                 ids.remove(&id);
             }
             self.addresses.retain(|_, ids| !ids.is_empty());
-            let subscription = keeping.subscription;
+            let subscription = stored_subscription.subscription;
             let (partition, feed) = (subscription.partition(), subscription.feed().clone());
-            step.changes.push(Change::KeepingGone(id));
-            if self.keeping_of(partition, &feed).is_some() {
+            step.changes.push(Change::SubscriptionRemoved(id));
+            if self.stored_subscription_of(partition, &feed).is_some() {
                 continue;
             }
             self.forget(step, partition, &feed);
@@ -333,14 +344,15 @@ impl Interceptor {
         let shown = self.shown.of_feed(partition, feed).map(|shown| shown.place);
         for place in shown.collect::<Vec<_>>() {
             self.shown.remove(place);
-            step.changes.push(Change::ShownGone(place));
+            step.changes.push(Change::OverlayEditRemoved(place));
         }
-        let others = self.keepings.values().any(|it| it.subscription.partition() == partition);
+        let others =
+            self.stored_subscriptions.values().any(|it| it.subscription.partition() == partition);
         if !others {
             self.credentials.remove(&partition);
             self.named.forget_all(partition);
             self.attempts.forget_all(partition);
-            step.changes.push(Change::Forgotten(partition));
+            step.changes.push(Change::PartitionRemoved(partition));
         }
     }
 }

@@ -87,11 +87,11 @@ mod tests {
 
     #[test]
     fn base_address_is_the_content_location() {
-        let asked = at("a/feed");
-        let base_of = |told: &str| base(&headers(&[("content-location", told)]), &asked);
-        assert_eq!(base(&HeaderMap::new(), &asked), asked);
+        let requested = at("a/feed");
+        let base_of = |told: &str| base(&headers(&[("content-location", told)]), &requested);
+        assert_eq!(base(&HeaderMap::new(), &requested), requested);
         assert_eq!(base_of("other"), at("a/other"));
-        assert_eq!(base_of("http://"), asked);
+        assert_eq!(base_of("http://"), requested);
     }
 
     #[test]

@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 
 use feedsync_formats::MemberFeed;
 
-use super::answering::edited_at;
+use super::respond::edited_at;
 
-use super::step::{Belonging, Change, Shown, Step};
+use super::step::{Belonging, Change, OverlayEdit, Step};
 use super::stored::{Content, Representation, Stored};
-use super::{Interceptor, KeepingId};
+use super::{Interceptor, SubscriptionId};
 use crate::authentication::Partition;
+use crate::fingerprint::Fingerprint;
 use crate::interception::Role;
-use crate::likeness::Likeness;
 use crate::location::Location;
 use crate::subscription::End;
 use crate::time::Time;
 
 /// Generation of resources that are seen for the first time, until the generation has a number.
-const NOW: u64 = u64::MAX;
+const UNASSIGNED: u64 = u64::MAX;
 
 /// Generation of resources that are never the result of an edit.
-const LONG_AGO: u64 = 0;
+const PREEXISTING: u64 = 0;
 
 /// Findings of a round so far.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct RoundFindings {
     /// Documents of the feed and its pages.
     pub(super) documents: BTreeMap<Location, Representation>,
     /// Resources that belong to the feed.
@@ -48,7 +48,7 @@ pub(super) struct Gathered {
 /// creation.
 type Unnamed = Vec<(Location, Content, u64)>;
 
-impl Gathered {
+impl RoundFindings {
     /// Adds a document of the feed.
     pub(super) fn take(
         &mut self,
@@ -58,7 +58,7 @@ impl Gathered {
         is_first: bool,
     ) {
         let role = Role::Feed;
-        self.belongings.insert(location.clone(), Belonging { role, entry: None, seen: NOW });
+        self.belongings.insert(location.clone(), Belonging { role, entry: None, seen: UNASSIGNED });
         if is_first {
             let collection = document.collection();
             let collection = collection.and_then(|it| Location::resolve(Some(address), it).ok());
@@ -66,13 +66,13 @@ impl Gathered {
         }
         for (member, entry) in document.members().iter().flat_map(|it| edited_at(it, address)) {
             let role = Role::Synchronizable;
-            self.belongings.entry(member).or_insert(Belonging { role, entry, seen: NOW });
+            self.belongings.entry(member).or_insert(Belonging { role, entry, seen: UNASSIGNED });
         }
     }
 
     /// Adds a document of a feed that cannot be edited.
     pub(super) fn take_read_only(&mut self, location: &Location, is_first: bool) {
-        let belonging = Belonging { role: Role::Feed, entry: None, seen: NOW };
+        let belonging = Belonging { role: Role::Feed, entry: None, seen: UNASSIGNED };
         self.belongings.insert(location.clone(), belonging);
         if is_first {
             self.collection = Some(None);
@@ -95,7 +95,7 @@ impl Gathered {
         self.belongings.entry(location.clone()).or_insert(Belonging {
             role,
             entry: None,
-            seen: NOW,
+            seen: UNASSIGNED,
         });
     }
 }
@@ -104,7 +104,7 @@ impl Interceptor {
     /// Returns the addresses in a document of the feed at which a posted entry may be, the likeliest first.
     /// Entries with its id precede entries with the same wording. Earlier members and other members that were
     /// created here are excluded.
-    pub(super) fn places_of<S: Stored>(
+    pub(super) fn candidate_addresses<S: Stored>(
         &self,
         stored: &S,
         whose: (Partition, &Location),
@@ -112,7 +112,7 @@ impl Interceptor {
         document: &MemberFeed,
         address: &Location,
     ) -> Result<Vec<Location>, S::Error> {
-        let Some(ours) = Likeness::of_entry(&stored.content(posted)?, address) else {
+        let Some(ours) = Fingerprint::of_entry(&stored.content(posted)?, address) else {
             return Ok(Vec::new());
         };
         let mut places = Vec::new();
@@ -134,8 +134,8 @@ impl Interceptor {
     ) -> Result<bool, S::Error> {
         let known = stored.resources(place)?;
         let is_known = known.iter().any(|known| {
-            let is_here = known.partition == partition && known.feed == *feed;
-            is_here && known.seen < generation
+            let is_reachable = known.partition == partition && known.feed == *feed;
+            is_reachable && known.seen < generation
         });
         Ok(!is_known && self.shown_at(partition, place).is_none())
     }
@@ -146,10 +146,10 @@ impl Interceptor {
         stored: &S,
         partition: Partition,
         feed: &Location,
-        gathered: &mut Gathered,
+        findings: &mut RoundFindings,
     ) -> Result<(), S::Error> {
-        for (location, belonging) in &mut gathered.belongings {
-            if belonging.seen != NOW {
+        for (location, belonging) in &mut findings.belongings {
+            if belonging.seen != UNASSIGNED {
                 continue;
             }
             let known = stored.resources(location)?.into_iter();
@@ -170,37 +170,39 @@ impl Interceptor {
 
     /// Ends a round. Applications see its findings from now on, even if a part could not be fetched (R-B12,
     /// R-B19).
-    pub(super) fn end_round(&mut self, step: &mut Step, id: KeepingId, end: End, now: Time) {
-        let Some(underway) = self.underway.remove(&id) else { return };
-        let gathered = underway.gathered;
-        if let Some(collection) = gathered.collection.clone() {
-            self.switch(step, id, gathered, collection, now);
+    pub(super) fn end_round(&mut self, step: &mut Step, id: SubscriptionId, end: End, now: Time) {
+        let Some(in_progress) = self.in_progress.remove(&id) else { return };
+        let findings = in_progress.findings;
+        if let Some(collection) = findings.collection.clone() {
+            self.switch(step, id, findings, collection, now);
         }
-        let Some(keeping) = self.keepings.get_mut(&id) else { return };
-        let state = keeping.subscription.end(end, now);
+        let Some(stored_subscription) = self.stored_subscriptions.get_mut(&id) else { return };
+        let state = stored_subscription.subscription.end(end, now);
         self.store(step, id);
-        self.told(step, id, state, now);
+        self.state_event(step, id, state, now);
         self.count(step);
     }
 
     fn switch(
         &mut self,
         step: &mut Step,
-        id: KeepingId,
-        gathered: Gathered,
+        id: SubscriptionId,
+        findings: RoundFindings,
         collection: Option<Location>,
         now: Time,
     ) {
-        let Some(keeping) = self.keepings.get_mut(&id) else { return };
-        let (partition, feed) =
-            (keeping.subscription.partition(), keeping.subscription.feed().clone());
-        let follows = Some(keeping.subscription.follows());
-        let is_new = gathered.is_new || keeping.followed != follows;
-        keeping.followed = follows;
-        if gathered.moved.is_some() {
-            keeping.moved = gathered.moved;
+        let Some(stored_subscription) = self.stored_subscriptions.get_mut(&id) else { return };
+        let (partition, feed) = (
+            stored_subscription.subscription.partition(),
+            stored_subscription.subscription.feed().clone(),
+        );
+        let follows = Some(stored_subscription.subscription.follows());
+        let is_new = findings.is_new || stored_subscription.followed != follows;
+        stored_subscription.followed = follows;
+        if findings.moved.is_some() {
+            stored_subscription.moved = findings.moved;
         }
-        let before = std::mem::replace(&mut keeping.collection, collection.clone());
+        let before = std::mem::replace(&mut stored_subscription.collection, collection.clone());
         if before != collection {
             for address in before.iter().filter(|address| **address != feed) {
                 self.addresses.get_mut(address).map(|ids| ids.remove(&id));
@@ -209,26 +211,28 @@ impl Interceptor {
                 self.addresses.entry(address.clone()).or_default().insert(id);
             }
         }
-        for (location, representation) in gathered.documents {
+        for (location, representation) in findings.documents {
             self.represent(step, partition, &location, Some(representation));
         }
         if is_new {
-            let (feed, mut resources) = (feed.clone(), gathered.belongings);
+            let (feed, mut resources) = (feed.clone(), findings.belongings);
             let number = self.counters.generation;
             self.counters.generation += 1;
-            for (location, belonging) in resources.iter_mut().filter(|(_, it)| it.seen == NOW) {
+            for (location, belonging) in
+                resources.iter_mut().filter(|(_, it)| it.seen == UNASSIGNED)
+            {
                 // The result of one edit is not the result of another.
                 let is_ours = self.shown_at(partition, location).is_some()
-                    || gathered.found.iter().any(|(_, member)| member == location);
-                belonging.seen = if is_ours { LONG_AGO } else { number };
+                    || findings.found.iter().any(|(_, member)| member == location);
+                belonging.seen = if is_ours { PREEXISTING } else { number };
             }
-            let is_whole = !gathered.is_partial;
+            let is_whole = !findings.is_partial;
             step.changes.push(Change::Generation { partition, feed, resources, is_whole });
         }
-        for (pending, member) in &gathered.found {
+        for (pending, member) in &findings.found {
             self.is_at(step, partition, pending, member);
         }
-        self.unshow(step, partition, &feed, gathered.began, now);
+        self.unshow(step, partition, &feed, findings.began, now);
     }
 
     /// Sets the address of a member that was created without one.
@@ -257,7 +261,7 @@ impl Interceptor {
             .at(pending)
             .find(|shown| shown.partition == partition && shown.resource == *pending);
         if let Some(shown) = shown.cloned() {
-            self.shows_now(step, Shown { resource: member.clone(), ..shown });
+            self.shows_now(step, OverlayEdit { resource: member.clone(), ..shown });
         }
     }
 
@@ -288,7 +292,7 @@ impl Interceptor {
         let over: Vec<u64> = over.filter(|place| *place < began).collect();
         for place in over {
             let Some(shown) = self.shown.remove(place) else { continue };
-            step.changes.push(Change::ShownGone(place));
+            step.changes.push(Change::OverlayEditRemoved(place));
             if shown.is_unnamed() && self.named.get(partition, &shown.resource).is_none() {
                 self.name(step, partition, &shown.resource, None);
                 self.orphaned(step, partition, &shown.resource, now);

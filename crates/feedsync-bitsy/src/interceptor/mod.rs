@@ -14,47 +14,49 @@
 //! - [`Interceptor::begin`] returns the background tasks. Each task is [finished](Interceptor::finished)
 //!   once.
 
-mod ahead;
-mod answering;
-mod answers;
-mod asking;
 mod attempts;
-mod background;
-mod carrying;
 mod control;
+mod damage;
+mod decide;
+mod displayed_edit;
 mod document;
-mod edited;
-mod editing;
-mod fetching;
-mod finding;
+mod edit_status;
+mod enqueue;
+mod fetch;
+mod forward;
 mod generation;
-mod holding;
-mod invalidating;
-mod looking;
-mod naming;
-mod newsreading;
-mod reach;
+mod hold;
+mod identity;
+mod invalidate;
+mod member_addresses;
+mod member_search;
+mod newsreaders;
+mod overlay_edits;
+mod reachability;
 mod reply;
-mod rotten;
-mod sending;
-mod settling;
-mod showing;
-mod standing;
+mod respond;
+mod round_response;
+mod send;
+mod send_ahead;
+mod settle;
 mod step;
 mod stored;
-mod who;
+mod tasks;
+mod verify;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-pub use asking::{Decision, Proposed, Request};
 pub use attempts::Attempt;
-pub use carrying::Carried;
 pub use control::{ControlError, Policy};
-pub use invalidating::is_unsafe;
-pub use newsreading::{WaitingChanges, WaitingFor};
-pub use reply::{Composed, Reply, Shows};
-pub use standing::{Standing, Why};
-pub use step::{Belonging, Change, Counters, Event, News, Outcome, Shown, Step, Task, TaskId};
+pub use decide::{Decision, Proposed, Request};
+pub use edit_status::{EditStatus, WaitReason};
+pub use forward::ForwardOutcome;
+pub use invalidate::is_unsafe;
+pub use newsreaders::{WaitingChanges, WaitingFor};
+pub use reply::{Composed, Reply, ReplyBody};
+pub use step::{
+    Belonging, Change, Counters, Event, EventKind, Outcome, OverlayEdit, Step, Task, TaskId,
+};
 pub use stored::{Content, Digest, Entity, Representation, Resource, Stored};
 
 use crate::authentication::{Credentials, Partition};
@@ -69,23 +71,23 @@ use crate::subscription::Subscription;
 use crate::subscription::state::State;
 use crate::time::Time;
 use attempts::Attempts;
-use background::Errand;
-use fetching::Underway;
-use finding::Finding;
-use naming::Naming;
-use reach::Reach;
-use sending::Trail;
-use showing::Showing;
+use fetch::ActiveRound;
+use member_addresses::MemberAddresses;
+use member_search::MemberSearch;
+use overlay_edits::OverlayEdits;
+use reachability::Reachability;
+use send::DeliveryState;
+use tasks::RunningTask;
 
 /// Number of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeepingId(pub u64);
+pub struct SubscriptionId(pub u64);
 
 /// A stored subscription, and what is known of its feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keeping {
+pub struct StoredSubscription {
     /// Number of the subscription.
-    pub id: KeepingId,
+    pub id: SubscriptionId,
     /// The subscription. A closed one stays until its edits are settled (2.1.2).
     pub subscription: Subscription,
     /// Collection of the feed (1.3).
@@ -109,13 +111,13 @@ pub struct Settings {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rows {
     /// The subscriptions.
-    pub keepings: Vec<Keeping>,
+    pub stored_subscriptions: Vec<StoredSubscription>,
     /// Edits that are not settled.
     pub edits: Vec<Edit<Entity>>,
     /// Errors that are not cleared.
     pub errors: Vec<SyncError<Option<Content>>>,
     /// Completed edits that are shown until their feeds are fetched again.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<OverlayEdit>,
     /// Temporary addresses of members, and their server addresses.
     pub named: Vec<(Partition, Location, Option<Location>)>,
     /// Attempts with unknown results, in their order.
@@ -133,26 +135,26 @@ pub struct Rows {
 pub struct Interceptor {
     settings: Settings,
     policy: Policy,
-    keepings: BTreeMap<KeepingId, Keeping>,
+    stored_subscriptions: BTreeMap<SubscriptionId, StoredSubscription>,
     /// Open and closed subscriptions by the addresses of their feeds and collections.
-    addresses: HashMap<Location, BTreeSet<KeepingId>>,
+    addresses: HashMap<Location, BTreeSet<SubscriptionId>>,
     credentials: BTreeMap<Partition, Credentials>,
-    proxies: BTreeMap<KeepingId, Configuration>,
+    proxies: BTreeMap<SubscriptionId, Configuration>,
     outbox: Outbox<Entity>,
     errors: Errors<Option<Content>>,
-    shown: Showing,
-    named: Naming,
+    shown: OverlayEdits,
+    named: MemberAddresses,
     attempts: Attempts,
     accounts: Accounts,
     counters: Counters,
-    reach: Reach,
+    reachability: Reachability,
     /// Feeds that are searched for created members.
-    finding: BTreeMap<(Partition, Location), Finding>,
-    underway: BTreeMap<KeepingId, Underway>,
-    tasks: BTreeMap<TaskId, Errand>,
+    finding: BTreeMap<(Partition, Location), MemberSearch>,
+    in_progress: BTreeMap<SubscriptionId, ActiveRound>,
+    tasks: BTreeMap<TaskId, RunningTask>,
     next_task: u64,
     /// Delivery states of edits.
-    trails: BTreeMap<EditId, Trail>,
+    delivery_states: BTreeMap<EditId, DeliveryState>,
     /// Edits that are noted as sent and were not sent yet.
     ahead: BTreeSet<EditId>,
     /// Accepted edits that are checked.
@@ -160,7 +162,7 @@ pub struct Interceptor {
     /// Whether a power cut would put completed edits in doubt again.
     is_ahead: bool,
     /// Resources whose representation after an edit is requested from the server.
-    asked: BTreeSet<(KeepingId, Location)>,
+    requested: BTreeSet<(SubscriptionId, Location)>,
     /// Feed documents that were changed after they were fetched. They are for applications without a network.
     stale: BTreeSet<(Partition, Location)>,
     /// Running requests that began before their resource changed.
@@ -176,68 +178,77 @@ impl Interceptor {
     /// Restores an interceptor from stored rows. Running rounds begin again. Edits that were being sent are
     /// in doubt.
     pub fn restored(settings: Settings, rows: Rows) -> Self {
-        let Rows { keepings, edits, errors, shown, named, attempts, newsreaders, counters, policy } =
-            rows;
+        let Rows {
+            stored_subscriptions,
+            edits,
+            errors,
+            shown,
+            named,
+            attempts,
+            newsreaders,
+            counters,
+            policy,
+        } = rows;
         let mut interceptor = Self {
             settings,
             policy,
-            keepings: BTreeMap::new(),
+            stored_subscriptions: BTreeMap::new(),
             addresses: HashMap::new(),
             credentials: BTreeMap::new(),
             proxies: BTreeMap::new(),
             outbox: Outbox::restored(edits, EditId(counters.edit)),
             errors: Errors::restored(errors, ErrorId(counters.error)),
-            shown: Showing::restored(shown),
-            named: Naming::restored(named),
+            shown: OverlayEdits::restored(shown),
+            named: MemberAddresses::restored(named),
             attempts: Attempts::restored(attempts),
             accounts: Accounts::restored(newsreaders),
             counters,
-            reach: Reach::default(),
+            reachability: Reachability::default(),
             finding: BTreeMap::new(),
-            underway: BTreeMap::new(),
+            in_progress: BTreeMap::new(),
             tasks: BTreeMap::new(),
             next_task: 1,
-            trails: BTreeMap::new(),
+            delivery_states: BTreeMap::new(),
             ahead: BTreeSet::new(),
             awaited: BTreeSet::new(),
             // The steps of the former process may not be synchronised to the disk.
             is_ahead: true,
-            asked: BTreeSet::new(),
+            requested: BTreeSet::new(),
             stale: BTreeSet::new(),
             outdated: BTreeSet::new(),
         };
         let accepted = |edit: &&Edit<_>| edit.progress == Progress::Accepted;
         let accepted = interceptor.outbox.edits().filter(accepted).map(|edit| edit.id);
         interceptor.awaited = accepted.collect();
-        for mut keeping in keepings {
-            keeping.subscription.interrupted();
-            interceptor.keep(keeping);
+        for mut stored_subscription in stored_subscriptions {
+            stored_subscription.subscription.interrupted();
+            interceptor.keep(stored_subscription);
         }
         interceptor
     }
 
     /// Reads the stored proxy configurations, which [`restored`](Self::restored) cannot read.
-    pub fn recall<S: Stored>(&mut self, stored: &S) -> Result<(), S::Error> {
-        for keeping in self.keepings.values() {
-            let Some(proxy) = keeping.subscription.proxy() else { continue };
-            let partition = keeping.subscription.partition();
+    pub fn load_proxies<S: Stored>(&mut self, stored: &S) -> Result<(), S::Error> {
+        for stored_subscription in self.stored_subscriptions.values() {
+            let Some(proxy) = stored_subscription.subscription.proxy() else { continue };
+            let partition = stored_subscription.subscription.partition();
             let Some(known) = stored.representation(partition, proxy)? else { continue };
             // An unreadable configuration is fetched with the next round.
             let Ok(bytes) = stored.content(&known.content) else { continue };
             let read = Configuration::read(&bytes, proxy).ok();
-            self.proxies.extend(read.map(|read| (keeping.id, read)));
+            self.proxies.extend(read.map(|read| (stored_subscription.id, read)));
         }
         Ok(())
     }
 
     /// All subscriptions. Closed ones are included while they have waiting edits.
-    pub fn keepings(&self) -> impl Iterator<Item = &Keeping> {
-        self.keepings.values()
+    pub fn stored_subscriptions(&self) -> impl Iterator<Item = &StoredSubscription> {
+        self.stored_subscriptions.values()
     }
 
     /// Returns a subscription.
-    pub fn keeping(&self, id: KeepingId) -> Option<&Keeping> {
-        self.keepings.get(&id)
+    pub fn stored_subscription(&self, id: SubscriptionId) -> Option<&StoredSubscription> {
+        self.stored_subscriptions.get(&id)
     }
 
     /// Edits that are not settled, in the order of their arrival.
@@ -258,46 +269,53 @@ impl Interceptor {
     /// Digests of the contents in use. Other stored contents without an address may be deleted.
     pub fn needed(&self) -> impl Iterator<Item = Digest> {
         let edits = self.outbox.edits().flat_map(|edit| {
-            edit.asked.body.iter().chain(&edit.asked.was).map(|entity| entity.content)
+            edit.requested.body.iter().chain(&edit.requested.previous).map(|entity| entity.content)
         });
         let errors = self.errors.all().flat_map(|error| {
             let interaction = &error.interaction;
-            let parts = [interaction.request_body, interaction.response_body, error.was];
+            let parts = [interaction.request_body, interaction.response_body, error.previous];
             parts.into_iter().flatten()
         });
         let shown = self.shown.all().filter_map(|shown| shown.entity.as_ref());
-        let staged = self.underway.values().flat_map(Underway::contents);
+        let staged = self.in_progress.values().flat_map(ActiveRound::contents);
         let contents = edits.chain(errors).chain(shown.map(|entity| entity.content)).chain(staged);
         let contents = contents.chain(self.attempts.contents());
         contents.chain(self.accounts.contents()).map(|content| content.digest)
     }
 
-    fn keep(&mut self, keeping: Keeping) {
-        let subscription = &keeping.subscription;
+    fn keep(&mut self, stored_subscription: StoredSubscription) {
+        let subscription = &stored_subscription.subscription;
         self.credentials
             .entry(subscription.partition())
             .or_insert_with(|| Credentials::of(subscription.registered()));
-        let addresses = [Some(subscription.feed()), keeping.collection.as_ref()];
+        let addresses = [Some(subscription.feed()), stored_subscription.collection.as_ref()];
         for address in addresses.into_iter().flatten() {
-            self.addresses.entry(address.clone()).or_default().insert(keeping.id);
+            self.addresses.entry(address.clone()).or_default().insert(stored_subscription.id);
         }
-        self.keepings.insert(keeping.id, keeping);
+        self.stored_subscriptions.insert(stored_subscription.id, stored_subscription);
     }
 
     /// The subscription of a feed in a partition, preferably an open one.
-    fn keeping_of(&self, partition: Partition, feed: &Location) -> Option<&Keeping> {
-        let at = self.addresses.get(feed)?.iter().filter_map(|id| self.keepings.get(id));
-        let of = at.filter(|keeping| {
-            let subscription = &keeping.subscription;
+    fn stored_subscription_of(
+        &self,
+        partition: Partition,
+        feed: &Location,
+    ) -> Option<&StoredSubscription> {
+        let at =
+            self.addresses.get(feed)?.iter().filter_map(|id| self.stored_subscriptions.get(id));
+        let of = at.filter(|stored_subscription| {
+            let subscription = &stored_subscription.subscription;
             subscription.partition() == partition && subscription.feed() == feed
         });
-        of.min_by_key(|keeping| keeping.subscription.state() == State::Closed)
+        of.min_by_key(|stored_subscription| {
+            stored_subscription.subscription.state() == State::Closed
+        })
     }
 
     /// Stores the present state of a subscription.
-    fn store(&self, step: &mut Step, id: KeepingId) {
-        if let Some(keeping) = self.keepings.get(&id) {
-            step.changes.push(Change::Keeping(Box::new(keeping.clone())));
+    fn store(&self, step: &mut Step, id: SubscriptionId) {
+        if let Some(stored_subscription) = self.stored_subscriptions.get(&id) {
+            step.changes.push(Change::StoredSubscription(Box::new(stored_subscription.clone())));
         }
     }
 
@@ -312,13 +330,16 @@ impl Interceptor {
     }
 
     /// Creates the event for a change of state, if there is one.
-    fn told(&self, step: &mut Step, id: KeepingId, state: Option<State>, now: Time) {
-        let Some((state, keeping)) = state.zip(self.keepings.get(&id)) else { return };
-        let subscription = &keeping.subscription;
+    fn state_event(&self, step: &mut Step, id: SubscriptionId, state: Option<State>, now: Time) {
+        let Some((state, stored_subscription)) = state.zip(self.stored_subscriptions.get(&id))
+        else {
+            return;
+        };
+        let subscription = &stored_subscription.subscription;
         let feed = subscription.feed().clone();
         let change = StateChange { state, time: now, location: feed.clone() };
         let partition = subscription.partition();
-        step.events.push(Event { partition, feed, news: News::State(change) });
+        step.events.push(Event { partition, feed, kind: EventKind::State(change) });
     }
 
     /// Creates the event for an interaction, and records it if it is an error.
@@ -330,9 +351,9 @@ impl Interceptor {
         is_error: Option<Option<Content>>,
     ) -> Option<ErrorId> {
         let (partition, feed) = whose;
-        let news = News::Sync(Box::new(interaction.clone()));
-        step.events.push(Event { partition, feed: feed.clone(), news });
-        is_error.map(|was| self.record(step, whose, interaction, was))
+        let kind = EventKind::Sync(Box::new(interaction.clone()));
+        step.events.push(Event { partition, feed: feed.clone(), kind });
+        is_error.map(|previous| self.record(step, whose, interaction, previous))
     }
 
     /// Records an error, with the content of the edit.
@@ -341,9 +362,9 @@ impl Interceptor {
         step: &mut Step,
         (partition, feed): (Partition, &Location),
         interaction: Interaction<Option<Content>>,
-        was: Option<Content>,
+        previous: Option<Content>,
     ) -> ErrorId {
-        let error = self.errors.record(partition, feed.clone(), interaction, was);
+        let error = self.errors.record(partition, feed.clone(), interaction, previous);
         let id = error.id;
         step.changes.push(Change::Error(Box::new(error.clone())));
         step.is_durable = true;
@@ -353,5 +374,5 @@ impl Interceptor {
 
 /// Whether a change uses a number from the counters.
 fn is_counted(change: &Change) -> bool {
-    matches!(change, Change::Keeping(_) | Change::Shown(_))
+    matches!(change, Change::StoredSubscription(_) | Change::OverlayEdit(_))
 }

@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode};
 
 use super::stored::{Content, Stored};
 use crate::location::Location;
-use crate::overlay::overlaid;
+use crate::overlay::compose;
 use crate::profile::Profile;
 
 /// A response that needs no server.
@@ -19,12 +19,12 @@ pub struct Reply {
     /// Headers of the response, without the length and headers that depend on it.
     pub headers: HeaderMap,
     /// Body of the response. For HEAD it is the body of the response to GET.
-    pub shows: Shows,
+    pub shows: ReplyBody,
 }
 
 /// Body of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shows {
+pub enum ReplyBody {
     /// No body.
     Nothing,
     /// A text, whose type is in the headers.
@@ -43,7 +43,7 @@ pub struct Composed {
     /// Address of the document.
     pub address: Location,
     /// The edits, in their order.
-    pub edits: Vec<Edited>,
+    pub edits: Vec<ComposedEdit>,
     /// The `updated` time. It is later with each edit, and depends only on the document and the number of
     /// edits.
     pub updated: String,
@@ -54,7 +54,7 @@ pub struct Composed {
 
 /// An edit that a feed shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Edited {
+pub struct ComposedEdit {
     /// Address of the member.
     pub member: Location,
     /// Whether the member was created here.
@@ -88,6 +88,6 @@ impl Composed {
             let bytes = read.map(|content| stored.content(&content)).transpose()?;
             edits.extend(edit.shown(bytes.as_deref(), &self.updated, self.profile));
         }
-        Ok(overlaid(&feed, &self.address, &edits, &self.updated).unwrap_or(document))
+        Ok(compose(&feed, &self.address, &edits, &self.updated).unwrap_or(document))
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, Method};
 
 use super::stored::{Content, Entity, Representation};
-use super::{Attempt, Keeping, KeepingId, Policy};
+use super::{Attempt, Policy, StoredSubscription, SubscriptionId};
 use crate::authentication::Partition;
 use crate::event::{ErrorId, Interaction, StateChange, SyncError};
 use crate::interception::Role;
 use crate::location::Location;
-use crate::newsreader::{Account, Kept, Key, Written, WrittenId};
+use crate::newsreader::{Account, CachedResponse, ChangeId, Key, StoredChange};
 use crate::outbox::{Edit, EditId};
 
 /// Changes of a decision. All of them are stored in one transaction. Then its events are sent and its tasks
@@ -31,23 +31,23 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// A subscription was created or changed.
-    Keeping(Box<Keeping>),
+    StoredSubscription(Box<StoredSubscription>),
     /// A subscription was removed.
-    KeepingGone(KeepingId),
+    SubscriptionRemoved(SubscriptionId),
     /// An edit was added or changed.
     Edit(Box<Edit<Entity>>),
     /// An edit was removed from the outbox.
-    EditGone(EditId),
+    EditRemoved(EditId),
     /// An error was recorded.
     Error(Box<SyncError<Option<Content>>>),
     /// An error was cleared.
-    ErrorGone(ErrorId),
+    ErrorRemoved(ErrorId),
     /// A completed edit is shown until its feed is fetched again.
-    Shown(Box<Shown>),
+    OverlayEdit(Box<OverlayEdit>),
     /// The feed itself shows the edit.
-    ShownGone(u64),
+    OverlayEditRemoved(u64),
     /// A member got a server address, which replaces its temporary address.
-    Named {
+    MemberAddress {
         /// Partition of the member.
         partition: Partition,
         /// Temporary address.
@@ -56,7 +56,7 @@ pub enum Change {
         member: Option<Location>,
     },
     /// A temporary address was removed.
-    NamedGone {
+    MemberAddressRemoved {
         /// Partition of the member.
         partition: Partition,
         /// Temporary address.
@@ -65,7 +65,7 @@ pub enum Change {
     /// An edit is about to be sent while its application waits.
     Attempt(Box<Attempt>),
     /// The result of an attempt is known.
-    AttemptGone(Box<Attempt>),
+    AttemptRemoved(Box<Attempt>),
     /// The representation of an address was changed.
     Representation {
         /// Partition of the representation.
@@ -90,24 +90,24 @@ pub enum Change {
     /// Policy for the use of the network.
     Policy(Policy),
     /// Other data of a partition were removed.
-    Forgotten(Partition),
+    PartitionRemoved(Partition),
     /// An account of a newsreader was added or changed.
     Account(Box<Account>),
     /// An account was removed.
-    AccountGone(Partition),
+    AccountRemoved(Partition),
     /// A response to a newsreader was stored.
-    Kept(Box<Kept>),
+    CachedResponse(Box<CachedResponse>),
     /// A stored response was removed.
-    KeptGone {
+    CachedResponseRemoved {
         /// Partition of the account.
         partition: Partition,
         /// Key of the request.
         key: Key,
     },
     /// A change by a newsreader was stored.
-    Written(Box<Written>),
+    StoredChange(Box<StoredChange>),
     /// A change by a newsreader was removed.
-    WrittenGone(WrittenId),
+    StoredChangeRemoved(ChangeId),
     /// Numbers of the next rows.
     Counters(Counters),
 }
@@ -127,7 +127,7 @@ pub struct Belonging {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
     /// Number of the next subscription.
-    pub keeping: u64,
+    pub stored_subscription: u64,
     /// Number of the next application's share in a subscription.
     pub holder: u64,
     /// Number of the next edit.
@@ -142,13 +142,13 @@ pub struct Counters {
 
 impl Default for Counters {
     fn default() -> Self {
-        Self { keeping: 1, holder: 1, edit: 1, error: 1, shown: 1, generation: 1 }
+        Self { stored_subscription: 1, holder: 1, edit: 1, error: 1, shown: 1, generation: 1 }
     }
 }
 
 /// A completed edit that the feed does not show yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct OverlayEdit {
     /// Number of the edit. A later request of the feed includes it.
     pub place: u64,
     /// Partition of the edit.
@@ -173,12 +173,12 @@ pub struct Event {
     /// Feed of the subscription.
     pub feed: Location,
     /// Content of the event.
-    pub news: News,
+    pub kind: EventKind,
 }
 
 /// Content of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum EventKind {
     /// The state of the subscription has changed.
     State(StateChange),
     /// A server responded: an error, or an edit that was carried out.
@@ -212,7 +212,7 @@ pub struct Task {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// There was a response, and its body is stored.
-    Answered {
+    ServerResponse {
         /// Status of the response.
         status: http::StatusCode,
         /// Headers of the response.
@@ -226,5 +226,5 @@ pub enum Outcome {
         perhaps_arrived: bool,
     },
     /// The response could not be stored for lack of space.
-    NoRoom,
+    OutOfSpace,
 }

@@ -45,7 +45,7 @@ pub struct Representation {
     /// Time of the response, or of its last validation.
     pub fetched: Time,
     /// Local entity tag, known to the application that put the representation there.
-    pub also: Option<String>,
+    pub alias_tag: Option<String>,
 }
 
 /// Role of an address in a subscription.
@@ -91,7 +91,7 @@ impl Content {
 
 impl Representation {
     /// Whether the representation is the requested resource, and not an error.
-    pub fn is_good(&self) -> bool {
+    pub fn is_success(&self) -> bool {
         self.status.is_success()
     }
 

@@ -13,13 +13,13 @@ use crate::location::Location;
 use crate::time::Time;
 
 /// Maximum number of stored sessions of one account. Several newsreaders may use it at once.
-const MOST_SESSIONS: usize = 16;
+const MAX_SESSIONS: usize = 16;
 
 /// Credentials of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Who {
+pub enum RequestCredentials {
     /// The request has no credentials.
-    Nobody,
+    Anonymous,
     /// A session that a server issued at sign-in.
     Session(Secret),
     /// A header field in each request.
@@ -97,7 +97,7 @@ impl Account {
 
     /// Whether a session is in the older half, which is discarded first.
     pub(super) fn is_rare(&self, session: &str) -> bool {
-        self.sessions.iter().rev().skip(MOST_SESSIONS / 2).any(|known| known == session)
+        self.sessions.iter().rev().skip(MAX_SESSIONS / 2).any(|known| known == session)
     }
 
     /// Adds a session as the newest one. Returns whether that is a change.
@@ -107,7 +107,7 @@ impl Account {
         }
         self.sessions.retain(|known| known != session);
         self.sessions.push(session.to_owned());
-        let too_many = self.sessions.len().saturating_sub(MOST_SESSIONS);
+        let too_many = self.sessions.len().saturating_sub(MAX_SESSIONS);
         self.sessions.drain(..too_many);
         true
     }

@@ -3,38 +3,38 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Interface;
-use super::account::{Account, SignIn, Who, partition};
+use super::account::{Account, RequestCredentials, SignIn, partition};
+use super::change::{ChangeId, StoredChange};
+use super::facts::{Fact, Facts, Subject};
 use super::key::Key;
-use super::known::{Fact, Facts, Subject};
 use super::overlay::Overlay;
-use super::rows::{Kept, Rows};
-use super::written::{Written, WrittenId};
+use super::rows::{CachedResponse, Rows};
 use crate::authentication::Partition;
 use crate::interceptor::{Change, Content};
 use crate::location::Location;
 use crate::time::Time;
 
 /// Maximum number of accounts.
-pub(super) const MOST_ACCOUNTS: usize = 32;
+pub(super) const MAX_ACCOUNTS: usize = 32;
 
 /// Maximum number of stored responses of all accounts.
-pub(super) const MOST_KEPT: usize = 10_000;
+pub(super) const MAX_CACHED_RESPONSES: usize = 10_000;
 
 /// Maximum size of the stored responses of all accounts, in bytes.
-pub(super) const KEPT_BYTES: u64 = 256 << 20;
+pub(super) const MAX_CACHED_BYTES: u64 = 256 << 20;
 
 /// Maximum number of stored changes of an account that its server has received.
-pub(super) const MOST_SENT: usize = 20_000;
+pub(super) const MAX_SENT_CHANGES: usize = 20_000;
 
 /// Interval after which an account's last use is stored again.
-const SEEN: std::time::Duration = std::time::Duration::from_secs(3_600);
+const SEEN_INTERVAL: std::time::Duration = std::time::Duration::from_secs(3_600);
 
 /// Stored data of all accounts.
 #[derive(Debug)]
 pub struct Accounts {
     pub(super) accounts: BTreeMap<Partition, Account>,
-    kept: BTreeMap<(Partition, Key), Kept>,
-    pub(super) written: BTreeMap<WrittenId, Written>,
+    kept: BTreeMap<(Partition, Key), CachedResponse>,
+    pub(super) written: BTreeMap<ChangeId, StoredChange>,
     /// Number of the next change.
     next: u64,
     /// Accounts that their servers no longer accept. Nothing is sent for them until they sign in again.
@@ -42,11 +42,11 @@ pub struct Accounts {
     /// Accounts whose server asked for a pause, and its end.
     put_off: HashMap<Partition, Time>,
     /// Changes at which their server fails: number of failures, and time of the first.
-    faults: HashMap<WrittenId, (u32, Time)>,
+    faults: HashMap<ChangeId, (u32, Time)>,
 }
 
 /// Number and duration of a server's failures at a change after which the change is an error.
-const FAULTS: (u32, std::time::Duration) = (10, std::time::Duration::from_secs(15 * 60));
+const FAULT_LIMIT: (u32, std::time::Duration) = (10, std::time::Duration::from_secs(15 * 60));
 
 impl Default for Accounts {
     fn default() -> Self {
@@ -60,7 +60,7 @@ impl Accounts {
         let ids = rows.written.iter().map(|written| written.id);
         let last = ids.chain(rows.kept.iter().map(|kept| kept.stamp)).max();
         Self {
-            next: last.map_or(0, |WrittenId(last)| last).saturating_add(1),
+            next: last.map_or(0, |ChangeId(last)| last).saturating_add(1),
             accounts: rows.accounts.into_iter().map(|one| (one.partition, one)).collect(),
             kept: rows.kept.into_iter().map(|kept| ((kept.partition, kept.key), kept)).collect(),
             written: rows.written.into_iter().map(|written| (written.id, written)).collect(),
@@ -71,11 +71,16 @@ impl Accounts {
     }
 
     /// Returns the account with these credentials, if its server has responded to it.
-    pub fn whose(&self, interface: Interface, base: &Location, who: &Who) -> Option<Partition> {
-        let (sign_in, session) = match who {
-            Who::Nobody => return None,
-            Who::Field(field) => (field, None),
-            Who::Session(session) => {
+    pub fn partition_of(
+        &self,
+        interface: Interface,
+        base: &Location,
+        credentials: &RequestCredentials,
+    ) -> Option<Partition> {
+        let (sign_in, session) = match credentials {
+            RequestCredentials::Anonymous => return None,
+            RequestCredentials::Field(field) => (field, None),
+            RequestCredentials::Session(session) => {
                 // Sessions of this server only are compared, and by their digests.
                 let shown = partition(interface, base, &SignIn::Session, Some(session.as_str()));
                 let is_it = |known: &&Account| {
@@ -127,14 +132,16 @@ impl Accounts {
     pub fn answered(
         &mut self,
         (interface, base): (Interface, &Location),
-        who: &Who,
+        credentials: &RequestCredentials,
         is_proof: bool,
         now: Time,
     ) -> Option<(Partition, Vec<Change>)> {
-        if let Some(account) = self.whose(interface, base, who).and_then(|it| self.account(it)) {
+        if let Some(account) =
+            self.partition_of(interface, base, credentials).and_then(|it| self.account(it))
+        {
             let account = account.clone();
-            let session = match who {
-                Who::Session(session) if account.is_rare(session.as_str()) => {
+            let session = match credentials {
+                RequestCredentials::Session(session) if account.is_rare(session.as_str()) => {
                     Some(session.as_str())
                 }
                 _ => None,
@@ -145,10 +152,10 @@ impl Accounts {
         if !is_proof {
             return None;
         }
-        let account = match who {
-            Who::Nobody => return None,
-            Who::Field(field) => Account::new(interface, base, field.clone(), None),
-            Who::Session(session) => {
+        let account = match credentials {
+            RequestCredentials::Anonymous => return None,
+            RequestCredentials::Field(field) => Account::new(interface, base, field.clone(), None),
+            RequestCredentials::Session(session) => {
                 Account::new(interface, base, SignIn::Session, Some(session.as_str()))
             }
         };
@@ -170,7 +177,7 @@ impl Accounts {
         let has_session = session.is_some_and(|session| known.add_session(session));
         // The additional header may have changed.
         let is_other = std::mem::replace(&mut known.sign_in, sign_in) != known.sign_in;
-        if is_new || has_session || is_other || now.since(known.seen) > SEEN {
+        if is_new || has_session || is_other || now.since(known.seen) > SEEN_INTERVAL {
             known.seen = now;
             changes.push(Change::Account(Box::new(known.clone())));
         }
@@ -206,13 +213,13 @@ impl Accounts {
             .filter(|written| !written.is_sent && from.contains(&written.partition));
         let moved = theirs.map(|written| {
             written.partition = to;
-            Change::Written(Box::new(written.clone()))
+            Change::StoredChange(Box::new(written.clone()))
         });
         moved.collect()
     }
 
     fn bound_accounts(&mut self, but: Partition) -> Vec<Change> {
-        if self.accounts.len() <= MOST_ACCOUNTS {
+        if self.accounts.len() <= MAX_ACCOUNTS {
             return Vec::new();
         }
         let is_spare =
@@ -228,23 +235,23 @@ impl Accounts {
             keys.into_iter().map(|(_, key)| self.kept_gone(partition, key)).collect();
         changes.extend(self.prune(partition));
         self.accounts.remove(&partition);
-        changes.push(Change::AccountGone(partition));
+        changes.push(Change::AccountRemoved(partition));
         changes
     }
 
     /// Number of the last change that a server's next response includes.
-    pub fn stamp(&self, partition: Partition) -> WrittenId {
+    pub fn stamp(&self, partition: Partition) -> ChangeId {
         let first = self.pending(partition).next().map(|written| written.id.0);
-        WrittenId(first.unwrap_or(self.next).saturating_sub(1))
+        ChangeId(first.unwrap_or(self.next).saturating_sub(1))
     }
 
     /// Stores a response, and discards the oldest responses beyond the limits.
-    pub fn keep(&mut self, kept: Kept) -> Vec<Change> {
+    pub fn keep(&mut self, kept: CachedResponse) -> Vec<Change> {
         let partition = kept.partition;
-        let mut changes = vec![Change::Kept(Box::new(kept.clone()))];
+        let mut changes = vec![Change::CachedResponse(Box::new(kept.clone()))];
         self.kept.insert((partition, kept.key), kept);
         let mut bytes: u64 = self.kept.values().map(|kept| kept.content.length).sum();
-        while self.kept.len() > MOST_KEPT || bytes > KEPT_BYTES {
+        while self.kept.len() > MAX_CACHED_RESPONSES || bytes > MAX_CACHED_BYTES {
             let oldest = self.kept.values().min_by_key(|kept| kept.fetched);
             let Some((whose, key)) = oldest.map(|kept| (kept.partition, kept.key)) else { break };
             bytes -= self.kept[&(whose, key)].content.length;
@@ -263,7 +270,7 @@ impl Accounts {
 
     fn kept_gone(&mut self, partition: Partition, key: Key) -> Change {
         self.kept.remove(&(partition, key));
-        Change::KeptGone { partition, key }
+        Change::CachedResponseRemoved { partition, key }
     }
 
     /// Discards sent changes that every stored response includes.
@@ -277,11 +284,11 @@ impl Accounts {
                 sent.map(|it| it.id).partition(|id| oldest.is_none_or(|(stamp, _)| *id <= stamp));
             for id in gone {
                 self.written.remove(&id);
-                changes.push(Change::WrittenGone(id));
+                changes.push(Change::StoredChangeRemoved(id));
             }
             match oldest {
                 // The oldest response lacks too many changes, so it is discarded.
-                Some((_, key)) if left.len() > MOST_SENT => {
+                Some((_, key)) if left.len() > MAX_SENT_CHANGES => {
                     changes.push(self.kept_gone(partition, key));
                 }
                 _ => return changes,
@@ -290,7 +297,7 @@ impl Accounts {
     }
 
     /// Returns a stored response.
-    pub fn kept(&self, partition: Partition, key: Key) -> Option<&Kept> {
+    pub fn kept(&self, partition: Partition, key: Key) -> Option<&CachedResponse> {
         self.kept.get(&(partition, key))
     }
 
@@ -299,7 +306,7 @@ impl Accounts {
         self.kept.values().map(|kept| kept.content)
     }
 
-    fn kept_of(&self, partition: Partition) -> impl Iterator<Item = &Kept> {
+    fn kept_of(&self, partition: Partition) -> impl Iterator<Item = &CachedResponse> {
         let (first, last) = (Key([0; 32]), Key([u8::MAX; 32]));
         self.kept.range((partition, first)..=(partition, last)).map(|(_, kept)| kept)
     }
@@ -309,7 +316,7 @@ impl Accounts {
     }
 
     /// Returns the changes since a response, and other responses with articles that may be inserted into it.
-    pub fn overlay(&self, kept: &Kept) -> (Overlay, Vec<Content>) {
+    pub fn overlay(&self, kept: &CachedResponse) -> (Overlay, Vec<Content>) {
         let after = (std::ops::Bound::Excluded(kept.stamp), std::ops::Bound::Unbounded);
         let since = self.written.range(after).map(|(_, written)| written);
         let since = since.filter(|written| written.partition == kept.partition);
@@ -323,12 +330,12 @@ impl Accounts {
         for fact in self.known(kept.partition, Some(&changed)).into_values() {
             overlay.learn(fact);
         }
-        let has = |other: &&Kept| {
+        let has = |other: &&CachedResponse| {
             other.kind == kept.kind
                 && other.key != kept.key
                 && other.facts.articles.iter().any(|fact| changed.contains(&fact.article))
         };
-        let mut others: Vec<&Kept> = self.kept_of(kept.partition).filter(has).collect();
+        let mut others: Vec<&CachedResponse> = self.kept_of(kept.partition).filter(has).collect();
         others.sort_by_key(|other| std::cmp::Reverse((other.stamp, other.fetched)));
         (overlay, others.into_iter().map(|other| other.content).collect())
     }
@@ -340,7 +347,7 @@ impl Accounts {
         only: Option<&HashSet<i64>>,
     ) -> HashMap<i64, Fact> {
         let is_asked = |article: &i64| only.is_none_or(|only| only.contains(article));
-        let mut known: HashMap<i64, (WrittenId, Time, Fact)> = HashMap::new();
+        let mut known: HashMap<i64, (ChangeId, Time, Fact)> = HashMap::new();
         for kept in self.kept_of(partition) {
             for fact in kept.facts.articles.iter().filter(|fact| is_asked(&fact.article)) {
                 let place = (kept.stamp, kept.fetched);
@@ -364,7 +371,7 @@ impl Accounts {
         for written in self.written.values().filter(|written| written.partition == partition) {
             for mark in written.change.marks.iter().filter(|mark| is_asked(&mark.article)) {
                 let new = Fact { article: mark.article, feed: mark.feed, ..Fact::default() };
-                let none = (WrittenId(0), Time::default(), new);
+                let none = (ChangeId(0), Time::default(), new);
                 let (stamp, _, fact) = known.entry(mark.article).or_insert(none);
                 if *stamp < written.id {
                     fact.is_read = mark.read.map(|turn| turn.now).or(fact.is_read);
@@ -376,7 +383,7 @@ impl Accounts {
     }
 
     /// Changes that a server has not received, in their order.
-    pub fn pending(&self, partition: Partition) -> impl Iterator<Item = &Written> {
+    pub fn pending(&self, partition: Partition) -> impl Iterator<Item = &StoredChange> {
         self.written.values().filter(move |it| it.partition == partition && !it.is_sent)
     }
 
@@ -401,7 +408,7 @@ impl Accounts {
     }
 
     /// The next change to send.
-    pub fn next_due(&self, partition: Partition) -> Option<&Written> {
+    pub fn next_due(&self, partition: Partition) -> Option<&StoredChange> {
         self.pending(partition).next().filter(|_| !self.held.contains(&partition))
     }
 
@@ -421,39 +428,39 @@ impl Accounts {
     }
 
     /// End of the first such pause.
-    pub(crate) fn wakes(&self, now: Time) -> Option<Time> {
+    pub(crate) fn next_wake(&self, now: Time) -> Option<Time> {
         self.put_off.values().copied().filter(|until| *until > now).min()
     }
 
     /// Notes that a server failed at a change. Returns whether it has failed for so long that the change is
     /// at fault.
-    pub fn fails(&mut self, id: WrittenId, now: Time) -> bool {
+    pub fn fails(&mut self, id: ChangeId, now: Time) -> bool {
         let (count, since) = self.faults.entry(id).or_insert((0, now));
         *count = count.saturating_add(1);
-        *count >= FAULTS.0 && now.since(*since) >= FAULTS.1
+        *count >= FAULT_LIMIT.0 && now.since(*since) >= FAULT_LIMIT.1
     }
 
     /// Notes that a server has received a change.
-    pub fn sent(&mut self, id: WrittenId) -> Vec<Change> {
+    pub fn sent(&mut self, id: ChangeId) -> Vec<Change> {
         self.faults.remove(&id);
         let Some(written) = self.written.get_mut(&id) else { return Vec::new() };
         written.is_sent = true;
-        written.change.request = super::Sending::default();
-        let mut changes = vec![Change::Written(Box::new(written.clone()))];
+        written.change.request = super::UnsignedRequest::default();
+        let mut changes = vec![Change::StoredChange(Box::new(written.clone()))];
         let partition = written.partition;
         changes.extend(self.prune(partition));
         changes
     }
 
     /// Removes a change that its server has refused.
-    pub fn refused(&mut self, id: WrittenId) -> Option<(Written, Change)> {
+    pub fn refused(&mut self, id: ChangeId) -> Option<(StoredChange, Change)> {
         self.faults.remove(&id);
-        Some((self.written.remove(&id)?, Change::WrittenGone(id)))
+        Some((self.written.remove(&id)?, Change::StoredChangeRemoved(id)))
     }
 
-    pub(super) fn next(&mut self) -> WrittenId {
+    pub(super) fn next(&mut self) -> ChangeId {
         self.next += 1;
-        WrittenId(self.next - 1)
+        ChangeId(self.next - 1)
     }
 }
 

@@ -4,8 +4,8 @@
 use feedsync_formats::{LabelledEntry, escape_attribute, labelled_entries};
 use feedsync_reader_api::google::ItemId;
 
+use super::facts::{Fact, Facts};
 use super::form::List;
-use super::known::{Fact, Facts};
 use super::overlay::{Overlay, State};
 
 /// Scheme of the categories about reading states.

@@ -3,12 +3,12 @@
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::account::{Account, SignIn};
-use super::written::{Change, Sending};
+use super::change::{Change, UnsignedRequest};
 use super::{Interface, miniflux, ttrss};
 
 /// A request that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asking {
+pub struct OutgoingRequest {
     /// Method of the request.
     pub method: String,
     /// Path and query, below the address of the interface.
@@ -23,14 +23,14 @@ pub struct Asking {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Another request is sent.
-    Ask(Asking),
+    Ask(OutgoingRequest),
     /// The delivery has ended.
-    Ended(Ended),
+    DeliveryResult(DeliveryResult),
 }
 
 /// Result of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum DeliveryResult {
     /// The server has received the change.
     Sent,
     /// The server refused the change.
@@ -73,7 +73,7 @@ impl Delivery {
     }
 
     /// First request of a change.
-    pub fn begin(&mut self, change: Change) -> Asking {
+    pub fn begin(&mut self, change: Change) -> OutgoingRequest {
         self.change = change;
         self.is_renewed = false;
         self.go_on()
@@ -84,12 +84,12 @@ impl Delivery {
         // These statuses are failures of the server or redirections on the way to it. They say nothing about
         // the change.
         if matches!(status, 300..400 | 408 | 425 | 429 | 500.. ) && !matches!(status, 501 | 505) {
-            return Next::Ended(Ended::Away);
+            return Next::DeliveryResult(DeliveryResult::Away);
         }
         let interface = self.account.interface;
         if self.step == Step::SigningIn {
             let Some(session) = interface.session(status, body) else {
-                return Next::Ended(Ended::Unknown);
+                return Next::DeliveryResult(DeliveryResult::Unknown);
             };
             self.account.add_session(&session);
             return Next::Ask(self.go_on());
@@ -99,7 +99,7 @@ impl Delivery {
             self.token = None;
             let can_renew = matches!(self.account.sign_in, SignIn::Password { .. });
             if !can_renew || self.is_renewed {
-                return Next::Ended(Ended::Unknown);
+                return Next::DeliveryResult(DeliveryResult::Unknown);
             }
             self.is_renewed = true;
             return Next::Ask(self.sign_in());
@@ -114,18 +114,20 @@ impl Delivery {
                 Next::Ask(self.go_on())
             }
             Step::Looking => match (miniflux::is_starred(body), self.change.toggles) {
-                (Some(is_so), Some((_, wanted))) if is_so == wanted => Next::Ended(Ended::Sent),
+                (Some(is_so), Some((_, wanted))) if is_so == wanted => {
+                    Next::DeliveryResult(DeliveryResult::Sent)
+                }
                 (Some(_), _) => Next::Ask(self.write()),
-                (None, _) if status < 300 => Next::Ended(Ended::Away),
-                (None, _) => Next::Ended(Ended::Refused),
+                (None, _) if status < 300 => Next::DeliveryResult(DeliveryResult::Away),
+                (None, _) => Next::DeliveryResult(DeliveryResult::Refused),
             },
-            _ if !interface.is_word(status, body) => Next::Ended(Ended::Away),
-            _ if interface.is_done(status, body) => Next::Ended(Ended::Sent),
-            _ => Next::Ended(Ended::Refused),
+            _ if !interface.is_word(status, body) => Next::DeliveryResult(DeliveryResult::Away),
+            _ if interface.is_done(status, body) => Next::DeliveryResult(DeliveryResult::Sent),
+            _ => Next::DeliveryResult(DeliveryResult::Refused),
         }
     }
 
-    fn go_on(&mut self) -> Asking {
+    fn go_on(&mut self) -> OutgoingRequest {
         let is_google = self.account.interface == Interface::Google;
         let needs_session = matches!(self.account.sign_in, SignIn::Password { .. });
         if needs_session && self.account.session().is_none() {
@@ -135,17 +137,25 @@ impl Delivery {
         if is_google && self.token.is_none() {
             self.step = Step::Token;
             let path = format!("{}reader/api/0/token", self.prefix());
-            return self.dressed(Sending { method: "GET".to_owned(), path, ..Sending::default() });
+            return self.dressed(UnsignedRequest {
+                method: "GET".to_owned(),
+                path,
+                ..UnsignedRequest::default()
+            });
         }
         if let Some((article, _)) = self.change.toggles {
             self.step = Step::Looking;
             let path = format!("v1/entries/{article}");
-            return self.dressed(Sending { method: "GET".to_owned(), path, ..Sending::default() });
+            return self.dressed(UnsignedRequest {
+                method: "GET".to_owned(),
+                path,
+                ..UnsignedRequest::default()
+            });
         }
         self.write()
     }
 
-    fn write(&mut self) -> Asking {
+    fn write(&mut self) -> OutgoingRequest {
         self.step = Step::Writing;
         let mut request = self.change.request.clone();
         match self.account.interface {
@@ -165,10 +175,10 @@ impl Delivery {
         self.dressed(request)
     }
 
-    fn sign_in(&mut self) -> Asking {
+    fn sign_in(&mut self) -> OutgoingRequest {
         self.step = Step::SigningIn;
         let SignIn::Password { name, password, .. } = &self.account.sign_in else {
-            return self.dressed(Sending::default());
+            return self.dressed(UnsignedRequest::default());
         };
         let (path, content_type, body) = match self.account.interface {
             Interface::TinyTinyRss => {
@@ -187,7 +197,7 @@ impl Delivery {
             }
         };
         let (method, content_type) = ("POST".to_owned(), Some(content_type.to_owned()));
-        let mut asking = self.dressed(Sending { method, path, content_type, body });
+        let mut asking = self.dressed(UnsignedRequest { method, path, content_type, body });
         if self.account.interface == Interface::Google {
             asking.headers.remove(http::header::AUTHORIZATION);
         }
@@ -205,7 +215,7 @@ impl Delivery {
     }
 
     /// Adds the credentials to a request.
-    fn dressed(&self, request: Sending) -> Asking {
+    fn dressed(&self, request: UnsignedRequest) -> OutgoingRequest {
         let mut headers = HeaderMap::new();
         let mut put = |name: &str, text: &str, is_secret: bool| {
             let name = HeaderName::try_from(name);
@@ -227,7 +237,7 @@ impl Delivery {
             }
             _ => {}
         }
-        let Sending { method, path, body, .. } = request;
-        Asking { method, path, headers, body: body.into_bytes() }
+        let UnsignedRequest { method, path, body, .. } = request;
+        OutgoingRequest { method, path, headers, body: body.into_bytes() }
     }
 }

@@ -2,7 +2,7 @@
 
 use feedsync_reader_api::{FeedName, Selection, Span, Stream};
 
-use super::known::{Fact, Subject};
+use super::facts::{Fact, Subject};
 
 /// Structure of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,8 +96,8 @@ impl Filter {
 
     /// Whether an article may have the required states, as far as they are known.
     pub(super) fn may_have(&self, is_read: Option<bool>, is_starred: Option<bool>) -> bool {
-        let fits = |asked: Option<bool>, known: Option<bool>| match (asked, known) {
-            (Some(asked), Some(known)) => asked == known,
+        let fits = |requested: Option<bool>, known: Option<bool>| match (requested, known) {
+            (Some(requested), Some(known)) => requested == known,
             _ => true,
         };
         fits(self.is_read, is_read) && fits(self.is_starred, is_starred)
@@ -105,7 +105,7 @@ impl Filter {
 
     /// Whether an article is certainly in the list. `filed` says whether a feed is in a folder.
     pub(super) fn has(&self, fact: &Fact, filed: impl Fn(Subject, Subject) -> bool) -> bool {
-        let is = |asked: Option<bool>, known| asked.is_none() || asked == known;
+        let is = |requested: Option<bool>, known| requested.is_none() || requested == known;
         let in_folder = |folder| fact.feed.is_some_and(|feed| filed(feed, folder));
         !self.is_narrow
             && is(self.is_read, fact.is_read)

@@ -8,17 +8,17 @@ use feedsync_reader_api::google::{self, Call as Asks, ItemId, Request as Asked};
 use feedsync_reader_api::{Selection, Stream};
 use serde_json::{Value, json};
 
-use super::account::{SignIn, Who};
+use super::account::{RequestCredentials, SignIn};
+use super::change::UnsignedRequest;
+use super::facts::{Fact, Facts, Subject};
 use super::form::{Filter, Form, List};
 use super::key::Key;
-use super::known::{Fact, Facts, Subject};
 use super::list::{Articles, array, counted, gathered, number, put, put_number};
 use super::overlay::{Overlay, State};
-use super::written::Sending;
-use super::{Call, Deed, Reading, Request, What, Writing, atom};
+use super::{Call, ChangeKind, ChangeRequest, Operation, ReadRequest, Request, atom};
 
 /// Parameters that differ in each request or contain credentials.
-const WITHOUT: &[&str] = &["T", "ck", "client", "ot", "async"];
+const IGNORED_PARAMETERS: &[&str] = &["T", "ck", "client", "ot", "async"];
 
 /// Kinds of lists: articles with contents, streams in Atom, numbers only, and the variant for Liferea.
 const CONTENTS: u8 = 1;
@@ -32,31 +32,36 @@ const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
 const STATES: &str = "user/-/state/com.google/";
 
 pub(super) fn read(request: &Request<'_>) -> Call {
-    let asked = &request.asked;
+    let requested = &request.requested;
     let session = request.headers.get(http::header::AUTHORIZATION);
     let session = session.and_then(|value| google::authorization(value.to_str().ok()?));
     let session = session.map(|token| token.to_owned().into());
-    let Ok(Asks { request: asks, token }) = google::read(asked) else {
-        return Call { who: session.map_or(Who::Nobody, Who::Session), seq: 0, what: What::Other };
+    let Ok(Asks { request: asks, token }) = google::read(requested) else {
+        return Call {
+            credentials: session.map_or(RequestCredentials::Anonymous, RequestCredentials::Session),
+            seq: 0,
+            operation: Operation::Other,
+        };
     };
-    let who = session.or(token).map_or(Who::Nobody, Who::Session);
-    let what = what(request, asks);
-    Call { who, seq: 0, what }
+    let credentials =
+        session.or(token).map_or(RequestCredentials::Anonymous, RequestCredentials::Session);
+    let operation = operation(request, asks);
+    Call { credentials, seq: 0, operation }
 }
 
-fn what(request: &Request<'_>, asks: Asked) -> What {
+fn operation(request: &Request<'_>, asks: Asked) -> Operation {
     let form = match asks {
         Asked::SignIn(given) => {
             let (name, password) = (given.name, given.password.as_str().to_owned());
             // The requests of this interface use the header that would otherwise be for a proxy in front of
             // the server.
             let sign_in = SignIn::Password { name, password, besides: None };
-            return What::SignIn { sign_in, is_json: given.is_json };
+            return Operation::SignIn { sign_in, is_json: given.is_json };
         }
         // Only the server knows its token, but offline writes do not reach the server.
-        Asked::Token => return What::Word(google::token("offline")),
+        Asked::Token => return Operation::Transient(google::token("offline")),
         Asked::Edit(_) | Asked::RenameTag { .. } | Asked::DisableTag(_) => {
-            return write(request, Deed::Edit);
+            return write(request, ChangeKind::Edit);
         }
         Asked::Mark(marking) => {
             let tag = marking.tag.iter().map(|tag| (tag.as_str().to_owned(), true));
@@ -64,16 +69,16 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
             let tags = tag.chain(untag).collect();
             let articles = marking.articles.iter().map(|number| number.get()).collect();
             let (read, starred) = (marking.read, marking.starred);
-            return write(request, Deed::Mark { articles, read, starred, tags });
+            return write(request, ChangeKind::Mark { articles, read, starred, tags });
         }
         Asked::MarkAllRead { stream, .. } => {
             let mut filter = Filter::of_stream(&stream);
             // A label that is known as a folder is a folder.
             filter.is_narrow &= !matches!(stream, Stream::Label(_));
-            return write(request, Deed::All { filter, up_to: None });
+            return write(request, ChangeKind::All { filter, up_to: None });
         }
         // The response needs data that only the server has.
-        Asked::QuickAdd(_) | Asked::Import(_) => return What::Other,
+        Asked::QuickAdd(_) | Asked::Import(_) => return Operation::Other,
         Asked::UnreadCounts => Form::Counts,
         Asked::Contents(listing) => listed(CONTENTS, &listing.selection),
         Asked::Atom(listing) => listed(ATOM, &listing.selection),
@@ -91,10 +96,10 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
         | Asked::StreamPreferences
         | Asked::Friends => Form::Plain,
     };
-    let asked = &request.asked;
-    let body = std::str::from_utf8(asked.body).unwrap_or_default();
-    let key = Key::of(asked.path, &[asked.query, body], WITHOUT);
-    What::Reading(Reading { key, form, is_proof: true })
+    let requested = &request.requested;
+    let body = std::str::from_utf8(requested.body).unwrap_or_default();
+    let key = Key::of(requested.path, &[requested.query, body], IGNORED_PARAMETERS);
+    Operation::ReadRequest(ReadRequest { key, form, is_proof: true })
 }
 
 fn listed(kind: u8, selection: &Selection) -> Form {
@@ -102,29 +107,29 @@ fn listed(kind: u8, selection: &Selection) -> Form {
     Form::List(List { kind, filter, is_descending: selection.descending, above: None })
 }
 
-fn write(request: &Request<'_>, deed: Deed) -> What {
-    let asked = &request.asked;
+fn write(request: &Request<'_>, change_kind: ChangeKind) -> Operation {
+    let requested = &request.requested;
     let plain = |text: &str| {
         let pairs = text.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("T="));
         pairs.collect::<Vec<_>>().join("&")
     };
-    let (query, body) = (plain(asked.query), String::from_utf8_lossy(asked.body));
-    let path = asked.path.trim_start_matches('/');
-    let request = Sending {
-        method: asked.method.to_owned(),
+    let (query, body) = (plain(requested.query), String::from_utf8_lossy(requested.body));
+    let path = requested.path.trim_start_matches('/');
+    let request = UnsignedRequest {
+        method: requested.method.to_owned(),
         path: if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") },
-        content_type: asked.content_type.map(str::to_owned),
+        content_type: requested.content_type.map(str::to_owned),
         body: plain(body.trim_end_matches(['\r', '\n'])),
     };
-    What::Writing(Writing { deed, request, answer: google::done() })
+    Operation::ChangeRequest(ChangeRequest { change_kind, request, answer: google::done() })
 }
 
 /// The request that marks these articles read.
-pub(super) fn marks_read(like: &Sending, articles: &[i64]) -> Sending {
+pub(super) fn marks_read(like: &UnsignedRequest, articles: &[i64]) -> UnsignedRequest {
     let prefix = like.path.split("reader/api/0/").next().unwrap_or_default();
     let mut body: String = articles.iter().map(|number| format!("i={}&", id(*number))).collect();
     body.push_str(&format!("a={STATES}read&r={STATES}kept-unread&ac=edit"));
-    Sending {
+    UnsignedRequest {
         method: "POST".to_owned(),
         path: format!("{prefix}reader/api/0/edit-tag"),
         content_type: Some("application/x-www-form-urlencoded".to_owned()),
@@ -229,7 +234,7 @@ fn unread(stream: &str, before: i64, overlay: &Overlay) -> i64 {
     }
 }
 
-const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+const ARTICLES: Articles = Articles { fact, set, sort_key, made: |_| None };
 
 const FOR_LIFEREA: Articles = Articles {
     set: |item, state| {
@@ -245,7 +250,7 @@ const REFERENCES: Articles = Articles {
     fact: |item| Some(Fact { article: article(item)?, ..Fact::default() }),
     set: |_, _| {},
     // The time of arrival of a marked article is unknown here, but numbers grow with time.
-    place: |item| (article(item).unwrap_or_default(), String::new()),
+    sort_key: |item| (article(item).unwrap_or_default(), String::new()),
     made: |article| Some(json!({ "id": article.to_string(), "directStreamIds": [] })),
 };
 
@@ -304,7 +309,7 @@ fn set(item: &mut Value, state: &State) {
     }
 }
 
-fn place(item: &Value) -> (i64, String) {
+fn sort_key(item: &Value) -> (i64, String) {
     let crawled = number(&item["crawlTimeMsec"]).or_else(|| number(&item["published"]));
     (crawled.unwrap_or_default(), String::new())
 }

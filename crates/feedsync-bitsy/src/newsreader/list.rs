@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::facts::Fact;
 use super::form::{Filter, List};
-use super::known::Fact;
 use super::overlay::{Overlay, State};
 
 /// Representation of articles in an interface.
@@ -16,7 +16,7 @@ pub(super) struct Articles {
     /// Applies a state to an article.
     pub(super) set: fn(&mut Value, &State),
     /// Returns the sort key of an article in a list.
-    pub(super) place: fn(&Value) -> (i64, String),
+    pub(super) sort_key: fn(&Value) -> (i64, String),
     /// Creates an article that consists of its number only; none for other representations.
     pub(super) made: fn(i64) -> Option<Value>,
 }
@@ -78,8 +78,8 @@ impl Articles {
             let Some(number) = number.filter(|number| missing.remove(number)) else { continue };
             // The article may come from an older response.
             (self.set)(&mut item, &overlay.whole(number));
-            let place = (self.place)(&item);
-            let comes_later = |there: &Value| match (self.place)(there).cmp(&place) {
+            let sort_key = (self.sort_key)(&item);
+            let comes_later = |there: &Value| match (self.sort_key)(there).cmp(&sort_key) {
                 Ordering::Less => list.is_descending,
                 Ordering::Greater => !list.is_descending,
                 Ordering::Equal => false,

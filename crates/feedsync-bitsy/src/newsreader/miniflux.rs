@@ -6,48 +6,54 @@ use feedsync_reader_api::miniflux::{self, Request as Asked};
 use feedsync_reader_api::{FeedName, FolderNumber, Stream};
 use serde_json::Value;
 
+use super::change::UnsignedRequest;
+use super::facts::{Fact, Facts, Subject};
 use super::form::{Filter, Form, List};
 use super::key::Key;
-use super::known::{Fact, Facts, Subject};
 use super::list::{Articles, array, gathered, number, put, put_number};
 use super::overlay::{Overlay, State};
-use super::written::Sending;
-use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
+use super::{
+    AUTHORIZATION, Call, ChangeKind, ChangeRequest, Operation, ReadRequest, Request, by_field,
+};
 
 /// Parameters that differ in each request.
-const WITHOUT: &[&str] = &["after", "changed_after", "published_after"];
+const IGNORED_PARAMETERS: &[&str] = &["after", "changed_after", "published_after"];
 
 /// Kinds of lists: a list of articles, and a single article.
 const ENTRIES: u8 = 1;
 const ENTRY: u8 = 2;
 
 pub(super) fn read(request: &Request<'_>) -> Call {
-    let who = by_field(request.headers, &[AUTHORIZATION, "x-auth-token"]);
-    let what = miniflux::read(&request.asked).map_or(What::Other, |asks| what(request, asks));
-    Call { who, seq: 0, what }
+    let credentials = by_field(request.headers, &[AUTHORIZATION, "x-auth-token"]);
+    let operation = miniflux::read(&request.requested)
+        .map_or(Operation::Other, |asks| operation(request, asks));
+    Call { credentials, seq: 0, operation }
 }
 
-fn what(request: &Request<'_>, asks: Asked) -> What {
+fn operation(request: &Request<'_>, asks: Asked) -> Operation {
     let all = |stream| {
         let filter = Filter::of_stream(&stream);
-        write(request, Deed::All { filter, up_to: None })
+        write(request, ChangeKind::All { filter, up_to: None })
     };
     let form = match asks {
         Asked::Mark(marking) => {
             let articles = marking.articles.iter().map(|number| number.get()).collect();
             let (read, starred) = (marking.read, marking.starred);
-            return write(request, Deed::Mark { articles, read, starred, tags: Vec::new() });
+            return write(request, ChangeKind::Mark { articles, read, starred, tags: Vec::new() });
         }
         Asked::ToggleStar(article) => {
-            return write(request, Deed::Toggle { articles: vec![article.get()], is_star: true });
+            return write(
+                request,
+                ChangeKind::Toggle { articles: vec![article.get()], is_star: true },
+            );
         }
         Asked::MarkAllRead { .. } => return all(Stream::All),
         Asked::MarkFeedRead(feed) => return all(Stream::Feed(FeedName::Number(feed))),
         Asked::MarkCategoryRead(folder) => return all(Stream::Folder(folder)),
-        Asked::DeleteCategory(_) | Asked::DeleteFeed(_) => return write(request, Deed::Edit),
+        Asked::DeleteCategory(_) | Asked::DeleteFeed(_) => return write(request, ChangeKind::Edit),
         // Offline, a refresh cannot fetch anything new.
-        Asked::Refresh(_) => return What::Word(miniflux::done()),
-        Asked::FlushHistory => return What::Word(miniflux::accepted()),
+        Asked::Refresh(_) => return Operation::Transient(miniflux::done()),
+        Asked::FlushHistory => return Operation::Transient(miniflux::accepted()),
         // The response needs no account, or needs data that only the server has.
         Asked::Version
         | Asked::Health
@@ -56,7 +62,7 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
         | Asked::CreateFeed { .. }
         | Asked::UpdateFeed { .. }
         | Asked::Discover(_)
-        | Asked::Import(_) => return What::Other,
+        | Asked::Import(_) => return Operation::Other,
         Asked::Entries(selection) => Form::List(List {
             kind: ENTRIES,
             filter: Filter::of(&selection),
@@ -79,18 +85,22 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
         | Asked::Content(_)
         | Asked::Export => Form::Plain,
     };
-    let key = Key::of(request.asked.path, &[request.asked.query], WITHOUT);
-    What::Reading(Reading { key, form, is_proof: true })
+    let key = Key::of(request.requested.path, &[request.requested.query], IGNORED_PARAMETERS);
+    Operation::ReadRequest(ReadRequest { key, form, is_proof: true })
 }
 
-fn write(request: &Request<'_>, deed: Deed) -> What {
+fn write(request: &Request<'_>, change_kind: ChangeKind) -> Operation {
     let answer = miniflux::done();
-    What::Writing(Writing { deed, request: Sending::of(&request.asked), answer })
+    Operation::ChangeRequest(ChangeRequest {
+        change_kind,
+        request: UnsignedRequest::of(&request.requested),
+        answer,
+    })
 }
 
 /// The request that marks these articles read.
-pub(super) fn marks_read(articles: &[i64]) -> Sending {
-    Sending {
+pub(super) fn marks_read(articles: &[i64]) -> UnsignedRequest {
+    UnsignedRequest {
         method: "PUT".to_owned(),
         path: "v1/entries".to_owned(),
         content_type: Some("application/json".to_owned()),
@@ -166,7 +176,7 @@ fn counts(value: &mut Value, overlay: &Overlay) {
     }
 }
 
-const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+const ARTICLES: Articles = Articles { fact, set, sort_key, made: |_| None };
 
 fn fact(entry: &Value) -> Option<Fact> {
     Some(Fact {
@@ -187,7 +197,7 @@ fn set(entry: &mut Value, state: &State) {
     }
 }
 
-fn place(entry: &Value) -> (i64, String) {
+fn sort_key(entry: &Value) -> (i64, String) {
     (0, entry["published_at"].as_str().unwrap_or_default().to_owned())
 }
 

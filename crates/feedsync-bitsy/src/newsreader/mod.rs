@@ -11,38 +11,38 @@
 //! - A change may be sent twice if it is unknown whether it arrived. So the state is read before a toggle, or
 //!   the toggle is replaced by a request that names the state.
 
+mod accept;
 mod account;
 mod accounts;
 mod atom;
+mod change;
 mod delivery;
+mod facts;
 mod form;
 mod google;
 mod key;
-mod known;
 mod list;
 mod miniflux;
 mod nextcloud;
 mod overlay;
 mod rows;
-mod taking;
 mod ttrss;
-mod written;
 
 use std::str::FromStr;
 
 use feedsync_reader_api::{Answer, Asked};
 use http::HeaderMap;
 
-pub use account::{Account, SignIn, Who};
+pub use accept::Full;
+pub use account::{Account, RequestCredentials, SignIn};
 pub use accounts::Accounts;
-pub use delivery::{Asking, Delivery, Ended, Next};
+pub use change::{Change, ChangeId, Mark, StoredChange, Transition, UnsignedRequest};
+pub use delivery::{Delivery, DeliveryResult, Next, OutgoingRequest};
+pub use facts::{Fact, Facts, Subject};
 pub use form::{Filter, Form, List};
 pub use key::Key;
-pub use known::{Fact, Facts, Subject};
 pub use overlay::Overlay;
-pub use rows::{Kept, Rows};
-pub use taking::Full;
-pub use written::{Change, Mark, Sending, Turn, Written, WrittenId};
+pub use rows::{CachedResponse, Rows};
 
 /// An interface of newsreaders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,7 +66,7 @@ pub struct InterfaceError;
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The parsed request line and the body.
-    pub asked: Asked<'a>,
+    pub requested: Asked<'a>,
     /// Headers, which may contain credentials.
     pub headers: &'a HeaderMap,
 }
@@ -75,16 +75,16 @@ pub struct Request<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// Credentials of the request.
-    pub who: Who,
+    pub credentials: RequestCredentials,
     /// Sequence number of the request, which the response of Tiny Tiny RSS repeats.
     pub seq: i64,
     /// The requested operation.
-    pub what: What,
+    pub operation: Operation,
 }
 
 /// A requested operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum Operation {
     /// A user signs in and receives a session.
     SignIn {
         /// Name and password.
@@ -93,18 +93,18 @@ pub enum What {
         is_json: bool,
     },
     /// A read request.
-    Reading(Reading),
+    ReadRequest(ReadRequest),
     /// A change.
-    Writing(Writing),
+    ChangeRequest(ChangeRequest),
     /// An operation without lasting effect. Offline, this is its response.
-    Word(Answer),
+    Transient(Answer),
     /// An operation that needs the server.
     Other,
 }
 
 /// A read request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadRequest {
     /// Key of the stored response.
     pub key: Key,
     /// Structure of the response.
@@ -115,18 +115,18 @@ pub struct Reading {
 
 /// A request for a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writing {
+pub struct ChangeRequest {
     /// The change.
-    pub deed: Deed,
+    pub change_kind: ChangeKind,
     /// The request without its credentials.
-    pub request: Sending,
+    pub request: UnsignedRequest,
     /// The response without a network.
     pub answer: Answer,
 }
 
 /// Kinds of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum ChangeKind {
     /// Articles get marks.
     Mark {
         /// Numbers of the articles.
@@ -186,7 +186,11 @@ impl Interface {
             Self::TinyTinyRss => ttrss::read(request),
         };
         // A response without its body is not stored.
-        if request.asked.method == "HEAD" { Call { what: What::Other, ..call } } else { call }
+        if request.requested.method == "HEAD" {
+            Call { operation: Operation::Other, ..call }
+        } else {
+            call
+        }
     }
 
     /// Reads facts about articles from a response. Returns none if the response does not match the request,
@@ -293,15 +297,15 @@ impl FromStr for Interface {
 }
 
 /// Reads the credentials from a header field, among those that an interface knows.
-fn by_field(headers: &HeaderMap, known: &[&str]) -> Who {
+fn by_field(headers: &HeaderMap, known: &[&str]) -> RequestCredentials {
     let mut given = known.iter().filter_map(|name| {
         let mut values = headers.get_all(*name).iter();
         let value = values.next().filter(|_| values.next().is_none())?.to_str().ok()?;
-        Some(Who::Field(SignIn::Field((*name).to_owned(), value.to_owned())))
+        Some(RequestCredentials::Field(SignIn::Field((*name).to_owned(), value.to_owned())))
     });
     match (given.next(), given.next()) {
-        (Some(who), None) => who,
-        _ => Who::Nobody,
+        (Some(credentials), None) => credentials,
+        _ => RequestCredentials::Anonymous,
     }
 }
 

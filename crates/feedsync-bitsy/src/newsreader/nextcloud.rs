@@ -3,49 +3,52 @@
 use feedsync_reader_api::nextcloud::{self, Request as Asked};
 use serde_json::Value;
 
+use super::change::UnsignedRequest;
+use super::facts::{Fact, Facts, Subject};
 use super::form::{Filter, Form, List};
 use super::key::Key;
-use super::known::{Fact, Facts, Subject};
 use super::list::{Articles, array, gathered, number, put_marks, put_number};
 use super::overlay::{Overlay, State};
-use super::written::Sending;
-use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
+use super::{
+    AUTHORIZATION, Call, ChangeKind, ChangeRequest, Operation, ReadRequest, Request, by_field,
+};
 
 /// Parameters that differ in each request.
-const WITHOUT: &[&str] = &["lastModified"];
+const IGNORED_PARAMETERS: &[&str] = &["lastModified"];
 
 pub(super) fn read(request: &Request<'_>) -> Call {
-    let who = by_field(request.headers, &[AUTHORIZATION]);
-    let what = nextcloud::read(&request.asked).map_or(What::Other, |asks| what(request, asks));
-    Call { who, seq: 0, what }
+    let credentials = by_field(request.headers, &[AUTHORIZATION]);
+    let operation = nextcloud::read(&request.requested)
+        .map_or(Operation::Other, |asks| operation(request, asks));
+    Call { credentials, seq: 0, operation }
 }
 
-fn what(request: &Request<'_>, asks: Asked) -> What {
+fn operation(request: &Request<'_>, asks: Asked) -> Operation {
     let mut is_proof = true;
     let form = match asks {
         Asked::Mark(marking) => {
             let articles = marking.articles.iter().map(|number| number.get()).collect();
             let (read, starred) = (marking.read, marking.starred);
-            return write(request, Deed::Mark { articles, read, starred, tags: Vec::new() });
+            return write(request, ChangeKind::Mark { articles, read, starred, tags: Vec::new() });
         }
         Asked::Star { items, is_starred } => {
             let named = items.into_iter().map(|item| {
                 let names = item.names.iter().map(|text| name(text)).collect();
                 (Subject::feed(item.feed), names)
             });
-            return write(request, Deed::Star { items: named.collect(), is_starred });
+            return write(request, ChangeKind::Star { items: named.collect(), is_starred });
         }
         Asked::MarkRead { stream, up_to } => {
             let (filter, up_to) = (Filter::of_stream(&stream), Some(up_to.get()));
-            return write(request, Deed::All { filter, up_to });
+            return write(request, ChangeKind::All { filter, up_to });
         }
         Asked::RenameFolder(..)
         | Asked::DeleteFolder(_)
         | Asked::DeleteFeed(_)
         | Asked::MoveFeed(..)
-        | Asked::RenameFeed(..) => return write(request, Deed::Edit),
+        | Asked::RenameFeed(..) => return write(request, ChangeKind::Edit),
         // The response needs data that only the server has.
-        Asked::CreateFolder(_) | Asked::CreateFeed { .. } => return What::Other,
+        Asked::CreateFolder(_) | Asked::CreateFeed { .. } => return Operation::Other,
         // Not every server requires credentials for these.
         Asked::Levels | Asked::Version | Asked::Status => {
             is_proof = false;
@@ -61,28 +64,32 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
         Asked::Feeds => Form::Counts,
         Asked::User | Asked::Folders => Form::Plain,
     };
-    let asked = &request.asked;
-    let body = std::str::from_utf8(asked.body).unwrap_or_default();
-    let body = if asked.method == "GET" { body } else { "" };
-    let key = Key::of(asked.path, &[asked.query, body], WITHOUT);
-    What::Reading(Reading { key, form, is_proof })
+    let requested = &request.requested;
+    let body = std::str::from_utf8(requested.body).unwrap_or_default();
+    let body = if requested.method == "GET" { body } else { "" };
+    let key = Key::of(requested.path, &[requested.query, body], IGNORED_PARAMETERS);
+    Operation::ReadRequest(ReadRequest { key, form, is_proof })
 }
 
 fn name(text: &str) -> Subject {
     Subject::of("name", text)
 }
 
-fn write(request: &Request<'_>, deed: Deed) -> What {
+fn write(request: &Request<'_>, change_kind: ChangeKind) -> Operation {
     let answer = nextcloud::done();
-    What::Writing(Writing { deed, request: Sending::of(&request.asked), answer })
+    Operation::ChangeRequest(ChangeRequest {
+        change_kind,
+        request: UnsignedRequest::of(&request.requested),
+        answer,
+    })
 }
 
 /// The request that marks these articles read.
-pub(super) fn marks_read(like: &Sending, articles: &[i64]) -> Sending {
+pub(super) fn marks_read(like: &UnsignedRequest, articles: &[i64]) -> UnsignedRequest {
     let end =
         ["feeds/", "folders/", "items/"].iter().filter_map(|part| like.path.rfind(part)).max();
     let prefix = &like.path[..end.unwrap_or_default()];
-    Sending {
+    UnsignedRequest {
         method: like.method.clone(),
         path: format!("{prefix}items/read/multiple"),
         content_type: Some("application/json".to_owned()),
@@ -132,7 +139,7 @@ pub(super) fn merged(
     serde_json::to_vec(&value).ok()
 }
 
-const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+const ARTICLES: Articles = Articles { fact, set, sort_key, made: |_| None };
 
 fn fact(item: &Value) -> Option<Fact> {
     Some(Fact {
@@ -148,6 +155,6 @@ fn set(item: &mut Value, state: &State) {
     put_marks(item, state, "starred");
 }
 
-fn place(item: &Value) -> (i64, String) {
+fn sort_key(item: &Value) -> (i64, String) {
     (number(&item["id"]).unwrap_or_default(), String::new())
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::known::{Fact, Subject};
-use super::written::{Change, Mark};
+use super::change::{Change, Mark};
+use super::facts::{Fact, Subject};
 
 /// Changes since a response.
 #[derive(Debug, Clone, Default)]

@@ -1,16 +1,16 @@
 //! Stored rows of newsreader data.
 
 use super::account::Account;
+use super::change::{ChangeId, StoredChange};
+use super::facts::Facts;
 use super::key::Key;
-use super::known::Facts;
-use super::written::{Written, WrittenId};
 use crate::authentication::Partition;
 use crate::interceptor::{Change, Content};
 use crate::time::Time;
 
 /// A stored response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct CachedResponse {
     /// Partition of the account.
     pub partition: Partition,
     /// Key of the request.
@@ -18,7 +18,7 @@ pub struct Kept {
     /// Kind of its list of articles, if it has one.
     pub kind: u8,
     /// Number of the last change that it includes.
-    pub stamp: WrittenId,
+    pub stamp: ChangeId,
     /// Time at which it was fetched.
     pub fetched: Time,
     /// Media type.
@@ -35,9 +35,9 @@ pub struct Rows {
     /// The accounts.
     pub accounts: Vec<Account>,
     /// The responses.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<CachedResponse>,
     /// The changes.
-    pub written: Vec<Written>,
+    pub written: Vec<StoredChange>,
 }
 
 impl Rows {
@@ -49,25 +49,26 @@ impl Rows {
                 self.accounts.push((**account).clone());
                 self.accounts.sort_by_key(|account| account.partition);
             }
-            Change::AccountGone(partition) => {
+            Change::AccountRemoved(partition) => {
                 self.accounts.retain(|other| other.partition != *partition);
             }
-            Change::Kept(kept) => {
-                let is_it =
-                    |other: &Kept| (other.partition, other.key) == (kept.partition, kept.key);
+            Change::CachedResponse(kept) => {
+                let is_it = |other: &CachedResponse| {
+                    (other.partition, other.key) == (kept.partition, kept.key)
+                };
                 self.kept.retain(|other| !is_it(other));
                 self.kept.push((**kept).clone());
                 self.kept.sort_by_key(|kept| (kept.partition, kept.key));
             }
-            Change::KeptGone { partition, key } => {
+            Change::CachedResponseRemoved { partition, key } => {
                 self.kept.retain(|other| (other.partition, other.key) != (*partition, *key));
             }
-            Change::Written(written) => {
+            Change::StoredChange(written) => {
                 self.written.retain(|other| other.id != written.id);
                 self.written.push((**written).clone());
                 self.written.sort_by_key(|written| written.id);
             }
-            Change::WrittenGone(id) => self.written.retain(|other| other.id != *id),
+            Change::StoredChangeRemoved(id) => self.written.retain(|other| other.id != *id),
             _ => {}
         }
     }

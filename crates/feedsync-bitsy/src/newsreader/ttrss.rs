@@ -7,35 +7,40 @@ use feedsync_reader_api::Selection;
 use feedsync_reader_api::ttrss::{self, Request as Asked, Toggled};
 use serde_json::{Map, Value, json};
 
-use super::account::{SignIn, Who};
+use super::account::{RequestCredentials, SignIn};
+use super::change::UnsignedRequest;
+use super::facts::{Fact, Facts, Subject};
 use super::form::{Filter, Form, List};
 use super::key::Key;
-use super::known::{Fact, Facts, Subject};
 use super::list::{Articles, array, counted, gathered, number, put_marks, put_number};
 use super::overlay::{Overlay, State};
-use super::written::Sending;
-use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing};
+use super::{AUTHORIZATION, Call, ChangeKind, ChangeRequest, Operation, ReadRequest, Request};
 
 /// Kinds of lists: numbers only, and whole articles. Other kinds depend on the requested members.
 const NUMBERS: u8 = 1;
 const WHOLE: u8 = 2;
 
 pub(super) fn read(request: &Request<'_>) -> Call {
-    let Ok(call) = ttrss::read(&request.asked) else {
-        return Call { who: Who::Nobody, seq: 0, what: What::Other };
+    let Ok(call) = ttrss::read(&request.requested) else {
+        return Call {
+            credentials: RequestCredentials::Anonymous,
+            seq: 0,
+            operation: Operation::Other,
+        };
     };
-    let who = call.session.map_or(Who::Nobody, Who::Session);
-    let what = match call.request {
-        Ok(asks) => what(request, call.seq, asks),
-        Err(_) => What::Other,
+    let credentials =
+        call.session.map_or(RequestCredentials::Anonymous, RequestCredentials::Session);
+    let operation = match call.request {
+        Ok(asks) => operation(request, call.seq, asks),
+        Err(_) => Operation::Other,
     };
-    Call { who, seq: call.seq, what }
+    Call { credentials, seq: call.seq, operation }
 }
 
-fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
-    let write = |deed, answer| {
+fn operation(request: &Request<'_>, seq: i64, asks: Asked) -> Operation {
+    let write = |change_kind, answer| {
         let request = without(request);
-        What::Writing(Writing { deed, request, answer })
+        Operation::ChangeRequest(ChangeRequest { change_kind, request, answer })
     };
     let form = match asks {
         Asked::Login { user, password } => {
@@ -43,40 +48,47 @@ fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
             let besides = besides.and_then(|value| value.to_str().ok()).map(str::to_owned);
             let password = password.as_str().to_owned();
             let sign_in = SignIn::Password { name: user, password, besides };
-            return What::SignIn { sign_in, is_json: true };
+            return Operation::SignIn { sign_in, is_json: true };
         }
-        Asked::Logout | Asked::UpdateFeed(_) => return What::Word(ttrss::done(seq)),
-        Asked::IsLoggedIn => return What::Word(ttrss::is_logged_in(seq, true)),
+        Asked::Logout | Asked::UpdateFeed(_) => return Operation::Transient(ttrss::done(seq)),
+        Asked::IsLoggedIn => return Operation::Transient(ttrss::is_logged_in(seq, true)),
         Asked::Mark(marking) => {
             let articles: Vec<i64> = marking.articles.iter().map(|number| number.get()).collect();
             let answer = ttrss::updated(seq, articles.len());
             let (read, starred) = (marking.read, marking.starred);
             // Other fields may be toggled, which is not safe to repeat.
             if read.or(starred).is_none() {
-                return What::Other;
+                return Operation::Other;
             }
-            return write(Deed::Mark { articles, read, starred, tags: Vec::new() }, answer);
+            return write(ChangeKind::Mark { articles, read, starred, tags: Vec::new() }, answer);
         }
         Asked::Toggle { articles, toggled } => {
             let articles: Vec<i64> = articles.iter().map(|number| number.get()).collect();
             let answer = ttrss::updated(seq, articles.len());
-            return write(Deed::Toggle { articles, is_star: toggled == Toggled::Starred }, answer);
+            return write(
+                ChangeKind::Toggle { articles, is_star: toggled == Toggled::Starred },
+                answer,
+            );
         }
         Asked::Catchup { stream, older_than } => {
             let mut filter = Filter::of_stream(&stream);
             filter.is_narrow |= older_than.is_some();
-            return write(Deed::All { filter, up_to: None }, ttrss::done(seq));
+            return write(ChangeKind::All { filter, up_to: None }, ttrss::done(seq));
         }
         Asked::SetLabel { articles, .. } => {
-            return write(Deed::Edit, ttrss::updated(seq, articles.len()));
+            return write(ChangeKind::Edit, ttrss::updated(seq, articles.len()));
         }
-        Asked::Unsubscribe(_) => return write(Deed::Edit, ttrss::done(seq)),
+        Asked::Unsubscribe(_) => return write(ChangeKind::Edit, ttrss::done(seq)),
         // The response needs data that only the server has.
-        Asked::Subscribe { .. } => return What::Other,
-        Asked::Headlines(asked) => {
-            let told = [asked.show_content, asked.excerpt.is_some(), asked.include_attachments];
+        Asked::Subscribe { .. } => return Operation::Other,
+        Asked::Headlines(requested) => {
+            let told = [
+                requested.show_content,
+                requested.excerpt.is_some(),
+                requested.include_attachments,
+            ];
             let told = told.iter().fold(1, |all, is_told| all << 1 | u8::from(*is_told));
-            listed(told << 2, &asked.selection)
+            listed(told << 2, &requested.selection)
         }
         Asked::CompactHeadlines(selection) => listed(NUMBERS, &selection),
         Asked::Articles(_) => {
@@ -95,7 +107,7 @@ fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
             Form::Plain
         }
     };
-    What::Reading(Reading { key: key(request), form, is_proof: true })
+    Operation::ReadRequest(ReadRequest { key: key(request), form, is_proof: true })
 }
 
 fn listed(kind: u8, selection: &Selection) -> Form {
@@ -107,36 +119,41 @@ fn listed(kind: u8, selection: &Selection) -> Form {
 
 /// Members of the body, without credentials and sequence number.
 fn members(request: &Request<'_>) -> Option<Map<String, Value>> {
-    let mut members: Map<String, Value> = serde_json::from_slice(request.asked.body).ok()?;
+    let mut members: Map<String, Value> = serde_json::from_slice(request.requested.body).ok()?;
     members.remove("sid");
     members.remove("seq");
     Some(members)
 }
 
-const WITHOUT: [&str; 2] = ["sid", "seq"];
+const IGNORED_PARAMETERS: [&str; 2] = ["sid", "seq"];
 
 fn key(request: &Request<'_>) -> Key {
-    let asked = &request.asked;
+    let requested = &request.requested;
     match members(request) {
         Some(mut members) => {
             members.remove("since_id");
             let body = Value::Object(members).to_string();
-            Key::hash([asked.path.trim_matches('/'), &*body])
+            Key::hash([requested.path.trim_matches('/'), &*body])
         }
         None => {
-            let body = std::str::from_utf8(asked.body).unwrap_or_default();
-            Key::of(asked.path, &[asked.query, body], &[WITHOUT[0], WITHOUT[1], "since_id"])
+            let body = std::str::from_utf8(requested.body).unwrap_or_default();
+            Key::of(
+                requested.path,
+                &[requested.query, body],
+                &[IGNORED_PARAMETERS[0], IGNORED_PARAMETERS[1], "since_id"],
+            )
         }
     }
 }
 
-fn without(request: &Request<'_>) -> Sending {
-    let mut sending = Sending::of(&request.asked);
+fn without(request: &Request<'_>) -> UnsignedRequest {
+    let mut sending = UnsignedRequest::of(&request.requested);
     sending.body = match members(request) {
         Some(members) => Value::Object(members).to_string(),
         None => {
-            let is_kept =
-                |pair: &&str| !WITHOUT.contains(&pair.split('=').next().unwrap_or_default());
+            let is_kept = |pair: &&str| {
+                !IGNORED_PARAMETERS.contains(&pair.split('=').next().unwrap_or_default())
+            };
             sending.body.split('&').filter(is_kept).collect::<Vec<_>>().join("&")
         }
     };
@@ -164,9 +181,14 @@ pub(super) fn login(name: &str, password: &str) -> String {
 }
 
 /// The request that sets a field of articles: 0 is the star, 2 is unread.
-pub(super) fn updates(like: &Sending, articles: &[i64], field: u8, is_set: bool) -> Sending {
+pub(super) fn updates(
+    like: &UnsignedRequest,
+    articles: &[i64],
+    field: u8,
+    is_set: bool,
+) -> UnsignedRequest {
     let numbers: Vec<String> = articles.iter().map(i64::to_string).collect();
-    Sending {
+    UnsignedRequest {
         body: json!({
             "op": "updateArticle",
             "article_ids": numbers.join(","),
@@ -295,12 +317,12 @@ fn branches(tree: &mut Value, overlay: &Overlay) {
     }
 }
 
-const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+const ARTICLES: Articles = Articles { fact, set, sort_key, made: |_| None };
 
 const NUMBERED: Articles = Articles {
     fact: |item| Some(Fact { article: number(&item["id"])?, ..Fact::default() }),
     set: |_, _| {},
-    place: |item| (number(&item["id"]).unwrap_or_default(), String::new()),
+    sort_key: |item| (number(&item["id"]).unwrap_or_default(), String::new()),
     made: |article| Some(json!({ "id": article })),
 };
 
@@ -318,6 +340,6 @@ fn set(headline: &mut Value, state: &State) {
     put_marks(headline, state, "marked");
 }
 
-fn place(headline: &Value) -> (i64, String) {
+fn sort_key(headline: &Value) -> (i64, String) {
     (number(&headline["updated"]).unwrap_or_default(), String::new())
 }

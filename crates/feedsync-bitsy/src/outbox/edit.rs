@@ -28,13 +28,13 @@ pub struct NewEdit<B> {
     pub resource: Location,
     /// The queue in whose order the edit is sent: the collection, or the resource itself if it is in no
     /// collection.
-    pub line: Location,
+    pub queue: Location,
     /// Entity tag of the edited representation, for `If-Match`.
     pub base: Option<String>,
     /// Whether the application named the edited representation. Such an edit applies to no other.
     pub is_conditional: bool,
     /// The edited representation, shown next to the server's if that is another.
-    pub was: Option<B>,
+    pub previous: Option<B>,
     /// Content of the edit; none for DELETE.
     pub body: Option<B>,
     /// Requested name of the member (RFC 5023 9.7), for POST only.
@@ -52,7 +52,7 @@ pub struct Edit<B> {
     /// Number of the edit.
     pub id: EditId,
     /// The requested edit. It has no base while the edit that it builds on is not settled.
-    pub asked: NewEdit<B>,
+    pub requested: NewEdit<B>,
     /// Number of times that it was sent.
     pub tries: u32,
     /// State of its delivery.
@@ -93,12 +93,12 @@ pub enum Progress {
 }
 
 impl<B> Edit<B> {
-    pub(super) fn queued(id: EditId, asked: NewEdit<B>) -> Self {
-        Self { id, asked, tries: 0, progress: Progress::Queued, stall: None }
+    pub(super) fn queued(id: EditId, requested: NewEdit<B>) -> Self {
+        Self { id, requested, tries: 0, progress: Progress::Queued, stall: None }
     }
 
     /// Notes that the edit is sent once more.
-    pub(crate) fn sends(&mut self) {
+    pub(crate) fn mark_sending(&mut self) {
         self.tries = self.tries.saturating_add(1);
         self.progress = Progress::Sent;
     }

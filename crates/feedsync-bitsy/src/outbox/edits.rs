@@ -1,4 +1,4 @@
-//! Edits with indexes by number, resource and queue (`line`). The work for an edit does not grow with the
+//! Edits with indexes by number, resource and queue (`queue`). The work for an edit does not grow with the
 //! number of waiting edits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,12 +15,12 @@ type Key = (Partition, Location);
 pub(super) struct Edits<B> {
     all: BTreeMap<EditId, Edit<B>>,
     resources: HashMap<Location, BTreeSet<EditId>>,
-    lines: BTreeMap<Key, BTreeSet<EditId>>,
+    queues: BTreeMap<Key, BTreeSet<EditId>>,
 }
 
 impl<B> Default for Edits<B> {
     fn default() -> Self {
-        Self { all: BTreeMap::new(), resources: HashMap::new(), lines: BTreeMap::new() }
+        Self { all: BTreeMap::new(), resources: HashMap::new(), queues: BTreeMap::new() }
     }
 }
 
@@ -52,51 +52,51 @@ impl<B> Edits<B> {
         partition: Partition,
         resource: &Location,
     ) -> impl DoubleEndedIterator<Item = &Edit<B>> {
-        self.at(resource).filter(move |edit| edit.asked.partition == partition)
+        self.at(resource).filter(move |edit| edit.requested.partition == partition)
     }
 
     /// Edits of each queue, in their order.
-    pub(super) fn lines(&self) -> impl Iterator<Item = impl Iterator<Item = &Edit<B>>> {
-        self.lines.values().map(|ids| ids.iter().filter_map(|id| self.all.get(id)))
+    pub(super) fn queues(&self) -> impl Iterator<Item = impl Iterator<Item = &Edit<B>>> {
+        self.queues.values().map(|ids| ids.iter().filter_map(|id| self.all.get(id)))
     }
 
     /// Edits of one queue, in their order.
     pub(super) fn on(
         &self,
         partition: Partition,
-        line: &Location,
+        queue: &Location,
     ) -> impl Iterator<Item = &Edit<B>> {
-        let ids = self.lines.get(&(partition, line.clone())).into_iter().flatten();
+        let ids = self.queues.get(&(partition, queue.clone())).into_iter().flatten();
         ids.filter_map(|id| self.all.get(id))
     }
 
     /// Whether a queue has edits.
-    pub(super) fn has(&self, partition: Partition, line: &Location) -> bool {
-        self.lines.contains_key(&(partition, line.clone()))
+    pub(super) fn has(&self, partition: Partition, queue: &Location) -> bool {
+        self.queues.contains_key(&(partition, queue.clone()))
     }
 
     pub(super) fn insert(&mut self, edit: Edit<B>) {
-        let (id, asked) = (edit.id, &edit.asked);
-        self.resources.entry(asked.resource.clone()).or_default().insert(id);
-        let line = (asked.partition, asked.line.clone());
-        self.lines.entry(line).or_default().insert(id);
+        let (id, requested) = (edit.id, &edit.requested);
+        self.resources.entry(requested.resource.clone()).or_default().insert(id);
+        let queue = (requested.partition, requested.queue.clone());
+        self.queues.entry(queue).or_default().insert(id);
         self.all.insert(id, edit);
     }
 
     pub(super) fn remove(&mut self, id: EditId) -> Option<Edit<B>> {
         let edit = self.all.remove(&id)?;
-        let resource = &edit.asked.resource;
+        let resource = &edit.requested.resource;
         if let Some(ids) = self.resources.get_mut(resource) {
             ids.remove(&id);
             if ids.is_empty() {
                 self.resources.remove(resource);
             }
         }
-        let line = (edit.asked.partition, edit.asked.line.clone());
-        if let Some(ids) = self.lines.get_mut(&line) {
+        let queue = (edit.requested.partition, edit.requested.queue.clone());
+        if let Some(ids) = self.queues.get_mut(&queue) {
             ids.remove(&id);
             if ids.is_empty() {
-                self.lines.remove(&line);
+                self.queues.remove(&queue);
             }
         }
         Some(edit)

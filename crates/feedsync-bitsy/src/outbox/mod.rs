@@ -30,10 +30,10 @@ use crate::propagation::Method;
 use crate::time::Time;
 
 /// Minimum time until an edit is tried again. It doubles with each attempt.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
+const MIN_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Maximum time until an edit is tried again.
-const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60 * 60);
 
 /// Edits that are not settled. The outbox does not interpret their contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct Outbox<B> {
 
 /// Decision whether an edit may be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leave {
+pub enum SendDecision {
     /// The edit is sent.
     Now,
     /// The edit stays, and later edits of its queue may pass it.
@@ -59,13 +59,13 @@ pub enum Leave {
 
 /// Result of adding an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Added {
+pub enum AddOutcome {
     /// The edit waits in its queue.
     Queued(EditId),
     /// The content of another edit that was never sent was replaced.
-    Folded(EditId),
+    Replaced(EditId),
     /// The edit deletes a member whose POST was never sent. Neither will be sent.
-    Vanished(EditId),
+    Cancelled(EditId),
     /// The resource is deleted already.
     Nothing,
     /// The edit replaces a deleted resource: 410 (3.3).
@@ -99,7 +99,7 @@ pub enum Settlement {
 
 /// Edits that ended when an edit was settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended<B> {
+pub struct SettledEdits<B> {
     /// The edit, unless it still waits.
     pub edit: Option<Edit<B>>,
     /// Edits that were refused with it, in their order.
@@ -157,20 +157,20 @@ impl<B: Clone> Outbox<B> {
     }
 
     /// Edits of a queue, in their order.
-    pub fn on(&self, partition: Partition, line: &Location) -> impl Iterator<Item = &Edit<B>> {
-        self.edits.on(partition, line)
+    pub fn on(&self, partition: Partition, queue: &Location) -> impl Iterator<Item = &Edit<B>> {
+        self.edits.on(partition, queue)
     }
 
     /// Whether edits wait in a queue.
-    pub fn waits(&self, partition: Partition, line: &Location) -> bool {
-        self.edits.has(partition, line)
+    pub fn waits(&self, partition: Partition, queue: &Location) -> bool {
+        self.edits.has(partition, queue)
     }
 
     /// Whether a queue has edits that are neither put off nor held. These are sent before a new one.
-    pub fn moves(&self, partition: Partition, line: &Location) -> bool {
+    pub fn moves(&self, partition: Partition, queue: &Location) -> bool {
         let is_moving =
             |edit: &Edit<B>| !matches!(edit.progress, Progress::Waiting { .. } | Progress::Held);
-        self.edits.on(partition, line).any(is_moving)
+        self.edits.on(partition, queue).any(is_moving)
     }
 
     /// Changes the address of the edits of a resource. Returns the edits that changed.
@@ -183,9 +183,9 @@ impl<B: Clone> Outbox<B> {
         let of: Vec<EditId> = self.edits.of(partition, resource).map(|edit| edit.id).collect();
         for id in &of {
             self.edits.change(*id, |edit| {
-                edit.asked.resource = to.clone();
-                if edit.asked.method != Method::Post {
-                    edit.asked.location = to.clone();
+                edit.requested.resource = to.clone();
+                if edit.requested.method != Method::Post {
+                    edit.requested.location = to.clone();
                 }
             });
         }
@@ -193,36 +193,36 @@ impl<B: Clone> Outbox<B> {
     }
 
     /// Adds an edit.
-    pub fn add(&mut self, new: NewEdit<B>) -> Added {
+    pub fn add(&mut self, new: NewEdit<B>) -> AddOutcome {
         let last = self.last(new.partition, &new.resource);
-        let Some(last) = last.map(|last| (last.id, last.asked.method, last.progress.clone()))
+        let Some(last) = last.map(|last| (last.id, last.requested.method, last.progress.clone()))
         else {
-            return Added::Queued(self.queue(new));
+            return AddOutcome::Queued(self.enqueue(new));
         };
         match (last, new.method) {
-            ((_, Method::Delete, _), Method::Delete) => Added::Nothing,
-            ((_, Method::Delete, _), _) => Added::Gone,
+            ((_, Method::Delete, _), Method::Delete) => AddOutcome::Nothing,
+            ((_, Method::Delete, _), _) => AddOutcome::Gone,
             ((id, _, Progress::Queued), Method::Put) => {
                 if let Some(edit) = self.edits.get_mut(id) {
-                    edit.asked.body = new.body;
+                    edit.requested.body = new.body;
                 }
-                Added::Folded(id)
+                AddOutcome::Replaced(id)
             }
             ((id, Method::Post, Progress::Queued), Method::Delete) => {
                 self.edits.remove(id);
-                Added::Vanished(id)
+                AddOutcome::Cancelled(id)
             }
             ((id, Method::Put, Progress::Queued), Method::Delete) => {
                 // The DELETE applies to the version before the replaced PUT, which was never sent.
-                let base = self.edits.remove(id).and_then(|put| put.asked.base);
-                Added::Queued(self.queue(NewEdit { base, ..new }))
+                let base = self.edits.remove(id).and_then(|put| put.requested.base);
+                AddOutcome::Queued(self.enqueue(NewEdit { base, ..new }))
             }
             // The base is known when the preceding edit is settled.
-            _ => Added::Queued(self.queue(NewEdit { base: None, ..new })),
+            _ => AddOutcome::Queued(self.enqueue(NewEdit { base: None, ..new })),
         }
     }
 
-    fn queue(&mut self, new: NewEdit<B>) -> EditId {
+    fn enqueue(&mut self, new: NewEdit<B>) -> EditId {
         let id = EditId(self.next);
         self.next += 1;
         self.edits.insert(Edit::queued(id, new));
@@ -232,14 +232,18 @@ impl<B: Clone> Outbox<B> {
     /// Returns the edits that may be sent now. Of each queue this is the first edit that waits neither for a
     /// time, for credentials nor for an edit of the same resource.
     pub fn due(&self, now: Time) -> Vec<EditId> {
-        self.due_if(now, |_| Leave::Now)
+        self.due_if(now, |_| SendDecision::Now)
     }
 
     /// Returns the edits that may be sent now, except those that `judge` withholds for other reasons.
-    pub fn due_if(&self, now: Time, mut judge: impl FnMut(&Edit<B>) -> Leave) -> Vec<EditId> {
+    pub fn due_if(
+        &self,
+        now: Time,
+        mut judge: impl FnMut(&Edit<B>) -> SendDecision,
+    ) -> Vec<EditId> {
         let mut due = Vec::new();
-        for line in self.edits.lines() {
-            for edit in line {
+        for queue in self.edits.queues() {
+            for edit in queue {
                 let is_put_off = match edit.progress {
                     Progress::Queued | Progress::Doubtful => false,
                     Progress::Waiting { until } => until > now,
@@ -252,9 +256,9 @@ impl<B: Clone> Outbox<B> {
                     break;
                 }
                 match judge(edit) {
-                    Leave::Passed => {}
-                    Leave::Blocks => break,
-                    Leave::Now => {
+                    SendDecision::Passed => {}
+                    SendDecision::Blocks => break,
+                    SendDecision::Now => {
                         due.push(edit.id);
                         break;
                     }
@@ -266,7 +270,7 @@ impl<B: Clone> Outbox<B> {
     }
 
     /// Time at which [`due`](Self::due) returns more, if nothing else happens.
-    pub fn wakes(&self, now: Time) -> Option<Time> {
+    pub fn next_wake(&self, now: Time) -> Option<Time> {
         let waiting = self.put_off.iter().filter_map(|id| match self.edits.get(*id)?.progress {
             Progress::Waiting { until } if until > now => Some(until),
             _ => None,
@@ -278,7 +282,8 @@ impl<B: Clone> Outbox<B> {
     fn is_sending(&self, edit: &Edit<B>) -> bool {
         let mut sending = self.sending.iter().filter_map(|id| self.edits.get(*id));
         sending.any(|other| {
-            other.asked.partition == edit.asked.partition && other.asked.line == edit.asked.line
+            other.requested.partition == edit.requested.partition
+                && other.requested.queue == edit.requested.queue
         })
     }
 
@@ -289,7 +294,7 @@ impl<B: Clone> Outbox<B> {
 
     /// First edit of the resource of an edit.
     pub fn first(&self, edit: &Edit<B>) -> Option<EditId> {
-        let mut of = self.edits.of(edit.asked.partition, &edit.asked.resource);
+        let mut of = self.edits.of(edit.requested.partition, &edit.requested.resource);
         of.next().map(|first| first.id)
     }
 
@@ -297,15 +302,15 @@ impl<B: Clone> Outbox<B> {
     /// of the edit.
     pub fn renew(&mut self, id: EditId, generation: u64) {
         if let Some(edit) = self.edits.get_mut(id).filter(|edit| edit.tries == 0) {
-            edit.asked.generation = generation;
+            edit.requested.generation = generation;
         }
     }
 
     /// Notes that an edit is being sent. The note must be durable before the edit is sent, because the edit
     /// may arrive.
-    pub fn sends(&mut self, id: EditId) -> Option<&Edit<B>> {
+    pub fn mark_sending(&mut self, id: EditId) -> Option<&Edit<B>> {
         let edit = self.edits.get_mut(id)?;
-        edit.sends();
+        edit.mark_sending();
         self.sending.insert(id);
         self.put_off.remove(&id);
         Some(edit)
@@ -318,8 +323,8 @@ impl<B: Clone> Outbox<B> {
         settlement: Settlement,
         now: Time,
         random: u64,
-    ) -> Ended<B> {
-        let mut ended = Ended { edit: None, dependents: Vec::new(), changed: Vec::new() };
+    ) -> SettledEdits<B> {
+        let mut ended = SettledEdits { edit: None, dependents: Vec::new(), changed: Vec::new() };
         self.sending.remove(&id);
         self.put_off.remove(&id);
         let Some(edit) = self.edits.get_mut(id) else { return ended };
@@ -364,8 +369,9 @@ impl<B: Clone> Outbox<B> {
     /// Releases the edits that wait for credentials, since there are new ones. Returns the edits that
     /// changed.
     pub fn release(&mut self, partition: Partition) -> Vec<EditId> {
-        let is_held =
-            |edit: &&Edit<B>| edit.asked.partition == partition && edit.progress == Progress::Held;
+        let is_held = |edit: &&Edit<B>| {
+            edit.requested.partition == partition && edit.progress == Progress::Held
+        };
         let held: Vec<EditId> = self.edits.all().filter(is_held).map(|edit| edit.id).collect();
         held.into_iter().filter(|id| self.release_one(*id)).collect()
     }
@@ -383,7 +389,7 @@ impl<B: Clone> Outbox<B> {
     }
 
     /// Discards an edit that is no longer wanted, with the edits that build on it.
-    pub fn discard(&mut self, id: EditId) -> Ended<B> {
+    pub fn discard(&mut self, id: EditId) -> SettledEdits<B> {
         self.settle(id, Settlement::Refused, Time::default(), 0)
     }
 
@@ -394,11 +400,11 @@ impl<B: Clone> Outbox<B> {
         member: Option<&Location>,
         tag: Option<&str>,
     ) -> Vec<EditId> {
-        let (partition, resource) = (done.asked.partition, &done.asked.resource);
+        let (partition, resource) = (done.requested.partition, &done.requested.resource);
         let changed: Vec<EditId> = self.after(done).map(|edit| edit.id).collect();
         if let Some(edit) = changed.first().and_then(|first| self.edits.get_mut(*first)) {
-            edit.asked.base = tag.map(str::to_owned);
-            edit.asked.was = done.asked.body.clone();
+            edit.requested.base = tag.map(str::to_owned);
+            edit.requested.previous = done.requested.body.clone();
         }
         match member {
             Some(member) => self.rename(partition, resource, member),
@@ -407,17 +413,17 @@ impl<B: Clone> Outbox<B> {
     }
 
     /// Removes the edited representation, which can no longer be read.
-    pub fn forget_was(&mut self, id: EditId) {
+    pub fn forget_previous(&mut self, id: EditId) {
         if let Some(edit) = self.edits.get_mut(id) {
-            edit.asked.was = None;
+            edit.requested.previous = None;
         }
     }
 
     /// Replaces the base of an edit, because it was made on another representation than known.
-    pub fn rebase(&mut self, id: EditId, tag: String, was: B) {
+    pub fn rebase(&mut self, id: EditId, tag: String, previous: B) {
         if let Some(edit) = self.edits.get_mut(id) {
-            edit.asked.base = Some(tag);
-            edit.asked.was = Some(was);
+            edit.requested.base = Some(tag);
+            edit.requested.previous = Some(previous);
         }
     }
 
@@ -429,15 +435,15 @@ impl<B: Clone> Outbox<B> {
     /// Edits that build on another.
     fn after(&self, edit: &Edit<B>) -> impl Iterator<Item = &Edit<B>> {
         let id = edit.id;
-        let of = self.edits.of(edit.asked.partition, &edit.asked.resource);
+        let of = self.edits.of(edit.requested.partition, &edit.requested.resource);
         of.filter(move |other| other.id > id)
     }
 }
 
 /// Delay before the next attempt. It grows with each attempt and is partly random.
 pub(crate) fn wait(tries: u32, random: u64) -> Duration {
-    let doubled = FIRST_WAIT.saturating_mul(1 << tries.saturating_sub(1).min(16));
-    let most = doubled.min(LONGEST_WAIT);
+    let doubled = MIN_RETRY_DELAY.saturating_mul(1 << tries.saturating_sub(1).min(16));
+    let most = doubled.min(MAX_RETRY_DELAY);
     let share = random as f64 / u64::MAX as f64;
     most / 2 + (most / 2).mul_f64(share)
 }

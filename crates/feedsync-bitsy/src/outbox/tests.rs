@@ -16,9 +16,9 @@ fn edit(method: Method, resource: &str, body: &str) -> NewEdit<String> {
         method,
         location,
         resource,
-        line: at("feed"),
+        queue: at("feed"),
         feed: at("feed"),
-        was: None,
+        previous: None,
         is_conditional: false,
         generation: 1,
         base: (method != Method::Post).then(|| "v1".to_owned()),
@@ -46,31 +46,31 @@ fn crashed(outbox: &Outbox<String>) -> Outbox<String> {
 }
 
 fn bodies(outbox: &Outbox<String>) -> Vec<(Method, Option<&str>)> {
-    outbox.edits().map(|edit| (edit.asked.method, edit.asked.body.as_deref())).collect()
+    outbox.edits().map(|edit| (edit.requested.method, edit.requested.body.as_deref())).collect()
 }
 
 #[test]
 fn put_and_delete_replace_an_edit_that_was_never_sent() {
     let mut outbox = Outbox::default();
     let first = outbox.add(put("a", "1"));
-    assert_eq!(first, Added::Queued(EditId(1)));
-    assert_eq!(outbox.add(put("a", "2")), Added::Folded(EditId(1)));
+    assert_eq!(first, AddOutcome::Queued(EditId(1)));
+    assert_eq!(outbox.add(put("a", "2")), AddOutcome::Replaced(EditId(1)));
     assert_eq!(bodies(&outbox), [(Method::Put, Some("2"))]);
-    assert_eq!(outbox.edit(EditId(1)).unwrap().asked.base.as_deref(), Some("v1"));
-    assert_eq!(outbox.add(delete("a")), Added::Queued(EditId(2)));
+    assert_eq!(outbox.edit(EditId(1)).unwrap().requested.base.as_deref(), Some("v1"));
+    assert_eq!(outbox.add(delete("a")), AddOutcome::Queued(EditId(2)));
     assert_eq!(bodies(&outbox), [(Method::Delete, None)]);
-    assert_eq!(outbox.edit(EditId(2)).unwrap().asked.base.as_deref(), Some("v1"));
-    assert_eq!(outbox.add(delete("a")), Added::Nothing, "repeated");
-    assert_eq!(outbox.add(put("a", "3")), Added::Gone);
+    assert_eq!(outbox.edit(EditId(2)).unwrap().requested.base.as_deref(), Some("v1"));
+    assert_eq!(outbox.add(delete("a")), AddOutcome::Nothing, "repeated");
+    assert_eq!(outbox.add(put("a", "3")), AddOutcome::Gone);
 }
 
 #[test]
 fn delete_of_an_unsent_post_removes_both() {
     let mut outbox = Outbox::default();
     outbox.add(post("n"));
-    assert_eq!(outbox.add(put("pending/n", "m")), Added::Folded(EditId(1)));
+    assert_eq!(outbox.add(put("pending/n", "m")), AddOutcome::Replaced(EditId(1)));
     assert_eq!(bodies(&outbox), [(Method::Post, Some("m"))]);
-    assert_eq!(outbox.add(delete("pending/n")), Added::Vanished(EditId(1)));
+    assert_eq!(outbox.add(delete("pending/n")), AddOutcome::Cancelled(EditId(1)));
     assert_eq!(bodies(&outbox), []);
     assert!(outbox.due(NOW).is_empty());
 }
@@ -79,17 +79,20 @@ fn delete_of_an_unsent_post_removes_both() {
 fn sent_edit_does_not_change_and_its_followers_wait_for_its_result() {
     let mut outbox = Outbox::default();
     outbox.add(post("n"));
-    outbox.sends(EditId(1));
-    assert_eq!(outbox.add(put("pending/n", "m")), Added::Queued(EditId(2)));
-    assert_eq!(outbox.add(delete("pending/n")), Added::Queued(EditId(3)), "of what was sent");
+    outbox.mark_sending(EditId(1));
+    assert_eq!(outbox.add(put("pending/n", "m")), AddOutcome::Queued(EditId(2)));
+    assert_eq!(outbox.add(delete("pending/n")), AddOutcome::Queued(EditId(3)), "of what was sent");
     assert!(outbox.due(NOW).is_empty());
     let settlement = Settlement::Done { member: Some(at("feed/7")), tag: Some("v1".to_owned()) };
     let ended = outbox.settle(EditId(1), settlement, NOW, 0);
     assert_eq!(ended.edit.unwrap().id, EditId(1));
     assert_eq!(ended.changed, [EditId(3)]);
     let delete = outbox.edit(EditId(3)).unwrap();
-    assert_eq!((&delete.asked.location, &delete.asked.resource), (&at("feed/7"), &at("feed/7")));
-    assert_eq!(delete.asked.base.as_deref(), Some("v1"));
+    assert_eq!(
+        (&delete.requested.location, &delete.requested.resource),
+        (&at("feed/7"), &at("feed/7"))
+    );
+    assert_eq!(delete.requested.base.as_deref(), Some("v1"));
     assert_eq!(outbox.due(NOW), [EditId(3)]);
 }
 
@@ -98,26 +101,26 @@ fn queues_keep_their_order_and_do_not_delay_each_other() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
     outbox.add(put("b", "2"));
-    let elsewhere = NewEdit { line: at("other"), ..put("c", "3") };
+    let elsewhere = NewEdit { queue: at("other"), ..put("c", "3") };
     outbox.add(elsewhere);
     let others = NewEdit { partition: Partition::of_bytes([7; 32]), ..put("a", "4") };
     outbox.add(others);
     assert_eq!(outbox.due(NOW), [EditId(1), EditId(3), EditId(4)]);
-    outbox.sends(EditId(1));
+    outbox.mark_sending(EditId(1));
     let later = NOW.after(Duration::from_secs(9));
     outbox.settle(EditId(1), Settlement::Later(Some(later)), NOW, 0);
     assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "put off for itself alone");
-    assert_eq!(outbox.wakes(NOW), Some(later));
+    assert_eq!(outbox.next_wake(NOW), Some(later));
     assert_eq!(outbox.due(later), [EditId(1), EditId(3), EditId(4)], "one at a time");
-    outbox.sends(EditId(2));
+    outbox.mark_sending(EditId(2));
     assert_eq!(outbox.due(later), [EditId(3), EditId(4)], "one at a time");
     outbox.settle(EditId(2), Settlement::Lost { perhaps_arrived: false }, NOW, 0);
-    outbox.sends(EditId(1));
+    outbox.mark_sending(EditId(1));
     outbox.settle(EditId(1), Settlement::Accepted, NOW, 0);
     assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "accepted is as good as sent");
     outbox.add(put("a", "5"));
     assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "but for what it edits");
-    outbox.sends(EditId(2));
+    outbox.mark_sending(EditId(2));
     outbox.settle(EditId(2), Settlement::Done { member: None, tag: None }, NOW, 0);
     outbox.add(put("b", "6"));
     assert_eq!(outbox.due(NOW), [EditId(3), EditId(4), EditId(6)], "not what waits for it");
@@ -127,8 +130,8 @@ fn queues_keep_their_order_and_do_not_delay_each_other() {
 fn edits_of_one_resource_keep_their_order_across_queues() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
-    outbox.sends(EditId(1));
-    outbox.add(NewEdit { line: at("other"), ..put("a", "2") });
+    outbox.mark_sending(EditId(1));
+    outbox.add(NewEdit { queue: at("other"), ..put("a", "2") });
     assert!(outbox.due(NOW).is_empty());
 }
 
@@ -138,9 +141,9 @@ fn released_edit_is_no_longer_put_off() {
     outbox.add(put("a", "1"));
     assert!(!outbox.release_one(EditId(1)), "it is not put off");
     for settlement in
-        [Settlement::Later(Some(NOW.after(LONGEST_WAIT))), Settlement::NeedsCredentials]
+        [Settlement::Later(Some(NOW.after(MAX_RETRY_DELAY))), Settlement::NeedsCredentials]
     {
-        outbox.sends(EditId(1));
+        outbox.mark_sending(EditId(1));
         outbox.stall(EditId(1), StatusCode::TOO_MANY_REQUESTS, None, NOW);
         outbox.settle(EditId(1), settlement, NOW, 0);
         assert!(outbox.due(NOW).is_empty());
@@ -148,7 +151,7 @@ fn released_edit_is_no_longer_put_off() {
         assert!(outbox.release_one(EditId(1)));
         assert_eq!(outbox.edit(EditId(1)).unwrap().stall, None);
         assert_eq!(outbox.due(NOW), [EditId(1)]);
-        assert_eq!(outbox.wakes(NOW), None);
+        assert_eq!(outbox.next_wake(NOW), None);
     }
 }
 
@@ -156,9 +159,9 @@ fn released_edit_is_no_longer_put_off() {
 fn edit_without_credentials_is_held_until_released() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
-    outbox.sends(EditId(1));
+    outbox.mark_sending(EditId(1));
     outbox.settle(EditId(1), Settlement::NeedsCredentials, NOW, 0);
-    assert!(outbox.due(NOW.after(LONGEST_WAIT * 2)).is_empty());
+    assert!(outbox.due(NOW.after(MAX_RETRY_DELAY * 2)).is_empty());
     assert!(outbox.release(Partition::of_bytes([7; 32])).is_empty());
     assert_eq!(outbox.release(Partition::public()), [EditId(1)]);
     assert_eq!(outbox.due(NOW), [EditId(1)]);
@@ -168,13 +171,13 @@ fn edit_without_credentials_is_held_until_released() {
 fn edits_that_build_on_a_refused_edit_are_refused_with_it() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
-    outbox.sends(EditId(1));
+    outbox.mark_sending(EditId(1));
     outbox.add(put("a", "2"));
     outbox.add(put("b", "3"));
     let ended = outbox.settle(EditId(1), Settlement::Refused, NOW, 0);
-    assert_eq!(ended.edit.unwrap().asked.body.as_deref(), Some("1"));
+    assert_eq!(ended.edit.unwrap().requested.body.as_deref(), Some("1"));
     let dependents: Vec<_> =
-        ended.dependents.iter().map(|edit| edit.asked.body.as_deref()).collect();
+        ended.dependents.iter().map(|edit| edit.requested.body.as_deref()).collect();
     assert_eq!(dependents, [Some("2")]);
     assert_eq!(bodies(&outbox), [(Method::Put, Some("3"))]);
 }
@@ -183,22 +186,26 @@ fn edits_that_build_on_a_refused_edit_are_refused_with_it() {
 fn crash_while_sending_leaves_the_edit_doubtful_and_delays_grow() {
     let mut outbox = Outbox::default();
     outbox.add(put("a", "1"));
-    outbox.sends(EditId(1));
+    outbox.mark_sending(EditId(1));
     let mut outbox = crashed(&outbox);
     assert_eq!(outbox.edit(EditId(1)).unwrap().progress, Progress::Doubtful);
     assert_eq!(outbox.due(NOW), [EditId(1)]);
-    assert_eq!(outbox.add(put("a", "2")), Added::Queued(EditId(2)), "nothing is folded into it");
+    assert_eq!(
+        outbox.add(put("a", "2")),
+        AddOutcome::Queued(EditId(2)),
+        "nothing is folded into it"
+    );
     let mut last = Duration::ZERO;
     for _ in 0..30 {
-        outbox.sends(EditId(1));
+        outbox.mark_sending(EditId(1));
         outbox.settle(EditId(1), Settlement::Later(None), NOW, u64::MAX);
-        let wait = outbox.wakes(NOW).unwrap().since(NOW);
-        assert!(wait >= last && wait <= LONGEST_WAIT, "{wait:?}");
+        let wait = outbox.next_wake(NOW).unwrap().since(NOW);
+        assert!(wait >= last && wait <= MAX_RETRY_DELAY, "{wait:?}");
         last = wait;
     }
-    assert_eq!(last, LONGEST_WAIT);
+    assert_eq!(last, MAX_RETRY_DELAY);
     outbox.settle(EditId(1), Settlement::Later(None), NOW, 0);
-    assert_eq!(outbox.wakes(NOW).unwrap().since(NOW), LONGEST_WAIT / 2, "not all at once");
+    assert_eq!(outbox.next_wake(NOW).unwrap().since(NOW), MAX_RETRY_DELAY / 2, "not all at once");
 }
 
 /// Events for the applications, the gateway and the server of a world.
@@ -280,14 +287,14 @@ impl World {
         let known = made.map_or(&resource, |(pending, _)| pending).clone();
         self.resources.insert(key.clone(), known);
         let waiting = |outbox: &Outbox<String>| -> Vec<String> {
-            let of = outbox.edits().filter(|edit| edit.asked.resource == resource);
-            of.map(|edit| edit.asked.key.clone()).collect()
+            let of = outbox.edits().filter(|edit| edit.requested.resource == resource);
+            of.map(|edit| edit.requested.key.clone()).collect()
         };
         let before = waiting(&self.outbox);
         let arrives = match self.outbox.add(new) {
-            Added::Queued(_) => Some(key),
-            Added::Folded(id) => self.outbox.edit(id).map(|edit| edit.asked.key.clone()),
-            Added::Vanished(_) | Added::Nothing | Added::Gone => None,
+            AddOutcome::Queued(_) => Some(key),
+            AddOutcome::Replaced(id) => self.outbox.edit(id).map(|edit| edit.requested.key.clone()),
+            AddOutcome::Cancelled(_) | AddOutcome::Nothing | AddOutcome::Gone => None,
         };
         self.expected.extend(arrives.map(|key| (key, body)));
         // Edits that were replaced need not arrive.
@@ -297,7 +304,7 @@ impl World {
 
     /// Returns a resource that an application knows.
     fn known(&self, index: usize) -> Option<Location> {
-        let pending = self.outbox.edits().map(|edit| edit.asked.resource.clone());
+        let pending = self.outbox.edits().map(|edit| edit.requested.resource.clone());
         let all: Vec<Location> = self.members.keys().cloned().chain(pending).collect();
         (!all.is_empty()).then(|| all[index % all.len()].clone())
     }
@@ -305,9 +312,9 @@ impl World {
     fn send(&mut self, fate: Fate) {
         for id in self.outbox.due(self.now()) {
             let doubted = self.outbox.edit(id).unwrap().progress == Progress::Doubtful;
-            let edit = self.outbox.sends(id).unwrap().clone();
+            let edit = self.outbox.mark_sending(id).unwrap().clone();
             // A doubtful edit is checked first.
-            let arrived = self.carried_out.iter().any(|(_, key, _)| *key == edit.asked.key);
+            let arrived = self.carried_out.iter().any(|(_, key, _)| *key == edit.requested.key);
             let settlement = match fate {
                 Fate::LostBefore => Settlement::Lost { perhaps_arrived: false },
                 _ if doubted && arrived && !matches!(fate, Fate::CrashBefore) => self.done(&edit),
@@ -315,8 +322,8 @@ impl World {
                 Fate::NeedsCredentials => Settlement::NeedsCredentials,
                 Fate::Refused => Settlement::Refused,
                 // The application knew the member by two addresses and deleted it by the other one.
-                _ if edit.asked.method != Method::Post
-                    && !self.members.contains_key(&edit.asked.location) =>
+                _ if edit.requested.method != Method::Post
+                    && !self.members.contains_key(&edit.requested.location) =>
                 {
                     Settlement::Refused
                 }
@@ -338,8 +345,9 @@ impl World {
             };
             let ended = self.outbox.settle(id, settlement.clone(), self.now(), 0);
             if settlement == Settlement::Refused {
-                self.errors
-                    .extend(ended.edit.into_iter().chain(ended.dependents).map(|e| e.asked.key));
+                self.errors.extend(
+                    ended.edit.into_iter().chain(ended.dependents).map(|e| e.requested.key),
+                );
             } else {
                 assert!(ended.dependents.is_empty());
             }
@@ -348,31 +356,31 @@ impl World {
 
     fn carry_out(&mut self, edit: &Edit<String>) {
         assert!(
-            !self.carried_out.iter().any(|(_, key, _)| *key == edit.asked.key),
+            !self.carried_out.iter().any(|(_, key, _)| *key == edit.requested.key),
             "twice: {edit:?}"
         );
-        self.carried_out.push((edit.id, edit.asked.key.clone(), edit.asked.body.clone()));
-        match edit.asked.method {
+        self.carried_out.push((edit.id, edit.requested.key.clone(), edit.requested.body.clone()));
+        match edit.requested.method {
             Method::Post => {
                 let place = at(&format!("feed/{}", edit.id.0));
-                self.members.insert(place.clone(), edit.asked.body.clone().unwrap());
-                self.places.insert(edit.asked.resource.clone(), place);
+                self.members.insert(place.clone(), edit.requested.body.clone().unwrap());
+                self.places.insert(edit.requested.resource.clone(), place);
             }
             Method::Put => {
                 let member =
-                    self.members.get_mut(&edit.asked.location).expect("a member to replace");
-                member.clone_from(edit.asked.body.as_ref().unwrap());
+                    self.members.get_mut(&edit.requested.location).expect("a member to replace");
+                member.clone_from(edit.requested.body.as_ref().unwrap());
             }
             Method::Delete => {
-                self.members.remove(&edit.asked.location).expect("a member to remove");
+                self.members.remove(&edit.requested.location).expect("a member to remove");
             }
         }
     }
 
     fn done(&self, edit: &Edit<String>) -> Settlement {
-        let member =
-            (edit.asked.method == Method::Post).then(|| self.places[&edit.asked.resource].clone());
-        Settlement::Done { member, tag: Some(edit.asked.key.clone()) }
+        let member = (edit.requested.method == Method::Post)
+            .then(|| self.places[&edit.requested.resource].clone());
+        Settlement::Done { member, tag: Some(edit.requested.key.clone()) }
     }
 
     fn play(&mut self, happening: &Happening) {

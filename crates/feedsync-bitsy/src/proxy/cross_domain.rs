@@ -18,7 +18,7 @@ const EXPOSED: &str = "Accept-Ranges, Age, Allow, Cache-Status, Content-Encoding
     Content-Range, Date, ETag, Link, Location, Retry-After, Vary, Via, Warning, WWW-Authenticate";
 
 /// Time for which a browser may cache a preflight response, in seconds.
-const REMEMBERED: &str = "600";
+const PREFLIGHT_MAX_AGE: &str = "600";
 
 /// Headers by which browsers ask whether a page may reach the private network of the gateway.
 const PRIVATE: [HeaderName; 2] = [
@@ -28,8 +28,8 @@ const PRIVATE: [HeaderName; 2] = [
 
 /// Response to a preflight request. All header fields are allowed: the headers registered with a subscription
 /// must be (2.1.1), and these may be any.
-pub(super) fn answer(method: &Method, asked: &HeaderMap) -> Option<Response<()>> {
-    if method != Method::OPTIONS || !asked.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
+pub(super) fn answer(method: &Method, requested: &HeaderMap) -> Option<Response<()>> {
+    if method != Method::OPTIONS || !requested.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
     }
     let mut response = Response::new(());
@@ -37,16 +37,16 @@ pub(super) fn answer(method: &Method, asked: &HeaderMap) -> Option<Response<()>>
     let headers = response.headers_mut();
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-        (header::ACCESS_CONTROL_MAX_AGE, REMEMBERED),
+        (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_MAX_AGE),
     ];
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    for fields in asked.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+    for fields in requested.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS) {
         headers.append(header::ACCESS_CONTROL_ALLOW_HEADERS, fields.clone());
     }
     let [asks, told] = PRIVATE;
-    if asked.get(asks).is_some_and(|value| value == "true") {
+    if requested.get(asks).is_some_and(|value| value == "true") {
         headers.insert(told, HeaderValue::from_static("true"));
     }
     Some(response)
@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn only_preflight_requests_are_answered() {
-        let asked = map(&[
+        let requested = map(&[
             ("access-control-request-method", "PUT"),
             ("access-control-request-headers", "authorization,if-match"),
         ]);
-        let told = answer(&Method::OPTIONS, &asked).unwrap();
+        let told = answer(&Method::OPTIONS, &requested).unwrap();
         assert_eq!(told.status(), StatusCode::NO_CONTENT);
         for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
             let methods = told.headers()[header::ACCESS_CONTROL_ALLOW_METHODS].to_str().unwrap();
@@ -90,18 +90,18 @@ mod tests {
         }
         assert_eq!(told.headers()["access-control-allow-headers"], "authorization,if-match");
         assert_eq!(told.headers().get("access-control-allow-private-network"), None);
-        assert!(answer(&Method::PUT, &asked).is_none());
+        assert!(answer(&Method::PUT, &requested).is_none());
         assert!(answer(&Method::OPTIONS, &HeaderMap::new()).is_none(), "it is for the server");
     }
 
     #[test]
     fn private_network_access_is_allowed_on_request() {
         for (asks, told) in [("true", Some("true")), ("false", None)] {
-            let asked = map(&[
+            let requested = map(&[
                 ("access-control-request-method", "GET"),
                 ("access-control-request-private-network", asks),
             ]);
-            let answer = answer(&Method::OPTIONS, &asked).unwrap();
+            let answer = answer(&Method::OPTIONS, &requested).unwrap();
             let allowed = answer.headers().get("access-control-allow-private-network");
             assert_eq!(allowed.map(|value| value.to_str().unwrap()), told);
         }

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 
 use crate::authentication::Credentials;
-use crate::headers::{HeaderError, Registered};
+use crate::headers::{HeaderError, RegisteredHeaders};
 use crate::location::{Location, LocationError};
 use crate::relation::{Relation, RelationError};
 
 /// Maximum number of relations that one application follows in one subscription.
-const RELATIONS: usize = 64;
+const MAX_RELATIONS: usize = 64;
 
 /// Collects the parameters of a subscription, in any order of calls.
 #[derive(Debug, Clone, Default)]
 pub struct SubscriptionBuilder {
     document: Option<Location>,
     feed: Option<Location>,
-    registered: Registered,
+    registered: RegisteredHeaders,
     interval: u16,
     follows: BTreeSet<Relation>,
     proxy: Option<Location>,
@@ -37,17 +37,17 @@ pub enum BuildError {
     #[error(transparent)]
     Relation(#[from] RelationError),
     /// More relations than the limit.
-    #[error("more than {RELATIONS} link relations")]
+    #[error("more than {MAX_RELATIONS} link relations")]
     TooManyRelations,
 }
 
 /// Parameters of a requested subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SubscriptionRequest {
     /// Address of the feed.
     pub feed: Location,
     /// Headers that are sent and that identify the application.
-    pub registered: Registered,
+    pub registered: RegisteredHeaders,
     /// Minimum time between two rounds, in minutes; 0 stands for the default (R-B11).
     pub interval: u16,
     /// Relations of the links that are followed.
@@ -90,7 +90,7 @@ impl SubscriptionBuilder {
     /// Adds a relation to follow (`addFollow`).
     pub fn add_follow(&mut self, relation: &str) -> Result<&mut Self, BuildError> {
         self.follows.insert(relation.parse()?);
-        if self.follows.len() > RELATIONS {
+        if self.follows.len() > MAX_RELATIONS {
             return Err(BuildError::TooManyRelations);
         }
         Ok(self)
@@ -103,9 +103,9 @@ impl SubscriptionBuilder {
     }
 
     /// Builds the request (`build`).
-    pub fn build(&self) -> Result<Wanted, BuildError> {
+    pub fn build(&self) -> Result<SubscriptionRequest, BuildError> {
         let feed = self.feed.clone().ok_or(BuildError::NoFeed)?;
-        Ok(Wanted {
+        Ok(SubscriptionRequest {
             feed,
             registered: self.registered.clone(),
             interval: self.interval,
@@ -115,7 +115,7 @@ impl SubscriptionBuilder {
     }
 }
 
-impl Wanted {
+impl SubscriptionRequest {
     /// Whether one subscription serves both requests: the same feed in the same partition. The stored variant
     /// is that of the first request. Applications that need another variant are answered by the server, or
     /// not without a network (3, R-B28).
@@ -129,7 +129,9 @@ impl Wanted {
 mod tests {
     use super::*;
 
-    fn wanted(build: impl Fn(&mut SubscriptionBuilder) -> Result<(), BuildError>) -> Wanted {
+    fn wanted(
+        build: impl Fn(&mut SubscriptionBuilder) -> Result<(), BuildError>,
+    ) -> SubscriptionRequest {
         let mut builder = SubscriptionBuilder::new(None);
         builder.set_feed("http://example.org/feed").unwrap();
         build(&mut builder).unwrap();
@@ -153,7 +155,7 @@ mod tests {
         assert!(
             nowhere.add_follow("a b").is_err() && nowhere.add_request_header("a b", "").is_err()
         );
-        let many = (0..=RELATIONS).find_map(|n| nowhere.add_follow(&format!("r{n}")).err());
+        let many = (0..=MAX_RELATIONS).find_map(|n| nowhere.add_follow(&format!("r{n}")).err());
         assert_eq!(many, Some(BuildError::TooManyRelations));
     }
 

@@ -12,11 +12,11 @@ use std::time::Duration;
 use http::StatusCode;
 
 use crate::authentication::{Credentials, Partition};
-use crate::headers::Registered;
+use crate::headers::RegisteredHeaders;
 use crate::location::Location;
 use crate::relation::Relation;
 use crate::time::Time;
-use builder::Wanted;
+use builder::SubscriptionRequest;
 pub use parts::Parts;
 use round::Round;
 use state::{State, Trigger};
@@ -32,7 +32,7 @@ pub struct Holder(pub u64);
 /// A subscription to a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    wanted: Wanted,
+    wanted: SubscriptionRequest,
     partition: Partition,
     state: State,
     /// Time from which the feed may be fetched again; none if it may be fetched now.
@@ -87,7 +87,7 @@ pub enum End {
 
 impl Subscription {
     /// Creates a subscription for one application. Its state is [`State::Ready`] (R-B18).
-    pub fn new(wanted: Wanted, holder: Holder) -> Self {
+    pub fn new(wanted: SubscriptionRequest, holder: Holder) -> Self {
         let hold = Hold { interval: wanted.interval, follows: wanted.follows.clone() };
         Self {
             partition: Credentials::of(&wanted.registered).partition(),
@@ -103,13 +103,13 @@ impl Subscription {
     }
 
     /// Whether the subscription satisfies another application's request. A closed one does not.
-    pub fn serves(&self, wanted: &Wanted) -> bool {
+    pub fn serves(&self, wanted: &SubscriptionRequest) -> bool {
         self.state != State::Closed && self.wanted.matches(wanted)
     }
 
     /// Adds an application whose request the subscription satisfies. The stored data serve it at once. If it
     /// follows additional relations, a new round begins at once.
-    pub fn join(&mut self, wanted: &Wanted, holder: Holder) {
+    pub fn join(&mut self, wanted: &SubscriptionRequest, holder: Holder) {
         let before = self.follows();
         let hold = Hold { interval: wanted.interval, follows: wanted.follows.clone() };
         self.holders.insert(holder, hold);
@@ -125,7 +125,7 @@ impl Subscription {
     }
 
     /// The registered headers.
-    pub fn registered(&self) -> &Registered {
+    pub fn registered(&self) -> &RegisteredHeaders {
         &self.wanted.registered
     }
 
@@ -167,8 +167,9 @@ impl Subscription {
 
     /// Minutes between two rounds, as applications read it: the minimum of all requests.
     pub fn interval(&self) -> u16 {
-        let asked = self.holders.values().map(|hold| hold.interval).filter(|minutes| *minutes > 0);
-        asked.min().unwrap_or(minutes(DEFAULT_INTERVAL))
+        let requested =
+            self.holders.values().map(|hold| hold.interval).filter(|minutes| *minutes > 0);
+        requested.min().unwrap_or(minutes(DEFAULT_INTERVAL))
     }
 
     /// Sets the interval that one application requests. It applies from the end of this round, or of the
@@ -355,7 +356,7 @@ mod tests {
     const ANNA: Holder = Holder(1);
     const BERT: Holder = Holder(2);
 
-    fn wanted(interval: u16, follows: &[&str]) -> Wanted {
+    fn wanted(interval: u16, follows: &[&str]) -> SubscriptionRequest {
         let mut builder = SubscriptionBuilder::new(None);
         builder.set_feed("http://example.org/feed").unwrap().set_interval(interval);
         for relation in follows {
@@ -475,7 +476,7 @@ mod tests {
         let mut round = subscription.begin(minutes_later(2)).unwrap();
         let fetch = round.take_next().unwrap();
         assert_eq!((fetch.location.clone(), round.take_next()), (linked, None));
-        round.settle(fetch, round::Settled::Fetched(Vec::new()));
+        round.settle(fetch, round::FetchResult::Fetched(Vec::new()));
         let end = round.end().unwrap();
         assert_eq!(subscription.end(end, minutes_later(3)), Some(State::Waiting));
         assert_eq!(subscription.due(), Some(minutes_later(10)), "of the feed");

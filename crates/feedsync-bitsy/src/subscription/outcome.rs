@@ -28,7 +28,7 @@ pub enum Outcome {
 }
 
 /// Maximum number of consecutive redirections.
-pub const HOPS: usize = 10;
+pub const MAX_HOPS: usize = 10;
 
 impl Outcome {
     /// Returns the meaning of a response without its body. The caller of an [`Outcome::Stored`] checks next
@@ -53,17 +53,18 @@ impl Outcome {
 }
 
 /// Bounds of a server's retry time: at least one second, and at most a day.
-const SPAN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(24 * 60 * 60));
+const RETRY_AFTER_BOUNDS: (Duration, Duration) =
+    (Duration::from_secs(1), Duration::from_secs(24 * 60 * 60));
 
 /// Time from which a server accepts another request (RFC 9110 10.2.3).
 pub fn retry_after(headers: &HeaderMap, now: Time) -> Option<Time> {
     let value = headers.get(header::RETRY_AFTER).map(HeaderValue::to_str)?.ok()?.trim();
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-    let asked = match is_number {
+    let requested = match is_number {
         true => now.after(Duration::from_secs(u64::from(value.parse().unwrap_or(u32::MAX)))),
         false => Time::of_date(value)?,
     };
-    Some(asked.clamp(now.after(SPAN.0), now.after(SPAN.1)))
+    Some(requested.clamp(now.after(RETRY_AFTER_BOUNDS.0), now.after(RETRY_AFTER_BOUNDS.1)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::builder::Wanted;
+use super::builder::SubscriptionRequest;
 use super::state::State;
 use super::{Failure, Hold, Holder, Subscription};
 use crate::authentication::Credentials;
@@ -13,7 +13,7 @@ use crate::time::Time;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     /// Request of the first application.
-    pub wanted: Wanted,
+    pub wanted: SubscriptionRequest,
     /// State of the subscription.
     pub state: State,
     /// Time from which the feed may be fetched again; none if it may be fetched now.

@@ -14,12 +14,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::End;
-use super::outcome::HOPS;
+use super::outcome::MAX_HOPS;
 use crate::location::Location;
 use crate::time::Time;
 
 /// Maximum number of addresses that one round requests. Further links of a feed are left out.
-pub const MOST: usize = 100_000;
+pub const MAX_ADDRESSES: usize = 100_000;
 
 /// Role of a resource in its subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +49,7 @@ pub struct Fetch {
 
 /// Result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
+pub enum FetchResult {
     /// There is a representation, new or unchanged, and these are the resources that it leads to.
     Fetched(Vec<(Part, Location)>),
     /// The resource is at another address.
@@ -64,7 +64,7 @@ pub enum Settled {
 
 /// Effect of a result on the round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
+pub enum SettleEffect {
     /// The request is complete, or continues at another address after a redirection.
     Yes,
     /// The request had too many redirections or a redirection to itself. This is a failure of the server
@@ -76,7 +76,7 @@ pub enum Counted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
     queue: VecDeque<Fetch>,
-    underway: usize,
+    in_progress: usize,
     known: BTreeSet<Location>,
     failed: bool,
     not_before: Option<Time>,
@@ -105,7 +105,7 @@ impl Round {
     fn of(parts: impl IntoIterator<Item = (Part, Location)>) -> Self {
         let mut round = Self {
             queue: VecDeque::new(),
-            underway: 0,
+            in_progress: 0,
             known: BTreeSet::new(),
             failed: false,
             not_before: None,
@@ -126,45 +126,45 @@ impl Round {
         // The proxy configuration and the feed determine the other requests.
         let first = self.queue.front()?;
         let alone = matches!(first.part, Part::Proxy | Part::Feed);
-        if alone && self.underway > 0 {
+        if alone && self.in_progress > 0 {
             return None;
         }
-        self.underway += 1;
+        self.in_progress += 1;
         self.queue.pop_front()
     }
 
     /// Applies the result of a request.
-    pub fn settle(&mut self, fetch: Fetch, settled: Settled) -> Counted {
-        self.underway -= 1;
+    pub fn settle(&mut self, fetch: Fetch, settled: FetchResult) -> SettleEffect {
+        self.in_progress -= 1;
         match settled {
-            Settled::Fetched(leads) => self.queue(leads),
+            FetchResult::Fetched(targets) => self.queue(targets),
             // The redirection may have come from the network that was lost, so the request starts at its
             // first address.
-            Settled::Lost => {
+            FetchResult::Lost => {
                 let request = fetch.location.clone();
                 self.queue.push_front(Fetch { request, hops: 0, ..fetch });
             }
-            Settled::Failed => self.failed = true,
-            Settled::Later(time) if fetch.part == Part::Linked => {
+            FetchResult::Failed => self.failed = true,
+            FetchResult::Later(time) if fetch.part == Part::Linked => {
                 self.later.insert(fetch.location, time);
             }
-            Settled::Later(time) => {
+            FetchResult::Later(time) => {
                 self.not_before = Some(self.not_before.map_or(time, |other| other.max(time)));
             }
-            Settled::Moved(to) => {
-                if fetch.hops == HOPS || to == fetch.request {
+            FetchResult::Moved(to) => {
+                if fetch.hops == MAX_HOPS || to == fetch.request {
                     self.failed = true;
-                    return Counted::AsFailure;
+                    return SettleEffect::AsFailure;
                 }
                 self.queue.push_front(Fetch { request: to, hops: fetch.hops + 1, ..fetch });
             }
         }
-        Counted::Yes
+        SettleEffect::Yes
     }
 
     /// Result of the round, once it has ended.
     pub fn end(&self) -> Option<End> {
-        if self.underway > 0 || !self.queue.is_empty() {
+        if self.in_progress > 0 || !self.queue.is_empty() {
             return None;
         }
         Some(match self.failed {
@@ -175,7 +175,7 @@ impl Round {
 
     fn queue(&mut self, parts: impl IntoIterator<Item = (Part, Location)>) {
         for (part, location) in parts {
-            if self.known.len() >= MOST {
+            if self.known.len() >= MAX_ADDRESSES {
                 return;
             }
             if self.known.insert(location.clone()) {
@@ -192,16 +192,16 @@ mod tests {
 
     const LATER: Time = Time::from_millis(60_000);
 
-    fn linked(paths: &[&str]) -> Settled {
-        Settled::Fetched(paths.iter().map(|path| (Part::Linked, at(path))).collect())
+    fn linked(paths: &[&str]) -> FetchResult {
+        FetchResult::Fetched(paths.iter().map(|path| (Part::Linked, at(path))).collect())
     }
 
-    fn fetched() -> Settled {
-        Settled::Fetched(Vec::new())
+    fn fetched() -> FetchResult {
+        FetchResult::Fetched(Vec::new())
     }
 
     /// Settles each request as `world` says. Returns the addresses in the order of the requests.
-    fn played(mut round: Round, world: impl Fn(&Fetch) -> Settled) -> (Vec<String>, End) {
+    fn played(mut round: Round, world: impl Fn(&Fetch) -> FetchResult) -> (Vec<String>, End) {
         let mut asked = Vec::new();
         while let Some(fetch) = round.take_next() {
             asked.push(fetch.request.as_str().replace("http://example.org/", ""));
@@ -249,8 +249,8 @@ mod tests {
         let (asked, end) = played(Round::whole(&at("feed"), None), |fetch| {
             match fetch.location.as_str().rsplit('/').next() {
                 Some("feed") => linked(&["a", "b", "c"]),
-                Some("a") => Settled::Failed,
-                Some("b") => Settled::Later(LATER),
+                Some("a") => FetchResult::Failed,
+                Some("b") => FetchResult::Later(LATER),
                 _ => fetched(),
             }
         });
@@ -262,12 +262,12 @@ mod tests {
     fn retry_times_of_linked_resources_and_of_the_feed_are_returned() {
         let (_, end) = played(Round::whole(&at("feed"), None), |fetch| match fetch.part {
             Part::Feed => linked(&["a", "b"]),
-            _ if fetch.location == at("a") => Settled::Later(LATER),
+            _ if fetch.location == at("a") => FetchResult::Later(LATER),
             _ => fetched(),
         });
         let later = BTreeMap::from([(at("a"), LATER)]);
         assert_eq!(end, End::Fetched { not_before: None, later });
-        let (asked, end) = played(Round::whole(&at("feed"), None), |_| Settled::Later(LATER));
+        let (asked, end) = played(Round::whole(&at("feed"), None), |_| FetchResult::Later(LATER));
         assert_eq!(asked, ["feed"]);
         let end_of_feed = End::Fetched { not_before: Some(LATER), later: BTreeMap::new() };
         assert_eq!(end, end_of_feed);
@@ -283,7 +283,7 @@ mod tests {
         for _ in 0..3 {
             let a = round.take_next().unwrap();
             assert_eq!(a.location, at("a"));
-            round.settle(a, Settled::Lost);
+            round.settle(a, FetchResult::Lost);
             assert_eq!(round.end(), None, "it stays where it is");
         }
         let (asked, end) = played(round, |_| fetched());
@@ -293,15 +293,15 @@ mod tests {
     #[test]
     fn redirections_are_limited_and_circles_fail() {
         let moves = |fetch: &Fetch| match fetch.hops {
-            0 => Settled::Moved(at("elsewhere")),
+            0 => FetchResult::Moved(at("elsewhere")),
             _ => fetched(),
         };
         let (asked, end) = played(Round::whole(&at("feed"), None), moves);
         assert_eq!((asked, end), (vec!["feed".to_owned(), "elsewhere".to_owned()], good()));
-        let on = |fetch: &Fetch| Settled::Moved(at(&format!("hop{}", fetch.hops)));
+        let on = |fetch: &Fetch| FetchResult::Moved(at(&format!("hop{}", fetch.hops)));
         let (asked, end) = played(Round::whole(&at("feed"), None), on);
-        assert_eq!((asked.len(), end), (HOPS + 1, End::Failed));
-        let itself = |_: &Fetch| Settled::Moved(at("feed"));
+        assert_eq!((asked.len(), end), (MAX_HOPS + 1, End::Failed));
+        let itself = |_: &Fetch| FetchResult::Moved(at("feed"));
         let (asked, end) = played(Round::whole(&at("feed"), None), itself);
         assert_eq!((asked.len(), end), (1, End::Failed));
     }
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn pages_are_followed_up_to_the_limit_of_addresses() {
         let world = |fetch: &Fetch| {
-            let next = Settled::Fetched(vec![
+            let next = FetchResult::Fetched(vec![
                 (Part::Linked, at(&format!("{}-a", fetch.location.as_str().len()))),
                 (
                     Part::Page,
@@ -322,7 +322,7 @@ mod tests {
         assert!(asked.len() > 4 && end == good(), "{asked:?}");
         let many = |fetch: &Fetch| match fetch.part {
             Part::Feed => linked(
-                &(0..MOST + 10)
+                &(0..MAX_ADDRESSES + 10)
                     .map(|n| n.to_string())
                     .collect::<Vec<_>>()
                     .iter()
@@ -331,6 +331,6 @@ mod tests {
             ),
             _ => fetched(),
         };
-        assert_eq!(played(Round::whole(&at("feed"), None), many).0.len(), MOST);
+        assert_eq!(played(Round::whole(&at("feed"), None), many).0.len(), MAX_ADDRESSES);
     }
 }

@@ -121,7 +121,7 @@ fn next_edit_of_a_queue_is_sent_after_a_plain_success() {
     desk.take(&step);
     let of = &mut desk.gateway.interceptor;
     let next = |of: &mut Interceptor, after: &Task, status: u16, headers: &[(&str, &str)]| {
-        of.next_of_line(after.id, StatusCode::from_u16(status).unwrap(), &fields(headers))
+        of.next_in_queue(after.id, StatusCode::from_u16(status).unwrap(), &fields(headers))
     };
     // Other responses may require a repetition, or not come from the server.
     for (status, kind) in [(202, ATOM[0]), (503, ATOM[0]), (409, ATOM[0]), (201, HTML)] {
@@ -161,7 +161,7 @@ fn next_edit_of_a_queue_is_not_sent_when_the_policy_is_offline() {
     desk.take(&step);
     desk.go_offline();
     let (status, headers) = (StatusCode::CREATED, fields(&ATOM));
-    assert_eq!(desk.gateway.interceptor.next_of_line(tasks[0].id, status, &headers), None);
+    assert_eq!(desk.gateway.interceptor.next_in_queue(tasks[0].id, status, &headers), None);
 }
 
 #[test]

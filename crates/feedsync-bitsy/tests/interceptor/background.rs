@@ -48,7 +48,7 @@ fn busy() -> Desk {
     let of = &mut desk.gateway;
     let request = (&http::Method::PATCH, &at(MEMBER));
     let (status, headers) = (http::StatusCode::NO_CONTENT, http::HeaderMap::new());
-    let Ok(step) = of.interceptor.passed(&of.disk, request, status, &headers, desk.now);
+    let Ok(step) = of.interceptor.passed_through(&of.disk, request, status, &headers, desk.now);
     desk.take(&step);
     desk.lines();
     desk
@@ -78,7 +78,7 @@ fn requests_do_not_begin_when_the_policy_is_offline() {
     let mut desk = busy();
     desk.go_offline();
     assert!(begin(&mut desk, 4).is_empty());
-    assert_eq!(desk.gateway.interceptor.wakes(desk.now), None);
+    assert_eq!(desk.gateway.interceptor.next_wake(desk.now), None);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn requests_to_a_server_that_was_not_reached_do_not_begin() {
     desk.gateway.interceptor.reached(&at(FEED), false, desk.now, u64::MAX);
     assert!(begin(&mut desk, 4).is_empty());
     assert_eq!(
-        desk.gateway.interceptor.wakes(desk.now),
+        desk.gateway.interceptor.next_wake(desk.now),
         Some(desk.now.after(Duration::from_secs(2)))
     );
     desk.now = desk.now.after(Duration::from_secs(2));
@@ -98,7 +98,7 @@ fn requests_to_a_server_that_was_not_reached_do_not_begin() {
 fn response_to_an_unknown_request_changes_nothing() {
     let mut desk = busy();
     let content = desk.gateway.disk.hold(Vec::new());
-    let answered = Outcome::Answered {
+    let answered = Outcome::ServerResponse {
         status: http::StatusCode::OK,
         headers: http::HeaderMap::new(),
         content,
@@ -114,7 +114,7 @@ fn response_that_cannot_be_stored_is_not_taken_for_another() {
     let mut desk = busy();
     for task in begin(&mut desk, 4) {
         let of = &mut desk.gateway;
-        let Ok(step) = of.interceptor.finished(&of.disk, task.id, Outcome::NoRoom, desk.now, 0);
+        let Ok(step) = of.interceptor.finished(&of.disk, task.id, Outcome::OutOfSpace, desk.now, 0);
         desk.take(&step);
     }
     let progress: Vec<_> =

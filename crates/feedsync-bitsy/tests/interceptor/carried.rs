@@ -1,7 +1,7 @@
 //! Edits that are sent to their server while the application waits (BITSY 3.5, R-B35).
 
 use feedsync_bitsy::interceptor::{
-    Carried, Change, Decision, Entity, Proposed, Reply, Request, Step,
+    Change, Decision, Entity, ForwardOutcome, Proposed, Reply, Request, Step,
 };
 use feedsync_bitsy::outbox::Progress;
 use http::{Method, StatusCode};
@@ -30,30 +30,35 @@ fn proposed(desk: &Desk, method: &Method, url: &str, headers: &[(&str, &str)]) -
     let request = Request { method, location: &location, headers: &headers };
     let of = &desk.gateway;
     let decided = of.interceptor.decide(&of.disk, request, desk.now);
-    let Ok(Decision::Carry(proposed)) = decided else { panic!("{decided:?}") };
+    let Ok(Decision::ForwardEdit(proposed)) = decided else { panic!("{decided:?}") };
     proposed
 }
 
 /// Sends an edit with this result.
-fn carry(desk: &mut Desk, method: &Method, url: &str, carried: &Carried) -> (Option<Reply>, Step) {
+fn carry(
+    desk: &mut Desk,
+    method: &Method,
+    url: &str,
+    forwarded: &ForwardOutcome,
+) -> (Option<Reply>, Step) {
     let proposed = proposed(desk, method, url, &ATOM);
     let headers = fields(&ATOM);
     let body = entry("mine").into_bytes();
     let entity =
         (*method != Method::DELETE).then(|| Entity::sent(&headers, desk.gateway.disk.hold(body)));
-    let step = desk.gateway.interceptor.carries(&proposed, entity.as_ref());
+    let step = desk.gateway.interceptor.begin_forward(&proposed, entity.as_ref());
     desk.take(&step);
     let (of, now) = (&mut desk.gateway, desk.now);
     let Ok((reply, step)) =
-        of.interceptor.carried(&of.disk, &proposed, &headers, entity, carried, 7, now);
+        of.interceptor.forwarded(&of.disk, &proposed, &headers, entity, forwarded, 7, now);
     desk.take(&step);
     (reply, step)
 }
 
-fn answered(desk: &Desk, status: u16, headers: &[(&str, &str)], body: &str) -> Carried {
+fn answered(desk: &Desk, status: u16, headers: &[(&str, &str)], body: &str) -> ForwardOutcome {
     let content = desk.gateway.disk.hold(body.as_bytes().to_vec());
     let status = StatusCode::from_u16(status).unwrap();
-    Carried::Answered { status, headers: fields(headers), content }
+    ForwardOutcome::ServerResponse { status, headers: fields(headers), content }
 }
 
 #[test]
@@ -65,7 +70,8 @@ fn lost_edit_is_queued_and_doubtful_if_it_may_have_arrived() {
             (Method::DELETE, MEMBER, 204),
         ] {
             let mut desk = desk();
-            let (reply, step) = carry(&mut desk, &method, url, &Carried::Lost { perhaps_arrived });
+            let (reply, step) =
+                carry(&mut desk, &method, url, &ForwardOutcome::Lost { perhaps_arrived });
             assert_eq!(reply.unwrap().status.as_u16(), status, "{method}");
             assert!(step.is_durable);
             assert!(!desk.gateway.interceptor.is_reached(&at(url)));
@@ -93,8 +99,8 @@ fn attempt_is_kept_after_a_server_error() {
         (503, true),
     ] {
         let mut desk = desk();
-        let carried = answered(&desk, status, &[], "");
-        let (reply, _) = carry(&mut desk, &Method::PUT, MEMBER, &carried);
+        let forwarded = answered(&desk, status, &[], "");
+        let (reply, _) = carry(&mut desk, &Method::PUT, MEMBER, &forwarded);
         assert_eq!(reply, None, "the application gets the answer of the server");
         let attempts = desk.gateway.disk.now.rows.attempts.len();
         assert_eq!(attempts, usize::from(is_remembered), "{status}");
@@ -110,7 +116,7 @@ fn only_a_put_is_noted_before_sending() {
         [(Method::PUT, MEMBER, 1), (Method::POST, MEMBERS, 0), (Method::DELETE, MEMBER, 0)]
     {
         let proposed = proposed(&desk, &method, url, &ATOM);
-        let step = desk.gateway.interceptor.carries(&proposed, Some(&entity));
+        let step = desk.gateway.interceptor.begin_forward(&proposed, Some(&entity));
         assert_eq!(step.changes.len(), noted, "{method}");
     }
 }
@@ -125,8 +131,8 @@ fn response_determines_the_shown_and_stored_content() {
         (200, &[SERVED[0], ("etag", "\"e2\"")], &entry("theirs"), "theirs", Some("\"e2\"")),
     ] {
         let mut desk = desk();
-        let carried = answered(&desk, status, headers, body);
-        assert_eq!(carry(&mut desk, &Method::PUT, MEMBER, &carried).0, None);
+        let forwarded = answered(&desk, status, headers, body);
+        assert_eq!(carry(&mut desk, &Method::PUT, MEMBER, &forwarded).0, None);
         desk.go_offline();
         let got = desk.get(MEMBER);
         assert_eq!(got.body, entry(shown), "{status} {headers:?}");
@@ -149,10 +155,10 @@ fn response_determines_the_shown_and_stored_content() {
 #[test]
 fn html_response_to_an_edit_shows_nothing_and_the_feed_is_fetched() {
     let mut desk = desk();
-    let carried = answered(&desk, 200, &[("content-type", "text/html")], "<p>sign in</p>");
-    let (reply, step) = carry(&mut desk, &Method::PUT, MEMBER, &carried);
+    let forwarded = answered(&desk, 200, &[("content-type", "text/html")], "<p>sign in</p>");
+    let (reply, step) = carry(&mut desk, &Method::PUT, MEMBER, &forwarded);
     assert_eq!(reply, None);
-    assert!(!step.changes.iter().any(|change| matches!(change, Change::Shown(_))));
+    assert!(!step.changes.iter().any(|change| matches!(change, Change::OverlayEdit(_))));
     assert_eq!(desk.get(MEMBER).body, entry("a"));
     desk.run();
     assert_eq!(desk.lines()[0], format!("GET {FEED}"));
@@ -162,8 +168,8 @@ fn html_response_to_an_edit_shows_nothing_and_the_feed_is_fetched() {
 fn refused_edit_does_not_change_the_stored_representation() {
     for status in [400, 409, 412, 500] {
         let mut desk = desk();
-        let carried = answered(&desk, status, &[], "no");
-        assert_eq!(carry(&mut desk, &Method::PUT, MEMBER, &carried).0, None);
+        let forwarded = answered(&desk, status, &[], "no");
+        assert_eq!(carry(&mut desk, &Method::PUT, MEMBER, &forwarded).0, None);
         assert!(desk.gateway.disk.now.rows.shown.is_empty());
         assert_eq!(desk.get(MEMBER).body, entry("a"), "{status}");
         desk.run();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use feedsync_bitsy::event::ErrorId;
-use feedsync_bitsy::interceptor::{ControlError, KeepingId, Policy, Step};
+use feedsync_bitsy::interceptor::{ControlError, Policy, Step, SubscriptionId};
 use feedsync_bitsy::subscription::Holder;
 use feedsync_bitsy::subscription::state::State;
 
@@ -57,7 +57,7 @@ fn two_applications_share_a_subscription_until_the_last_one_leaves() {
     }
     let step = desk.gateway.interceptor.unsubscribe(id, second, desk.now).unwrap();
     desk.take(&step);
-    assert_eq!(desk.gateway.interceptor.keepings().count(), 0);
+    assert_eq!(desk.gateway.interceptor.stored_subscriptions().count(), 0);
     // A closed subscription is not reused.
     let (other, _) = desk.subscribe(&[], &[]);
     assert_ne!(other, id);
@@ -83,7 +83,7 @@ fn relation_of_another_application_begins_a_round_at_once() {
 #[test]
 fn operations_on_an_unknown_subscription_fail() {
     let mut desk = Desk::new();
-    let (id, holder, now) = (KeepingId(99), Holder(99), desk.now);
+    let (id, holder, now) = (SubscriptionId(99), Holder(99), desk.now);
     let of = &mut desk.gateway.interceptor;
     let related = || "related".parse().unwrap();
     let all = [
@@ -106,17 +106,17 @@ fn closed_subscription_does_not_change() {
     let (mut desk, _) = refused("PUT", MEMBER);
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("later")).status, 200);
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.close(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.close(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(desk.state(), State::Closed, "an edit is on its way");
     let (holder, now) = (Holder(0), desk.now);
     let of = &mut desk.gateway.interceptor;
     let related = "related".parse().unwrap();
     for refused in [
-        of.add_follow(keeping, holder, related, now),
-        of.set_interval(keeping, holder, 1, now),
-        of.set_proxy(keeping, None, now),
+        of.add_follow(stored_subscription, holder, related, now),
+        of.set_interval(stored_subscription, holder, 1, now),
+        of.set_proxy(stored_subscription, None, now),
     ] {
         assert!(matches!(refused, Err(ControlError::Closed(_))), "{refused:?}");
     }
@@ -155,8 +155,8 @@ fn error_that_is_not_about_an_edit_cannot_be_retried() {
 #[test]
 fn edit_of_an_unsubscribed_feed_cannot_be_retried() {
     let (mut desk, id) = refused("PUT", MEMBER);
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.close(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.close(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(retry(&mut desk, id), Err(ControlError::NoSubscription));
     assert_eq!(desk.errors().len(), 1);
@@ -184,7 +184,7 @@ fn interval_is_the_minimum_time_to_the_next_round() {
     desk.restart();
     desk.run();
     let due = desk.now.after(Duration::from_secs(5 * 60));
-    assert_eq!(desk.gateway.interceptor.wakes(desk.now), Some(due));
+    assert_eq!(desk.gateway.interceptor.next_wake(desk.now), Some(due));
     desk.lines();
     desk.after(299);
     assert!(desk.lines().is_empty());
@@ -236,40 +236,40 @@ fn server_is_online_when_reached_and_the_network_is_permitted() {
     desk.go_offline();
     assert!(!is_online(&desk));
     assert_eq!(desk.gateway.interceptor.policy(), Policy::Offline);
-    assert_eq!(desk.gateway.interceptor.wakes(desk.now), None);
+    assert_eq!(desk.gateway.interceptor.next_wake(desk.now), None);
     assert!(desk.gateway.interceptor.set_policy(Policy::Auto).is_durable);
     assert_eq!(desk.gateway.interceptor.policy(), Policy::Auto);
 }
 
 /// Time until the next work after the server of the feed was not reached.
-fn wakes(desk: &mut Desk) -> Option<Duration> {
+fn next_wake(desk: &mut Desk) -> Option<Duration> {
     desk.gateway.interceptor.retry_all();
     desk.gateway.interceptor.reached(&at(FEED), false, desk.now, 0);
-    desk.gateway.interceptor.wakes(desk.now).map(|time| time.since(desk.now))
+    desk.gateway.interceptor.next_wake(desk.now).map(|time| time.since(desk.now))
 }
 
 #[test]
 fn server_that_was_not_reached_is_retried_while_there_is_work() {
     let soon = Some(Duration::from_secs(1));
     let mut desk = Desk::new();
-    assert_eq!(wakes(&mut desk), None, "nothing is to be done");
+    assert_eq!(next_wake(&mut desk), None, "nothing is to be done");
     // A subscription that is about to begin.
     desk.serve("GET", FEED, feed("<link rel='related' href='/1'/>"));
     desk.serve("GET", ONE, answer(503, &[], ""));
     desk.is_online = false;
     desk.subscribe(&["related"], &[]);
-    assert_eq!(wakes(&mut desk), soon);
+    assert_eq!(next_wake(&mut desk), soon);
     // A round in progress.
     desk.gateway.interceptor.retry_all();
     desk.run();
     assert_eq!(desk.state(), State::Fetching);
-    assert_eq!(wakes(&mut desk), soon);
+    assert_eq!(next_wake(&mut desk), soon);
     // A waiting edit, and nothing else.
     let mut desk = Desk::with_member();
-    assert!(wakes(&mut desk) > soon, "the next round");
+    assert!(next_wake(&mut desk) > soon, "the next round");
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
-    assert_eq!(wakes(&mut desk), soon);
+    assert_eq!(next_wake(&mut desk), soon);
 }
 
 #[test]
@@ -283,8 +283,8 @@ fn temporary_address_is_removed_with_its_subscription() {
     desk.serve("POST", MEMBERS, answer(201, &there, &entry("new")));
     desk.after(10);
     assert_eq!(desk.get(&pending).status, 308);
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.close(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.close(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.subscribe(&[], &[]);
     assert_eq!(desk.get(&pending).status, 410);

@@ -98,7 +98,7 @@ fn damaged_edit_becomes_an_error_and_is_not_sent() {
         "299 feedsync \"the stored body of this edit is damaged, so it was not sent\""
     );
     assert_eq!(error.interaction.request_body, None, "there is nothing to be shown");
-    assert_eq!(error.was, Some(Content::of(entry("a").as_bytes())));
+    assert_eq!(error.previous, Some(Content::of(entry("a").as_bytes())));
     assert_eq!(error.interaction.time, desk.now);
     assert_eq!(desk.gateway.interceptor.edits().count(), 1, "the other one waits");
     assert_eq!(desk.get(MEMBER).body, entry("a"));
@@ -159,9 +159,9 @@ fn edit_continues_without_its_damaged_base() {
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
     damage(&mut desk, &entry("a"), &[MEMBER]);
     let edit = desk.gateway.interceptor.edits().next().unwrap().clone();
-    assert_eq!((edit.id, edit.asked.was), (EditId(1), None));
+    assert_eq!((edit.id, edit.requested.previous), (EditId(1), None));
     desk.restart();
-    assert_eq!(desk.gateway.interceptor.edits().next().unwrap().asked.was, None);
+    assert_eq!(desk.gateway.interceptor.edits().next().unwrap().requested.previous, None);
     desk.is_online = true;
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
     desk.after(10);
@@ -175,7 +175,7 @@ fn damaged_shown_edit_is_requested_from_its_server() {
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 204);
     desk.lines();
     let changes = damage(&mut desk, &entry("mine"), &[MEMBER]);
-    assert_eq!(count(&changes, |it| matches!(it, Change::ShownGone(_))), 1);
+    assert_eq!(count(&changes, |it| matches!(it, Change::OverlayEditRemoved(_))), 1);
     desk.serve("GET", MEMBER, answer(200, &SERVED, &entry("mine")));
     desk.run();
     let lines = desk.lines();
@@ -205,7 +205,7 @@ fn error_keeps_its_undamaged_parts() {
         desk.restart();
         let error = desk.gateway.interceptor.errors().all().next().unwrap();
         let of = &error.interaction;
-        let parts = [of.request_body, of.response_body, error.was];
+        let parts = [of.request_body, of.response_body, error.previous];
         assert_eq!(parts.map(|part| part.is_some()), expected, "{damaged}");
     }
 }
@@ -218,7 +218,7 @@ fn damaged_attempt_is_removed() {
         desk.ends_in_the_middle = true;
         assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 0);
         let changes = damage(&mut desk, &damaged, &[]);
-        let gone = count(&changes, |it| matches!(it, Change::AttemptGone(_)));
+        let gone = count(&changes, |it| matches!(it, Change::AttemptRemoved(_)));
         assert_eq!(gone, usize::from(is_gone), "{damaged}");
         assert_eq!(desk.gateway.disk.now.rows.attempts.is_empty(), is_gone);
     }
@@ -227,7 +227,7 @@ fn damaged_attempt_is_removed() {
 #[test]
 fn round_with_damaged_documents_begins_again() {
     let mut desk = desk();
-    let id = desk.gateway.interceptor.keepings().next().unwrap().id;
+    let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
     let mut changed = feed(&format!("{EDITABLE}<link rel='related' href='/1'/><rights>x</rights>"));
     changed.headers.insert("etag", "\"f2\"".parse().unwrap());
     desk.serve("GET", FEED, changed.clone());

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use feedsync_bitsy::interceptor::{
-    Carried, Decision, Entity, KeepingId, News, Outcome, Policy, Request, Settings, Step, Task,
+    Decision, Entity, EventKind, ForwardOutcome, Outcome, Policy, Request, Settings, Step,
+    SubscriptionId, Task,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::profile::Profile;
@@ -47,7 +48,7 @@ pub(crate) struct Desk {
     /// Events for applications, in the form that the document's listeners print.
     pub(crate) told: Vec<String>,
     /// The same events as values.
-    pub(crate) news: Vec<News>,
+    pub(crate) kind: Vec<EventKind>,
     number: u128,
 }
 
@@ -98,7 +99,7 @@ impl Desk {
             answers: BTreeMap::new(),
             arrived: Vec::new(),
             told: Vec::new(),
-            news: Vec::new(),
+            kind: Vec::new(),
             number: 0,
         }
     }
@@ -122,7 +123,7 @@ impl Desk {
         &mut self,
         follows: &[&str],
         headers: &[(&str, &str)],
-    ) -> (KeepingId, Holder) {
+    ) -> (SubscriptionId, Holder) {
         let mut builder = SubscriptionBuilder::new(None);
         builder.set_feed(FEED).unwrap();
         for relation in follows {
@@ -141,10 +142,10 @@ impl Desk {
     pub(crate) fn take(&mut self, step: &Step) {
         self.gateway.write(step);
         for event in &step.events {
-            self.news.push(event.news.clone());
-            self.told.push(match &event.news {
-                News::State(change) => format!("{} {}", change.state.name(), change.location),
-                News::Sync(sync) => {
+            self.kind.push(event.kind.clone());
+            self.told.push(match &event.kind {
+                EventKind::State(change) => format!("{} {}", change.state.name(), change.location),
+                EventKind::Sync(sync) => {
                     let status = sync.status.as_u16();
                     format!("{status} {} {}", sync.method, sync.location)
                 }
@@ -217,15 +218,17 @@ impl Desk {
             Decision::Answer(reply) => *reply,
             Decision::Pass => {
                 let outcome = self.network(&method, &location, &headers, body.to_owned());
-                if let Outcome::Answered { status, headers, .. } = &outcome {
+                if let Outcome::ServerResponse { status, headers, .. } = &outcome {
                     let of = &mut self.gateway;
                     let request = (&method, &location);
-                    let step = of.interceptor.passed(&of.disk, request, *status, headers, self.now);
+                    let step = of
+                        .interceptor
+                        .passed_through(&of.disk, request, *status, headers, self.now);
                     self.take(&step.unwrap());
                 }
-                return self.passed(outcome);
+                return self.passed_through(outcome);
             }
-            Decision::Take(proposed) => {
+            Decision::QueueEdit(proposed) => {
                 let (entity, number) = (entity(&self.gateway), self.number);
                 let of = &mut self.gateway;
                 let taken =
@@ -234,17 +237,17 @@ impl Desk {
                 self.take(&step);
                 reply
             }
-            Decision::Carry(proposed) => {
+            Decision::ForwardEdit(proposed) => {
                 let entity = entity(&self.gateway);
-                let step = self.gateway.interceptor.carries(&proposed, entity.as_ref());
+                let step = self.gateway.interceptor.begin_forward(&proposed, entity.as_ref());
                 self.take(&step);
                 let place = &proposed.location;
                 let outcome = self.network(&method, place, &headers, body.to_owned());
-                let carried = match outcome.clone() {
-                    Outcome::Answered { status, headers, content } => {
-                        Carried::Answered { status, headers, content }
+                let forwarded = match outcome.clone() {
+                    Outcome::ServerResponse { status, headers, content } => {
+                        ForwardOutcome::ServerResponse { status, headers, content }
                     }
-                    _ => Carried::Lost { perhaps_arrived: false },
+                    _ => ForwardOutcome::Lost { perhaps_arrived: false },
                 };
                 if std::mem::take(&mut self.ends_in_the_middle) {
                     self.restart();
@@ -254,12 +257,12 @@ impl Desk {
                 let of = &mut self.gateway;
                 let told = of
                     .interceptor
-                    .carried(&of.disk, &proposed, &headers, entity, &carried, number, self.now);
+                    .forwarded(&of.disk, &proposed, &headers, entity, &forwarded, number, self.now);
                 let (reply, step) = told.unwrap();
                 self.take(&step);
                 match reply {
                     Some(reply) => reply,
-                    None => return self.passed(outcome),
+                    None => return self.passed_through(outcome),
                 }
             }
         };
@@ -274,7 +277,7 @@ impl Desk {
 
     /// State of the subscription.
     pub(crate) fn state(&self) -> State {
-        self.gateway.interceptor.keepings().last().unwrap().subscription.state()
+        self.gateway.interceptor.stored_subscriptions().last().unwrap().subscription.state()
     }
 
     /// The errors, as `STATUS METHOD URL`.
@@ -297,9 +300,9 @@ impl Desk {
         self.gateway.crash(None);
     }
 
-    fn passed(&self, outcome: Outcome) -> Answer {
+    fn passed_through(&self, outcome: Outcome) -> Answer {
         match outcome {
-            Outcome::Answered { status, headers, content } => {
+            Outcome::ServerResponse { status, headers, content } => {
                 Answer { status: status.as_u16(), headers, body: self.text(&content) }
             }
             _ => answer(504, &[], "not to be reached"),
@@ -327,7 +330,7 @@ impl Desk {
         let answer = answer.unwrap_or_else(|| self::answer(404, &[], "not found"));
         let content = self.gateway.disk.hold(answer.body.into_bytes());
         let status = StatusCode::from_u16(answer.status).unwrap();
-        Outcome::Answered { status, headers: answer.headers, content }
+        Outcome::ServerResponse { status, headers: answer.headers, content }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedsync_bitsy::interceptor::{
-    Carried, ControlError, Decision, Entity, Interceptor, Outcome, Request, Settings, Task,
+    ControlError, Decision, Entity, ForwardOutcome, Interceptor, Outcome, Request, Settings, Task,
 };
 use feedsync_bitsy::outbox::{EditId, Progress};
 use http::{HeaderMap, Method, StatusCode};
@@ -136,7 +136,7 @@ fn edit_that_was_sent_once_does_not_change() {
 #[test]
 fn hurrying_an_unsent_edit_does_not_put_it_in_doubt() {
     let (mut desk, _) = posted(&ATOM, &[&entry("one")]);
-    let step = desk.gateway.interceptor.hurry(EditId(1));
+    let step = desk.gateway.interceptor.retry_now(EditId(1));
     assert!(step.changes.is_empty());
     let progress: Vec<_> = desk.gateway.interceptor.edits().map(|edit| &edit.progress).collect();
     assert_eq!(progress, [&Progress::Queued]);
@@ -158,47 +158,47 @@ fn refused_edit_is_not_retried_over_a_later_one() {
     let Ok(tried) = of.interceptor.retry(&of.disk, error, 7, desk.now);
     assert!(matches!(tried, Err(ControlError::Waits)), "{tried:?}");
     assert_eq!(desk.errors().len(), 1, "it stands");
-    let body = desk.gateway.interceptor.edits().next().unwrap().asked.body.clone().unwrap();
+    let body = desk.gateway.interceptor.edits().next().unwrap().requested.body.clone().unwrap();
     assert_eq!(body.content, desk.gateway.disk.hold(entry("later").into_bytes()));
 }
 
 #[test]
 fn edit_of_a_subscription_that_ended_is_neither_stored_nor_acknowledged() {
     let (headers, put) = (fields(&ATOM), Method::PUT);
-    let answered = Carried::Answered {
+    let answered = ForwardOutcome::ServerResponse {
         status: StatusCode::OK,
         headers: fields(&[("content-type", "application/atom+xml")]),
         content: feedsync_bitsy::interceptor::Content::of(b""),
     };
-    for carried in [Carried::Lost { perhaps_arrived: false }, answered] {
+    for forwarded in [ForwardOutcome::Lost { perhaps_arrived: false }, answered] {
         let mut desk = Desk::with_member();
         let location = at(MEMBER);
         let request = Request { method: &put, location: &location, headers: &headers };
         let of = &mut desk.gateway;
         let decided = of.interceptor.decide(&of.disk, request, desk.now);
-        let Ok(Decision::Carry(proposed)) = decided else { panic!("{decided:?}") };
+        let Ok(Decision::ForwardEdit(proposed)) = decided else { panic!("{decided:?}") };
         let entity = Entity::sent(&headers, of.disk.hold(entry("mine").into_bytes()));
-        let step = of.interceptor.carries(&proposed, Some(&entity));
+        let step = of.interceptor.begin_forward(&proposed, Some(&entity));
         desk.take(&step);
-        let id = desk.gateway.interceptor.keepings().next().unwrap().id;
+        let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
         let step = desk.gateway.interceptor.close(id, desk.now).unwrap();
         desk.take(&step);
         let of = &mut desk.gateway;
-        let told = of.interceptor.carried(
+        let told = of.interceptor.forwarded(
             &of.disk,
             &proposed,
             &headers,
             Some(entity),
-            &carried,
+            &forwarded,
             7,
             desk.now,
         );
         let (reply, step) = told.unwrap();
         assert_eq!(
             reply.map(|reply| reply.status.as_u16()),
-            match carried {
-                Carried::Lost { .. } => Some(504),
-                Carried::Answered { .. } => None,
+            match forwarded {
+                ForwardOutcome::Lost { .. } => Some(504),
+                ForwardOutcome::ServerResponse { .. } => None,
             }
         );
         assert!(step.changes.is_empty(), "{step:?}");
@@ -229,7 +229,7 @@ fn running_edits_are_not_checked_after_a_takeover() {
     assert!(desk.begin().0.iter().all(|task| task.location.as_str() != FEED));
     let content = desk.gateway.disk.hold(Vec::new());
     let (status, headers) = (StatusCode::CREATED, HeaderMap::new());
-    let answered = Outcome::Answered { status, headers, content };
+    let answered = Outcome::ServerResponse { status, headers, content };
     let of = &mut desk.gateway;
     let Ok(step) = of.interceptor.finished(&of.disk, send.id, answered, desk.now, 0);
     desk.take(&step);

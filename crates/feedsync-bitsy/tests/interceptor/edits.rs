@@ -89,8 +89,8 @@ fn refused_edit_shows_the_servers_version_and_keeps_the_sent_content() {
         let errors = desk.gateway.interceptor.errors().all().next().unwrap().clone();
         let sent = errors.interaction.request_body.unwrap();
         assert_eq!(desk.gateway.disk.contents.borrow()[&sent], entry("mine").into_bytes());
-        let was = errors.was.unwrap();
-        assert_eq!(desk.gateway.disk.contents.borrow()[&was], entry("a").into_bytes());
+        let previous = errors.previous.unwrap();
+        assert_eq!(desk.gateway.disk.contents.borrow()[&previous], entry("a").into_bytes());
         assert_ne!(desk.state(), feedsync_bitsy::subscription::state::State::Paused, "B82");
         // The edit is retried on the present version.
         desk.serve("PUT", MEMBER, answer(204, &[], ""));
@@ -133,7 +133,7 @@ fn edits_without_credentials_are_held_until_there_are_some() {
     desk.after(7_200);
     assert_eq!(desk.lines().iter().filter(|line| line.starts_with("PUT")).count(), 1);
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
-    let id = desk.gateway.interceptor.keepings().next().unwrap().id;
+    let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
     let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
     desk.take(&step);
     desk.run();
@@ -186,22 +186,22 @@ fn member_without_a_named_address_is_found_in_the_feed() {
 #[test]
 fn edits_are_sent_after_unsubscribing_and_then_all_data_are_removed() {
     let mut desk = with_put();
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.close(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.close(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
     desk.after(5);
     assert_eq!(desk.lines(), [format!("PUT {MEMBER}")]);
-    assert_eq!(desk.gateway.interceptor.keepings().count(), 0);
-    assert!(desk.gateway.disk.now.rows.keepings.is_empty());
+    assert_eq!(desk.gateway.interceptor.stored_subscriptions().count(), 0);
+    assert!(desk.gateway.disk.now.rows.stored_subscriptions.is_empty());
     assert_eq!(desk.gateway.interceptor.needed().count(), 0);
 }
 
 #[test]
 fn edit_of_a_member_without_an_address_is_sent_while_paused() {
     let (mut desk, pending) = with_post();
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.is_online = false;
     desk.after(1);
@@ -220,7 +220,7 @@ fn edit_of_a_member_without_an_address_is_sent_while_paused() {
     assert_eq!(tasks[0].method, "POST");
     // The POST is in progress.
     assert_eq!(desk.ask("PUT", &pending, &ATOM, &entry("newer")).status, 200);
-    let outcome = feedsync_bitsy::interceptor::Outcome::Answered {
+    let outcome = feedsync_bitsy::interceptor::Outcome::ServerResponse {
         status: http::StatusCode::OK,
         headers: crate::desk::fields(&[]),
         content: desk.gateway.disk.hold(Vec::new()),
@@ -316,7 +316,7 @@ fn edit_on_top_of_a_refused_one_is_refused_with_it() {
     let (tasks, step) = of.interceptor.begin(&of.disk, 4, later).unwrap();
     desk.take(&step);
     assert_eq!(desk.ask("PUT", &pending, &ATOM, &entry("newer")).status, 200);
-    let outcome = feedsync_bitsy::interceptor::Outcome::Answered {
+    let outcome = feedsync_bitsy::interceptor::Outcome::ServerResponse {
         status: http::StatusCode::UNPROCESSABLE_ENTITY,
         headers: crate::desk::fields(&[]),
         content: desk.gateway.disk.hold(Vec::new()),
@@ -333,5 +333,5 @@ fn edit_on_top_of_a_refused_one_is_refused_with_it() {
     let again = of.interceptor.retry(&of.disk, id, 9, desk.now).unwrap().unwrap();
     desk.take(&again);
     let edit = desk.gateway.interceptor.edits().next().unwrap();
-    assert_eq!(edit.asked.location.as_str(), MEMBERS);
+    assert_eq!(edit.requested.location.as_str(), MEMBERS);
 }

@@ -1,7 +1,7 @@
 //! The traces that the document prints (BITSY 2.2, BI97).
 
 use feedsync_bitsy::event::headers_text;
-use feedsync_bitsy::interceptor::News;
+use feedsync_bitsy::interceptor::EventKind;
 use feedsync_bitsy::subscription::state::State;
 
 use crate::desk::{Desk, FEED, answer, entry, feed};
@@ -81,8 +81,8 @@ fn put(status: u16, headers: &[(&str, &str)]) -> (Desk, String) {
     desk.is_online = true;
     desk.serve("PUT", url, answer(status, headers, &entry("theirs")));
     desk.after(5);
-    let sync = desk.news.iter().find_map(|news| match news {
-        News::Sync(sync) if sync.method == "PUT" => Some(sync),
+    let sync = desk.kind.iter().find_map(|kind| match kind {
+        EventKind::Sync(sync) if sync.method == "PUT" => Some(sync),
         _ => None,
     });
     let sync = sync.expect("it is told");

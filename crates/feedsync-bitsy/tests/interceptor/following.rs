@@ -31,7 +31,7 @@ fn following_more_keeps_stored_resources_available() {
     desk.take(&step);
     let headers = fields(&[("content-type", "application/atom+xml")]);
     let content = desk.gateway.disk.hold(linked().body.into());
-    let outcome = Outcome::Answered { status: StatusCode::OK, headers, content };
+    let outcome = Outcome::ServerResponse { status: StatusCode::OK, headers, content };
     let of = &mut desk.gateway;
     let step = of.interceptor.finished(&of.disk, tasks[0].id, outcome, desk.now, 0).unwrap();
     desk.take(&step);

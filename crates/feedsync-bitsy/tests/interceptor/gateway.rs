@@ -6,14 +6,14 @@ use std::convert::Infallible;
 
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::interceptor::{
-    Belonging, Change, Content, Interceptor, Reply, Representation, Resource, Rows, Settings,
-    Shows, Step, Stored, Task,
+    Belonging, Change, Content, Interceptor, Reply, ReplyBody, Representation, Resource, Rows,
+    Settings, Step, Stored, Task,
 };
 use feedsync_bitsy::location::Location;
 
 /// Data on a disk.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Written {
+pub(crate) struct StoredChange {
     pub(crate) rows: Rows,
     representations: BTreeMap<(Partition, Location), Representation>,
     generations: BTreeMap<(Partition, Location), BTreeMap<Location, Belonging>>,
@@ -22,41 +22,45 @@ pub(crate) struct Written {
 /// A disk: synchronised data, and the steps written since.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
-    synced: Written,
+    synced: StoredChange,
     since: Vec<Step>,
-    pub(crate) now: Written,
+    pub(crate) now: StoredChange,
     pub(crate) contents: RefCell<HashMap<Content, Vec<u8>>>,
 }
 
 pub(crate) struct Gateway {
     pub(crate) interceptor: Interceptor,
     pub(crate) disk: Disk,
-    pub(crate) underway: Vec<Task>,
+    pub(crate) in_progress: Vec<Task>,
     settings: Settings,
 }
 
-impl Written {
+impl StoredChange {
     fn take(&mut self, step: &Step) {
         let rows = &mut self.rows;
         for change in &step.changes {
             match change.clone() {
-                Change::Keeping(it) => put(&mut rows.keepings, *it, |it| it.id.0),
-                Change::KeepingGone(id) => rows.keepings.retain(|it| it.id != id),
+                Change::StoredSubscription(it) => {
+                    put(&mut rows.stored_subscriptions, *it, |it| it.id.0)
+                }
+                Change::SubscriptionRemoved(id) => {
+                    rows.stored_subscriptions.retain(|it| it.id != id)
+                }
                 Change::Edit(it) => put(&mut rows.edits, *it, |it| it.id.0),
-                Change::EditGone(id) => rows.edits.retain(|it| it.id != id),
+                Change::EditRemoved(id) => rows.edits.retain(|it| it.id != id),
                 Change::Error(it) => put(&mut rows.errors, *it, |it| it.id.0),
-                Change::ErrorGone(id) => rows.errors.retain(|it| it.id != id),
-                Change::Shown(it) => put(&mut rows.shown, *it, |it| it.place),
-                Change::ShownGone(place) => rows.shown.retain(|it| it.place != place),
-                Change::Named { partition, pending, member } => {
+                Change::ErrorRemoved(id) => rows.errors.retain(|it| it.id != id),
+                Change::OverlayEdit(it) => put(&mut rows.shown, *it, |it| it.place),
+                Change::OverlayEditRemoved(place) => rows.shown.retain(|it| it.place != place),
+                Change::MemberAddress { partition, pending, member } => {
                     rows.named.retain(|(who, from, _)| (*who, from) != (partition, &pending));
                     rows.named.push((partition, pending, member));
                 }
-                Change::NamedGone { partition, pending } => {
+                Change::MemberAddressRemoved { partition, pending } => {
                     rows.named.retain(|(who, from, _)| (*who, from) != (partition, &pending));
                 }
                 Change::Attempt(it) => rows.attempts.push(*it),
-                Change::AttemptGone(it) => rows.attempts.retain(|other| *other != *it),
+                Change::AttemptRemoved(it) => rows.attempts.retain(|other| *other != *it),
                 Change::Representation { partition, location, representation } => {
                     match representation {
                         Some(it) => self.representations.insert((partition, location), *it),
@@ -80,7 +84,7 @@ impl Written {
                         }
                     }
                 }
-                Change::Forgotten(partition) => {
+                Change::PartitionRemoved(partition) => {
                     rows.named.retain(|(who, ..)| *who != partition);
                     self.representations.retain(|(who, _), _| *who != partition);
                 }
@@ -154,7 +158,7 @@ impl Stored for Disk {
 impl Gateway {
     pub(crate) fn new(settings: Settings) -> Self {
         let interceptor = Interceptor::new(settings);
-        Self { interceptor, disk: Disk::default(), underway: Vec::new(), settings }
+        Self { interceptor, disk: Disk::default(), in_progress: Vec::new(), settings }
     }
 
     /// Writes a step, unless it is empty.
@@ -180,7 +184,7 @@ impl Gateway {
             self.disk.cut(kept);
         }
         self.interceptor = Interceptor::restored(self.settings, self.disk.now.rows.clone());
-        self.underway.clear();
+        self.in_progress.clear();
         self.sweep();
     }
 
@@ -203,7 +207,9 @@ impl Gateway {
                     since.insert(it.content.digest);
                 }
                 Change::Attempt(it) => drop(since.insert(it.content.digest)),
-                Change::Shown(it) => since.extend(it.entity.iter().map(|it| it.content.digest)),
+                Change::OverlayEdit(it) => {
+                    since.extend(it.entity.iter().map(|it| it.content.digest))
+                }
                 _ => {}
             }
         }
@@ -213,10 +219,10 @@ impl Gateway {
     /// Bytes of a response.
     pub(crate) fn bytes(&self, reply: &Reply) -> Vec<u8> {
         match &reply.shows {
-            Shows::Nothing => Vec::new(),
-            Shows::Text(text) => text.clone().into_bytes(),
-            Shows::Content(content) => self.disk.content(content).unwrap(),
-            Shows::Composed(composed) => composed.bytes(&self.disk).unwrap(),
+            ReplyBody::Nothing => Vec::new(),
+            ReplyBody::Text(text) => text.clone().into_bytes(),
+            ReplyBody::Content(content) => self.disk.content(content).unwrap(),
+            ReplyBody::Composed(composed) => composed.bytes(&self.disk).unwrap(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_bitsy::interceptor::Why;
+use feedsync_bitsy::interceptor::WaitReason;
 use feedsync_bitsy::outbox::{EditId, Progress};
 use feedsync_bitsy::profile::Profile;
 use http::StatusCode;
@@ -90,9 +90,9 @@ fn any_status_delays_only_its_own_member_and_loses_no_edit() {
                 let is_done = (200..400).contains(&status);
                 match edit {
                     Some(edit) => {
-                        assert_eq!(edit.asked.location.as_str(), member("a"), "{name}");
-                        let standing = interceptor.standing(edit);
-                        assert_ne!(standing.why, Why::Turn, "{name}");
+                        assert_eq!(edit.requested.location.as_str(), member("a"), "{name}");
+                        let edit_status = interceptor.edit_status(edit);
+                        assert_ne!(edit_status.why, WaitReason::Capacity, "{name}");
                         assert_eq!(is_error, edit.progress == Progress::Held, "{name}");
                     }
                     None => assert!(is_error || is_done, "{name}: it vanished"),
@@ -131,13 +131,13 @@ fn status_401_holds_the_edit_and_is_an_error_until_retried() {
     assert!(desk.told.contains(&format!("401 PUT {}", member("a"))));
     assert_eq!(desk.get(&member("a")).body, entry("mine"), "it still waits");
     let edit = desk.gateway.interceptor.edits().next().unwrap().clone();
-    let standing = desk.gateway.interceptor.standing(&edit);
-    assert_eq!(standing.why, Why::Credentials(StatusCode::UNAUTHORIZED));
-    assert_eq!((standing.since, standing.until), (Some(desk.now), None));
-    let error = standing.error.unwrap();
+    let edit_status = desk.gateway.interceptor.edit_status(&edit);
+    assert_eq!(edit_status.why, WaitReason::Credentials(StatusCode::UNAUTHORIZED));
+    assert_eq!((edit_status.since, edit_status.until), (Some(desk.now), None));
+    let error = edit_status.error.unwrap();
     // The edit is held after a restart, too.
     desk.restart();
-    assert_eq!(desk.gateway.interceptor.standing(&edit), standing);
+    assert_eq!(desk.gateway.interceptor.edit_status(&edit), edit_status);
     desk.lines();
     desk.after(100_000);
     assert!(!desk.lines().iter().any(|line| line.starts_with("PUT")), "nobody has released it");
@@ -148,7 +148,7 @@ fn status_401_holds_the_edit_and_is_an_error_until_retried() {
     desk.run();
     assert_eq!(desk.errors(), [format!("401 PUT {}", member("a"))]);
     desk.serve("PUT", &member("a"), answer(204, &[], ""));
-    let step = desk.gateway.interceptor.hurry(edit.id);
+    let step = desk.gateway.interceptor.retry_now(edit.id);
     desk.take(&step);
     desk.run();
     assert_eq!(desk.errors(), [""; 0]);
@@ -175,10 +175,10 @@ fn retry_after_delays_its_own_edit_and_reports_the_time() {
     desk.serve("PUT", &member("a"), answer(503, &[("retry-after", "600")], ""));
     desk.after(5);
     let edit = desk.gateway.interceptor.edits().next().unwrap().clone();
-    let standing = desk.gateway.interceptor.standing(&edit);
-    assert_eq!(standing.why, Why::PutOff(StatusCode::SERVICE_UNAVAILABLE));
+    let edit_status = desk.gateway.interceptor.edit_status(&edit);
+    assert_eq!(edit_status.why, WaitReason::PutOff(StatusCode::SERVICE_UNAVAILABLE));
     let until = desk.now.after(std::time::Duration::from_secs(600));
-    assert_eq!((standing.since, standing.until), (Some(desk.now), Some(until)));
+    assert_eq!((edit_status.since, edit_status.until), (Some(desk.now), Some(until)));
     assert_eq!(desk.gateway.interceptor.edits().count(), 1);
     // With a network, an edit of another member is sent to its server at once.
     desk.lines();
@@ -187,7 +187,7 @@ fn retry_after_delays_its_own_edit_and_reports_the_time() {
     // An edit of the same member waits behind it.
     assert_eq!(desk.ask("PUT", &member("a"), &ATOM, &entry("later")).status, 200);
     let later = desk.gateway.interceptor.edits().last().unwrap().clone();
-    assert_eq!(desk.gateway.interceptor.standing(&later).why, Why::Behind(edit.id));
+    assert_eq!(desk.gateway.interceptor.edit_status(&later).why, WaitReason::Behind(edit.id));
     desk.after(500);
     assert!(!desk.lines().iter().any(|line| line.starts_with("PUT")));
     desk.serve("PUT", &member("a"), answer(204, &[], ""));

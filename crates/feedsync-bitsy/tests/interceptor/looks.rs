@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use feedsync_bitsy::outbox::Progress;
-use feedsync_bitsy::subscription::outcome::HOPS;
+use feedsync_bitsy::subscription::outcome::MAX_HOPS;
 
 use crate::desk::{Answer, Desk, EDITABLE, FEED, answer, entry, feed};
 
@@ -62,8 +62,8 @@ pub(crate) fn waiting(desk: &Desk) -> usize {
 
 /// Pauses the subscription, so that no round requests the member.
 fn pause(desk: &mut Desk) {
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
 }
 
@@ -231,7 +231,7 @@ fn check_follows_a_limited_number_of_redirections() {
     pause(&mut desk);
     desk.run();
     let lines = desk.lines();
-    assert_eq!((&*lines[0], lines.len(), waiting(&desk)), (&*get(MEMBER), HOPS + 1, 1));
+    assert_eq!((&*lines[0], lines.len(), waiting(&desk)), (&*get(MEMBER), MAX_HOPS + 1, 1));
     assert!(lines[1..].iter().all(|line| *line == get(there)));
     // A redirection without an address is inconclusive.
     desk.serve("GET", MEMBER, answer(307, &[], ""));

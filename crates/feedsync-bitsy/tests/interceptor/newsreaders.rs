@@ -5,7 +5,9 @@ use std::time::Duration;
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::interceptor::{Content, Policy, WaitingFor};
 use feedsync_bitsy::location::Location;
-use feedsync_bitsy::newsreader::{Deed, Interface, Sending, Who, Writing, WrittenId};
+use feedsync_bitsy::newsreader::{
+    ChangeId, ChangeKind, ChangeRequest, Interface, RequestCredentials, UnsignedRequest,
+};
 use feedsync_reader_api::Secret;
 use http::{HeaderMap, StatusCode};
 
@@ -20,11 +22,12 @@ fn base() -> Location {
 /// A desk where a user has made a change that waits.
 fn desk() -> (Desk, Partition) {
     let mut desk = Desk::new();
-    let who = Who::Session(Secret::from("s1".to_owned()));
+    let credentials = RequestCredentials::Session(Secret::from("s1".to_owned()));
     let now = desk.now;
     let mut partition = None;
     let step = desk.gateway.interceptor.read_with(false, |accounts| {
-        let (whose, changes) = accounts.answered((INTERFACE, &base()), &who, true, now).unwrap();
+        let (whose, changes) =
+            accounts.answered((INTERFACE, &base()), &credentials, true, now).unwrap();
         partition = Some(whose);
         changes
     });
@@ -36,12 +39,12 @@ fn desk() -> (Desk, Partition) {
 }
 
 fn change(desk: &mut Desk, partition: Partition) {
-    let writing = Writing {
-        deed: Deed::Edit,
-        request: Sending {
+    let writing = ChangeRequest {
+        change_kind: ChangeKind::Edit,
+        request: UnsignedRequest {
             method: "PUT".to_owned(),
             path: "reader/api/0/edit".to_owned(),
-            ..Sending::default()
+            ..UnsignedRequest::default()
         },
         answer: feedsync_reader_api::google::done(),
     };
@@ -64,7 +67,7 @@ fn is_deliverable(desk: &Desk) -> bool {
     !desk.gateway.interceptor.deliverable(desk.now).is_empty()
 }
 
-fn first(desk: &Desk, partition: Partition) -> WrittenId {
+fn first(desk: &Desk, partition: Partition) -> ChangeId {
     desk.gateway.interceptor.accounts().pending(partition).next().unwrap().id
 }
 
@@ -73,15 +76,15 @@ fn waiting_changes_report_what_they_wait_for() {
     let (mut desk, partition) = desk();
     change(&mut desk, partition);
     assert_eq!(desk.gateway.interceptor.waiting_changes(desk.now)[0].count, 2);
-    assert_eq!((why(&desk), is_deliverable(&desk)), (WaitingFor::Turn, true));
+    assert_eq!((why(&desk), is_deliverable(&desk)), (WaitingFor::Capacity, true));
     let id = first(&desk, partition);
     let later = fields(&[("retry-after", "60")]);
     let until = desk.now.after(Duration::from_secs(60));
     let busy = StatusCode::SERVICE_UNAVAILABLE;
     assert!(!desk.gateway.interceptor.not_taken((partition, id), busy, &later, desk.now));
     assert_eq!((why(&desk), is_deliverable(&desk)), (WaitingFor::Time(until), false));
-    assert_eq!(desk.gateway.interceptor.wakes(desk.now), Some(until));
-    assert_eq!(desk.gateway.interceptor.wakes(until), None, "the pause is over");
+    assert_eq!(desk.gateway.interceptor.next_wake(desk.now), Some(until));
+    assert_eq!(desk.gateway.interceptor.next_wake(until), None, "the pause is over");
     desk.gateway.interceptor.reached(&base(), false, desk.now, 0);
     assert_eq!((why(&desk), is_deliverable(&desk)), (WaitingFor::Server, false));
     desk.go_offline();
@@ -105,7 +108,7 @@ fn server_may_be_asked_if_permitted_and_due() {
     assert!(!may_ask(&desk) && !desk.gateway.interceptor.is_reached(&base()));
     // Waiting changes are work, so that the server is tried again.
     assert_eq!(
-        desk.gateway.interceptor.wakes(desk.now),
+        desk.gateway.interceptor.next_wake(desk.now),
         Some(desk.now.after(Duration::from_secs(1)))
     );
     desk.now = desk.now.after(Duration::from_secs(1));
@@ -129,7 +132,7 @@ fn watched_server_is_tried_more_often() {
         let mut pause = Duration::ZERO;
         for _ in 0..20 {
             desk.gateway.interceptor.reached(&base(), false, desk.now, u64::MAX);
-            let until = desk.gateway.interceptor.wakes(desk.now).unwrap();
+            let until = desk.gateway.interceptor.next_wake(desk.now).unwrap();
             pause = until.since(desk.now);
             desk.now = until;
         }
@@ -153,7 +156,7 @@ fn retry_after_is_read_for_429_and_503_only() {
     let (id, none) = (first(&desk, partition), HeaderMap::new());
     let busy = StatusCode::TOO_MANY_REQUESTS;
     desk.gateway.interceptor.not_taken((partition, id), busy, &none, desk.now);
-    assert_eq!(why(&desk), WaitingFor::Turn);
+    assert_eq!(why(&desk), WaitingFor::Capacity);
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(crate) struct Habits {
     /// Whether members and feed have entity tags.
     pub(crate) has_tags: bool,
     /// Whether the response to a POST names the address of the member.
-    pub(crate) tells_location: bool,
+    pub(crate) names_location: bool,
     /// Whether the response to a POST contains the member.
     pub(crate) sends_entity: bool,
     /// Whether the collection has its own address.
@@ -35,13 +35,13 @@ pub(crate) struct Member {
 
 /// An edit that was carried out, with its words and the path of its member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Carried {
+pub(crate) enum ForwardOutcome {
     Posted { words: String, path: String },
     Put { words: String, path: String },
     Deleted { path: String },
 }
 
-impl Carried {
+impl ForwardOutcome {
     /// Words and path of an edit that has words.
     pub(crate) fn says(&self) -> Option<(&str, &str)> {
         match self {
@@ -61,7 +61,7 @@ impl Carried {
 pub(crate) struct Origin {
     pub(crate) habits: Habits,
     pub(crate) members: BTreeMap<String, Member>,
-    pub(crate) log: Vec<Carried>,
+    pub(crate) log: Vec<ForwardOutcome>,
     versions: u64,
 }
 
@@ -112,9 +112,9 @@ impl Origin {
         let number = self.versions + 1;
         let id = if self.habits.keeps_ids { id } else { format!("urn:made:{number}") };
         let path = self.make(words.clone(), id);
-        self.log.push(Carried::Posted { words, path: path.clone() });
+        self.log.push(ForwardOutcome::Posted { words, path: path.clone() });
         let mut answer = Answer::of(StatusCode::CREATED, Vec::new());
-        if !self.habits.tells_location {
+        if !self.habits.names_location {
             answer.status = StatusCode::OK;
             return answer;
         }
@@ -152,7 +152,7 @@ impl Origin {
                         member.id = id;
                     }
                 }
-                self.log.push(Carried::Put { words, path: at.to_owned() });
+                self.log.push(ForwardOutcome::Put { words, path: at.to_owned() });
                 let mut answer = Answer::of(StatusCode::NO_CONTENT, Vec::new());
                 if self.habits.sends_entity {
                     answer.status = StatusCode::OK;
@@ -163,7 +163,7 @@ impl Origin {
             Method::DELETE => {
                 self.versions += 1;
                 self.members.remove(at);
-                self.log.push(Carried::Deleted { path: at.to_owned() });
+                self.log.push(ForwardOutcome::Deleted { path: at.to_owned() });
                 Answer::of(StatusCode::NO_CONTENT, Vec::new())
             }
             _ => Answer::of(StatusCode::METHOD_NOT_ALLOWED, Vec::new()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::event::ErrorId;
-use feedsync_bitsy::outbox::{Added, EditId, NewEdit, Outbox, Progress, Settlement};
+use feedsync_bitsy::outbox::{AddOutcome, EditId, NewEdit, Outbox, Progress, Settlement};
 use feedsync_bitsy::propagation::Method;
 use feedsync_bitsy::time::Time;
 use http::StatusCode;
@@ -25,9 +25,9 @@ fn put(resource: &str) -> NewEdit<String> {
         method: Method::Put,
         location: at(&url(resource)),
         resource: at(&url(resource)),
-        line: at(&url("feed")),
+        queue: at(&url("feed")),
         feed: at(&url("feed")),
-        was: Some("before".to_owned()),
+        previous: Some("before".to_owned()),
         is_conditional: false,
         generation: 1,
         base: Some("\"e1\"".to_owned()),
@@ -39,13 +39,13 @@ fn put(resource: &str) -> NewEdit<String> {
 
 fn added(outbox: &mut Outbox<String>, new: NewEdit<String>) -> EditId {
     match outbox.add(new) {
-        Added::Queued(id) => id,
+        AddOutcome::Queued(id) => id,
         added => panic!("{added:?}"),
     }
 }
 
 fn later(outbox: &mut Outbox<String>, id: EditId, until: Option<Time>, random: u64) -> Time {
-    outbox.sends(id);
+    outbox.mark_sending(id);
     outbox.settle(id, Settlement::Later(until), NOW, random);
     match outbox.edit(id).unwrap().progress {
         Progress::Waiting { until } => until,
@@ -81,30 +81,30 @@ fn server_extends_a_delay_and_does_not_shorten_it() {
 fn first_edit_that_is_put_off_wakes_the_outbox() {
     let mut outbox = Outbox::default();
     let ids = ["a", "b"].map(|resource| added(&mut outbox, put(resource)));
-    assert_eq!(outbox.wakes(NOW), None);
+    assert_eq!(outbox.next_wake(NOW), None);
     let times = [20, 30].map(|seconds| NOW.after(Duration::from_secs(seconds)));
     for (id, until) in ids.into_iter().zip(times) {
         later(&mut outbox, id, Some(until), 0);
     }
-    assert_eq!(outbox.wakes(NOW), Some(times[0]));
+    assert_eq!(outbox.next_wake(NOW), Some(times[0]));
     assert_eq!(outbox.due(NOW), []);
-    assert_eq!(outbox.wakes(times[0]), Some(times[1]), "the first may leave now");
+    assert_eq!(outbox.next_wake(times[0]), Some(times[1]), "the first may leave now");
     assert_eq!(outbox.due(times[0]), [ids[0]]);
     let again = Outbox::restored(outbox.edits().cloned().collect::<Vec<_>>(), outbox.next());
     assert_eq!(again, outbox);
-    assert_eq!(again.wakes(NOW), Some(times[0]));
+    assert_eq!(again.next_wake(NOW), Some(times[0]));
     assert!(outbox.release_one(ids[0]) && !outbox.release_one(ids[0]));
-    assert_eq!(outbox.wakes(NOW), Some(times[1]));
+    assert_eq!(outbox.next_wake(NOW), Some(times[1]));
     outbox.discard(ids[1]);
-    assert_eq!(outbox.wakes(NOW), None);
+    assert_eq!(outbox.next_wake(NOW), None);
 }
 
 #[test]
 fn queue_moves_while_an_edit_in_it_is_neither_put_off_nor_held() {
     let mut outbox = Outbox::default();
-    let (public, line) = (Partition::public(), at(&url("feed")));
+    let (public, queue) = (Partition::public(), at(&url("feed")));
     let state =
-        |outbox: &Outbox<String>, whose| (outbox.waits(whose, &line), outbox.moves(whose, &line));
+        |outbox: &Outbox<String>, whose| (outbox.waits(whose, &queue), outbox.moves(whose, &queue));
     assert_eq!(state(&outbox, public), (false, false));
     let id = added(&mut outbox, put("a"));
     assert_eq!(state(&outbox, public), (true, true));
@@ -159,7 +159,7 @@ fn edit_sent_twice_is_doubtful_when_released() {
         let mut outbox = Outbox::default();
         let id = added(&mut outbox, put("a"));
         for _ in 0..times {
-            outbox.sends(id);
+            outbox.mark_sending(id);
             outbox.settle(id, Settlement::Lost { perhaps_arrived: false }, NOW, 0);
         }
         assert_eq!(outbox.edit(id).unwrap().progress, progress, "{times}");
@@ -172,17 +172,17 @@ fn base_of_an_edit_can_be_replaced_or_removed() {
     let id = added(&mut outbox, put("a"));
     outbox.rebase(id, "\"e2\"".to_owned(), "theirs".to_owned());
     let made_on = |outbox: &Outbox<String>| {
-        let asked = &outbox.edit(id).unwrap().asked;
-        (asked.base.clone(), asked.was.clone())
+        let requested = &outbox.edit(id).unwrap().requested;
+        (requested.base.clone(), requested.previous.clone())
     };
     assert_eq!(made_on(&outbox), (Some("\"e2\"".to_owned()), Some("theirs".to_owned())));
-    outbox.forget_was(id);
+    outbox.forget_previous(id);
     assert_eq!(made_on(&outbox), (Some("\"e2\"".to_owned()), None));
     outbox.renew(id, 5);
-    assert_eq!(outbox.edit(id).unwrap().asked.generation, 5);
-    outbox.sends(id);
+    assert_eq!(outbox.edit(id).unwrap().requested.generation, 5);
+    outbox.mark_sending(id);
     outbox.renew(id, 6);
-    assert_eq!(outbox.edit(id).unwrap().asked.generation, 5, "it was sent");
+    assert_eq!(outbox.edit(id).unwrap().requested.generation, 5, "it was sent");
 }
 
 #[test]
@@ -196,18 +196,18 @@ fn deletion_after_an_unsent_put_has_the_same_base() {
         ..put("a")
     };
     let id = added(&mut outbox, deletion("\"local\""));
-    assert_eq!(outbox.edit(id).unwrap().asked.base.as_deref(), Some("\"e1\""));
+    assert_eq!(outbox.edit(id).unwrap().requested.base.as_deref(), Some("\"e1\""));
     assert_eq!(outbox.edits().count(), 1);
     // A deletion after a sent PUT waits until its result is known.
     let mut outbox = Outbox::default();
     let first = added(&mut outbox, put("a"));
-    outbox.sends(first);
+    outbox.mark_sending(first);
     let id = added(&mut outbox, deletion("\"local\""));
-    assert_eq!(outbox.edit(id).unwrap().asked.base, None);
+    assert_eq!(outbox.edit(id).unwrap().requested.base, None);
     let done = Settlement::Done { member: None, tag: Some("\"e2\"".to_owned()) };
     assert_eq!(outbox.settle(first, done, NOW, 0).changed, [id]);
-    assert_eq!(outbox.edit(id).unwrap().asked.base.as_deref(), Some("\"e2\""));
-    assert_eq!(outbox.edit(id).unwrap().asked.was.as_deref(), Some("a"));
+    assert_eq!(outbox.edit(id).unwrap().requested.base.as_deref(), Some("\"e2\""));
+    assert_eq!(outbox.edit(id).unwrap().requested.previous.as_deref(), Some("a"));
 }
 
 #[test]
@@ -219,11 +219,11 @@ fn edits_of_a_resource_are_separated_by_partition() {
     let at_a = at(&url("a"));
     assert_eq!(outbox.at(&at_a).map(|edit| edit.id).collect::<Vec<_>>(), [mine, theirs]);
     assert_eq!(outbox.last(OTHER, &at_a).map(|edit| edit.id), Some(theirs));
-    let line = at(&url("feed"));
-    let on = |whose| outbox.on(whose, &line).map(|edit| edit.id).collect::<Vec<_>>();
+    let queue = at(&url("feed"));
+    let on = |whose| outbox.on(whose, &queue).map(|edit| edit.id).collect::<Vec<_>>();
     assert_eq!((on(Partition::public()), on(OTHER)), (vec![mine, other], vec![theirs]));
     assert!(outbox.is_first(outbox.edit(theirs).unwrap()));
     assert_eq!(outbox.due(NOW), [mine, theirs], "one of each line");
-    outbox.sends(mine);
+    outbox.mark_sending(mine);
     assert_eq!(outbox.due(NOW), [theirs], "a line sends one at a time");
 }

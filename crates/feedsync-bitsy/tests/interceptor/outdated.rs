@@ -132,7 +132,7 @@ fn changed_feed_is_fetched_again_and_kept_for_offline_use() {
 fn response_to_a_request_from_before_a_change_is_not_stored() {
     for at in [LINKED, MEDIA] {
         let mut desk = desk();
-        let id = desk.gateway.interceptor.keepings().next().unwrap().id;
+        let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
         let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
         desk.take(&step);
         // The round requests the feed, and then its links.

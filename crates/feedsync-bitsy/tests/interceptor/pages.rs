@@ -124,7 +124,7 @@ fn new_collection_replaces_the_old_one() {
 #[test]
 fn round_interrupted_by_a_pause_stores_nothing() {
     let mut desk = desk();
-    let id = desk.gateway.interceptor.keepings().next().unwrap().id;
+    let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
     desk.serve("GET", SECOND, second("\"s2\"", "changed"));
     desk.now = desk.now.after(Duration::from_secs(3_600));
     let begun = desk.begin();
@@ -141,7 +141,7 @@ fn round_interrupted_by_a_pause_stores_nothing() {
 #[test]
 fn responses_of_an_earlier_round_are_ignored() {
     let mut desk = desk();
-    let id = desk.gateway.interceptor.keepings().next().unwrap().id;
+    let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
     desk.now = desk.now.after(Duration::from_secs(3_600));
     let begun = desk.begin();
     let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
@@ -173,7 +173,10 @@ fn link_on_an_unreachable_other_server_is_requested_after_five_minutes() {
     desk.take(&step);
     assert_eq!(desk.state(), State::Waiting);
     let due = desk.now.after(Duration::from_secs(5 * 60));
-    assert_eq!(desk.gateway.interceptor.keepings().next().unwrap().subscription.due(), Some(due));
+    assert_eq!(
+        desk.gateway.interceptor.stored_subscriptions().next().unwrap().subscription.due(),
+        Some(due)
+    );
     desk.lines();
     desk.after(299);
     assert!(desk.lines().is_empty());

@@ -55,7 +55,7 @@ fn two_people_see_neither_each_others_data_nor_edits() {
     assert_eq!(desk.ask("GET", MEMBER, &[ANNA], "").body, entry("anna"));
     assert_eq!(desk.ask("GET", MEMBER, &[BERT], "").body, entry("bert"));
     let partitions: Vec<_> =
-        desk.gateway.interceptor.edits().map(|edit| edit.asked.partition).collect();
+        desk.gateway.interceptor.edits().map(|edit| edit.requested.partition).collect();
     assert_ne!(partitions[0], partitions[1]);
 }
 
@@ -67,7 +67,8 @@ fn events_and_errors_belong_to_the_partition_of_the_edit() {
     desk.is_online = true;
     desk.serve("PUT", MEMBER, answer(409, &[], ""));
     desk.after(5);
-    let partition = desk.gateway.interceptor.keepings().next().unwrap().subscription.partition();
+    let partition =
+        desk.gateway.interceptor.stored_subscriptions().next().unwrap().subscription.partition();
     let errors = desk.gateway.interceptor.errors();
     assert_eq!(errors.of(partition, &FEED.parse().unwrap()).len(), 1);
     let public = feedsync_bitsy::authentication::Partition::public();

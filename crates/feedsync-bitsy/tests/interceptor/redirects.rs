@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedsync_bitsy::profile::Profile;
-use feedsync_bitsy::subscription::outcome::HOPS;
+use feedsync_bitsy::subscription::outcome::MAX_HOPS;
 
 use crate::desk::{Desk, EDITABLE, FEED, answer, entry, feed};
 use crate::looks::{count, waiting};
@@ -26,8 +26,8 @@ fn edited(profile: Profile, method: &str, url: &str) -> Desk {
     let body = if method == "DELETE" { String::new() } else { entry("new") };
     assert!(desk.ask(method, url, &[ATOM], &body).status < 300);
     desk.is_online = true;
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.now = desk.now.after(Duration::from_secs(10));
     desk.lines();
@@ -50,7 +50,7 @@ fn sent(desk: &mut Desk) -> Vec<String> {
 #[test]
 fn edit_follows_ten_redirections() {
     let step = |number: usize| format!("http://www.example.com/hop{number}");
-    for hops in [HOPS, HOPS + 1] {
+    for hops in [MAX_HOPS, MAX_HOPS + 1] {
         let mut desk = put();
         let mut from = MEMBER.to_owned();
         for number in 0..hops {
@@ -59,8 +59,8 @@ fn edit_follows_ten_redirections() {
         }
         desk.serve("PUT", &from, answer(204, &[], ""));
         desk.run();
-        let is_done = hops == HOPS;
-        assert_eq!(sent(&mut desk).len(), HOPS + 1);
+        let is_done = hops == MAX_HOPS;
+        assert_eq!(sent(&mut desk).len(), MAX_HOPS + 1);
         assert_eq!(waiting(&desk), 0);
         let errors = if is_done { vec![] } else { vec![format!("307 PUT {MEMBER}")] };
         assert_eq!(desk.errors(), errors);
@@ -134,14 +134,15 @@ fn response_at_the_redirection_target_is_the_result_of_a_post() {
         ("text/plain", "done".to_owned(), "http://www.example.com/feed/9"),
     ] {
         let mut desk = post();
-        let pending = desk.gateway.interceptor.edits().next().unwrap().asked.resource.clone();
+        let pending = desk.gateway.interceptor.edits().next().unwrap().requested.resource.clone();
         desk.serve("POST", MEMBERS, answer(303, &[("location", "/there")], ""));
         desk.serve("GET", THERE, answer(200, &[("content-type", kind)], &body));
         desk.run();
         assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
         desk.serve("GET", FEED, feed(&listed));
-        let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-        let step = desk.gateway.interceptor.resume(keeping, desk.now).unwrap();
+        let stored_subscription =
+            desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+        let step = desk.gateway.interceptor.resume(stored_subscription, desk.now).unwrap();
         desk.take(&step);
         desk.run();
         assert_eq!(desk.get(pending.as_str()).headers["location"], member, "{kind}");
@@ -156,7 +157,7 @@ fn result_request_follows_limited_redirections_and_then_checks_the_feed() {
     desk.serve("GET", FEED, feed(EDITABLE));
     let begun = desk.begin();
     desk.carry_out(begun);
-    for _ in 0..HOPS {
+    for _ in 0..MAX_HOPS {
         let begun = desk.begin();
         assert_eq!(begun.0[0].location.as_str(), THERE);
         desk.carry_out(begun);

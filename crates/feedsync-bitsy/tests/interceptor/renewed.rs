@@ -66,9 +66,9 @@ fn response_304_with_another_strong_tag_causes_a_full_fetch() {
     let mut desk = with_link(&[("etag", "\"1\"")]);
     desk.serve("GET", LINK, answer(304, &[("etag", "\"2\""), ("x-new", "1")], ""));
     desk.after(ROUND);
-    let asked: Vec<_> = desk.arrived.iter().filter(|it| it.line.ends_with("/one")).collect();
+    let requested: Vec<_> = desk.arrived.iter().filter(|it| it.line.ends_with("/one")).collect();
     let conditions: Vec<_> =
-        asked.iter().map(|asked| asked.headers.contains_key("if-none-match")).collect();
+        requested.iter().map(|requested| requested.headers.contains_key("if-none-match")).collect();
     assert_eq!(conditions, [true, false], "without a condition, and no third time");
     assert_eq!(desk.errors(), [format!("304 GET {LINK}")], "nobody asked whether it changed");
     assert_eq!(value(&mut desk, LINK, "etag").as_deref(), Some("\"1\""), "it is not renewed");

@@ -145,7 +145,7 @@ fn only_headers_about_the_body_are_stored_with_an_edit() {
     ];
     assert_eq!(desk.ask("PUT", MEMBER, &headers, &entry("mine")).status, 200);
     let edit = desk.gateway.interceptor.edits().next().unwrap();
-    let body = edit.asked.body.as_ref().unwrap();
+    let body = edit.requested.body.as_ref().unwrap();
     let mut names: Vec<&str> = body.headers.keys().map(|name| name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["content-language", "content-type", "x-mine"]);
@@ -181,7 +181,7 @@ fn edit_that_is_being_sent_is_not_discarded() {
     let (_, step) = desk.begin();
     desk.take(&step);
     assert!(desk.gateway.interceptor.discard(EditId(1)).changes.is_empty());
-    assert!(desk.gateway.interceptor.hurry(EditId(1)).changes.is_empty());
+    assert!(desk.gateway.interceptor.retry_now(EditId(1)).changes.is_empty());
     desk.restart();
     // The edit is removed, and it may have arrived.
     let step = desk.gateway.interceptor.discard(EditId(1));
@@ -207,7 +207,7 @@ fn put_off_edits_are_tried_at_once_on_request() {
         edits.filter(|edit| matches!(edit.progress, Progress::Waiting { .. })).count()
     };
     assert_eq!(is_put_off(&desk), 2);
-    let step = desk.gateway.interceptor.hurry_all([EditId(1), EditId(2), EditId(9)]);
+    let step = desk.gateway.interceptor.retry_all_now([EditId(1), EditId(2), EditId(9)]);
     assert!(step.is_durable);
     desk.take(&step);
     assert_eq!(is_put_off(&desk), 0);

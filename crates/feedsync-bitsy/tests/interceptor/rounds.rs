@@ -33,8 +33,8 @@ fn every_failure_pauses_and_records_its_request_and_response() {
 
 /// Reason why the only subscription is paused.
 fn failure(desk: &Desk) -> Option<String> {
-    let keeping = desk.gateway.interceptor.keepings().last().unwrap();
-    let failure = keeping.subscription.failure()?;
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().last().unwrap();
+    let failure = stored_subscription.subscription.failure()?;
     Some(format!("{} {}", failure.status.as_u16(), failure.location))
 }
 
@@ -119,7 +119,7 @@ fn followed_resources_are_stored_before_the_feed_shows_them() {
     let of = &mut desk.gateway;
     let (tasks, step) = of.interceptor.begin(&of.disk, 4, desk.now).unwrap();
     desk.take(&step);
-    let outcome = Outcome::Answered {
+    let outcome = Outcome::ServerResponse {
         status: http::StatusCode::OK,
         headers: crate::desk::fields(&[("content-type", "application/atom+xml")]),
         content: desk.gateway.disk.hold(feed("<link rel='related' href='/1'/>").body.into()),
@@ -181,7 +181,7 @@ fn unreachable_other_server_does_not_delay_the_feed() {
             use feedsync_bitsy::interceptor::Outcome;
             let is_feed = task.location.as_str() == FEED;
             let outcome = match is_feed {
-                true => Outcome::Answered {
+                true => Outcome::ServerResponse {
                     status: http::StatusCode::OK,
                     headers: crate::desk::fields(&[]),
                     content: desk.gateway.disk.hold(
@@ -235,12 +235,14 @@ fn unchanged_feed_is_validated_and_its_date_is_stored() {
     assert_eq!(arrived.headers["if-none-match"], "\"f1\"");
     assert_eq!(desk.state(), State::Waiting);
     assert!(desk.get(FEED).body.contains("<id>a</id>"));
-    let updated = desk.gateway.interceptor.keepings().next().unwrap().subscription.last_updated();
+    let updated =
+        desk.gateway.interceptor.stored_subscriptions().next().unwrap().subscription.last_updated();
     assert_eq!(updated.unwrap().date_time(), "2008-05-21T10:00:00Z", "by the server's clock");
     unchanged.headers.clear();
     desk.serve("GET", FEED, unchanged);
     desk.after(3_600);
-    let updated = desk.gateway.interceptor.keepings().next().unwrap().subscription.last_updated();
+    let updated =
+        desk.gateway.interceptor.stored_subscriptions().next().unwrap().subscription.last_updated();
     assert_eq!(updated, Some(desk.now), "by ours, where it tells none");
 }
 
@@ -315,7 +317,7 @@ fn pausing_stops_the_round_and_resuming_begins_another() {
     let step = desk.gateway.interceptor.unsubscribe(id, holder, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(desk.told.last().unwrap(), &format!("CLOSED {FEED}"));
-    assert_eq!(desk.gateway.interceptor.keepings().count(), 0, "nothing is on its way");
+    assert_eq!(desk.gateway.interceptor.stored_subscriptions().count(), 0, "nothing is on its way");
     desk.is_online = false;
     assert_eq!(desk.get(FEED).status, 504);
 }
@@ -398,7 +400,7 @@ fn proxy_configuration_is_fetched_first_and_restored_after_a_restart() {
     assert!(desk.gateway.interceptor.style_of(&below).is_some());
     assert!(desk.gateway.interceptor.style_of(&crate::desk::at(FEED)).is_none());
     desk.restart();
-    desk.gateway.interceptor.recall(&desk.gateway.disk).unwrap();
+    desk.gateway.interceptor.load_proxies(&desk.gateway.disk).unwrap();
     assert!(desk.gateway.interceptor.style_of(&below).is_some());
 }
 

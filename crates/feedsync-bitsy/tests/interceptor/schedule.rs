@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use feedsync_bitsy::interceptor::{
-    Carried, Decision, Entity, Outcome, Proposed, Request, Settings, Shows, Step, Task,
+    Decision, Entity, ForwardOutcome, Outcome, Proposed, ReplyBody, Request, Settings, Step, Task,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::outbox::Progress;
@@ -60,8 +60,11 @@ pub(crate) struct World {
 
 /// Subscriptions are paused by failures only, and each failure is a recorded error (2.1.3).
 fn paused_for_a_reason(gateway: &Gateway) {
-    let keepings = gateway.interceptor.keepings().map(|keeping| &keeping.subscription);
-    for subscription in keepings.filter(|it| it.state() == State::Paused) {
+    let stored_subscriptions = gateway
+        .interceptor
+        .stored_subscriptions()
+        .map(|stored_subscription| &stored_subscription.subscription);
+    for subscription in stored_subscriptions.filter(|it| it.state() == State::Paused) {
         let failure = subscription.failure().expect("a reason");
         let errors = gateway.interceptor.errors();
         let errors = errors.of(subscription.partition(), subscription.feed());
@@ -79,7 +82,7 @@ impl World {
         let habits = Habits {
             keeps_ids: random.random(),
             has_tags: random.random_bool(0.8),
-            tells_location: random.random_bool(0.8),
+            names_location: random.random_bool(0.8),
             sends_entity: random.random(),
             has_collection: random.random(),
         };
@@ -205,7 +208,7 @@ impl World {
             }
             // Only the server acknowledges a request that is forwarded.
             Decision::Pass => {}
-            Decision::Take(proposed) => {
+            Decision::QueueEdit(proposed) => {
                 let entity = entity(&self.gateways[gateway]);
                 let random = self.random.random();
                 let of = &mut self.gateways[gateway];
@@ -217,7 +220,7 @@ impl World {
                     self.acknowledge(gateway, &method, at, words, &reply.headers, is_heard);
                 }
             }
-            Decision::Carry(proposed) => {
+            Decision::ForwardEdit(proposed) => {
                 self.carry(gateway, &proposed, &method, at, words, &headers, body.as_deref());
             }
         }
@@ -239,7 +242,7 @@ impl World {
         }
         let of = &mut self.gateways[gateway];
         let entity = body.map(|body| Entity::sent(headers, of.disk.hold(body.to_owned())));
-        let step = of.interceptor.carries(proposed, entity.as_ref());
+        let step = of.interceptor.begin_forward(proposed, entity.as_ref());
         if !self.write(gateway, &step) {
             return;
         }
@@ -250,24 +253,31 @@ impl World {
             return;
         }
         let of = &mut self.gateways[gateway];
-        let carried = match &outcome {
-            Outcome::Answered { status, headers, content } => {
-                Carried::Answered { status: *status, headers: headers.clone(), content: *content }
+        let forwarded = match &outcome {
+            Outcome::ServerResponse { status, headers, content } => {
+                ForwardOutcome::ServerResponse {
+                    status: *status,
+                    headers: headers.clone(),
+                    content: *content,
+                }
             }
             Outcome::Lost { perhaps_arrived } => {
-                Carried::Lost { perhaps_arrived: *perhaps_arrived }
+                ForwardOutcome::Lost { perhaps_arrived: *perhaps_arrived }
             }
-            Outcome::NoRoom => return,
+            Outcome::OutOfSpace => return,
         };
         let random = self.random.random();
-        let told =
-            of.interceptor.carried(&of.disk, proposed, headers, entity, &carried, random, self.now);
+        let told = of
+            .interceptor
+            .forwarded(&of.disk, proposed, headers, entity, &forwarded, random, self.now);
         let (reply, step) = told.unwrap();
         let is_heard = self.write(gateway, &step);
-        let (status, answer) = match (&reply, &carried) {
+        let (status, answer) = match (&reply, &forwarded) {
             (Some(reply), _) => (reply.status, reply.headers.clone()),
-            (None, Carried::Answered { status, headers, .. }) => (*status, headers.clone()),
-            (None, Carried::Lost { .. }) => unreachable!("what is lost is answered here"),
+            (None, ForwardOutcome::ServerResponse { status, headers, .. }) => {
+                (*status, headers.clone())
+            }
+            (None, ForwardOutcome::Lost { .. }) => unreachable!("what is lost is answered here"),
         };
         if status.is_success() {
             self.acknowledge(gateway, method, at, words, &answer, is_heard);
@@ -315,14 +325,15 @@ impl World {
         }
         // An acknowledged edit that was never sent is shown, unless a later edit replaced it.
         for edit in self.gateways[gateway].interceptor.edits() {
-            let asked = &edit.asked;
+            let requested = &edit.requested;
             let last = self.gateways[gateway]
                 .interceptor
                 .edits()
-                .rfind(|other| other.asked.resource == asked.resource);
-            let body = asked.body.as_ref().filter(|_| last.is_some_and(|last| last.id == edit.id));
+                .rfind(|other| other.requested.resource == requested.resource);
+            let body =
+                requested.body.as_ref().filter(|_| last.is_some_and(|last| last.id == edit.id));
             if let Some(body) =
-                body.filter(|_| asked.method == feedsync_bitsy::propagation::Method::Post)
+                body.filter(|_| requested.method == feedsync_bitsy::propagation::Method::Post)
             {
                 let bytes = feedsync_bitsy::interceptor::Stored::content(
                     &self.gateways[gateway].disk,
@@ -342,7 +353,7 @@ impl World {
         let request = Request { method: &Method::GET, location: &location, headers: &headers };
         match of.interceptor.decide(&of.disk, request, self.now).unwrap() {
             Decision::Answer(reply) if reply.status == StatusCode::OK => {
-                assert!(!matches!(reply.shows, Shows::Nothing));
+                assert!(!matches!(reply.shows, ReplyBody::Nothing));
                 Some(of.bytes(&reply))
             }
             _ => None,
@@ -350,7 +361,8 @@ impl World {
     }
 
     fn resume(&mut self, gateway: usize) {
-        let ids: Vec<_> = self.gateways[gateway].interceptor.keepings().map(|it| it.id).collect();
+        let ids: Vec<_> =
+            self.gateways[gateway].interceptor.stored_subscriptions().map(|it| it.id).collect();
         for id in ids {
             let step = self.gateways[gateway].interceptor.resume(id, self.now).unwrap();
             self.write(gateway, &step);
@@ -364,11 +376,11 @@ impl World {
         if !self.write(gateway, &step) {
             return;
         }
-        self.gateways[gateway].underway.extend(tasks);
-        while !self.gateways[gateway].underway.is_empty() && self.random.random_bool(0.8) {
-            let underway = &mut self.gateways[gateway].underway;
-            let index = self.random.random_range(0..underway.len());
-            let task = underway.remove(index);
+        self.gateways[gateway].in_progress.extend(tasks);
+        while !self.gateways[gateway].in_progress.is_empty() && self.random.random_bool(0.8) {
+            let in_progress = &mut self.gateways[gateway].in_progress;
+            let index = self.random.random_range(0..in_progress.len());
+            let task = in_progress.remove(index);
             self.finish(gateway, &task);
         }
     }
@@ -382,13 +394,13 @@ impl World {
         let outcome = self.network(gateway, &task.method, &task.location, &task.headers, &body);
         let random = self.random.random();
         let of = &mut self.gateways[gateway];
-        if let Outcome::Answered { status, headers, .. } = &outcome {
-            let next = of.interceptor.next_of_line(task.id, *status, headers);
+        if let Outcome::ServerResponse { status, headers, .. } = &outcome {
+            let next = of.interceptor.next_in_queue(task.id, *status, headers);
             if let Some(next) = next {
                 // The next response may be processed before or after the present one.
                 match self.random.random() {
                     true => self.finish(gateway, &next),
-                    false => of.underway.push(next),
+                    false => of.in_progress.push(next),
                 }
             }
         }
@@ -414,10 +426,10 @@ impl World {
                 let of = &mut self.gateways[gateway];
                 let (tasks, step) = of.interceptor.begin(&of.disk, ROOM, self.now).unwrap();
                 of.write(&step);
-                of.underway.extend(tasks);
-                let underway = std::mem::take(&mut of.underway);
-                is_quiet &= underway.is_empty();
-                for task in underway {
+                of.in_progress.extend(tasks);
+                let in_progress = std::mem::take(&mut of.in_progress);
+                is_quiet &= in_progress.is_empty();
+                for task in in_progress {
                     self.finish(gateway, &task);
                 }
             }
@@ -442,7 +454,8 @@ impl World {
     /// Resumes after an error or a lack of credentials.
     fn resume_if_stopped(&mut self, gateway: usize) {
         let interceptor = &self.gateways[gateway].interceptor;
-        let is_paused = interceptor.keepings().any(|it| it.subscription.state() == State::Paused);
+        let is_paused =
+            interceptor.stored_subscriptions().any(|it| it.subscription.state() == State::Paused);
         if is_paused || interceptor.edits().any(|it| it.progress == Progress::Held) {
             self.resume(gateway);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedsync_bitsy::interceptor::{Policy, Standing, Why};
+use feedsync_bitsy::interceptor::{EditStatus, Policy, WaitReason};
 use feedsync_bitsy::outbox::EditId;
 use http::StatusCode;
 
@@ -29,37 +29,40 @@ fn edited() -> Desk {
 }
 
 /// The state of the last edit.
-fn standing(desk: &Desk) -> Standing {
+fn edit_status(desk: &Desk) -> EditStatus {
     let edit = desk.gateway.interceptor.edits().next_back().unwrap();
-    desk.gateway.interceptor.standing(edit)
+    desk.gateway.interceptor.edit_status(edit)
 }
 
-fn why(desk: &Desk) -> (Why, Option<u64>) {
-    let standing = standing(desk);
-    (standing.why, standing.until.map(|until| until.since(desk.now).as_secs()))
+fn why(desk: &Desk) -> (WaitReason, Option<u64>) {
+    let edit_status = edit_status(desk);
+    (edit_status.why, edit_status.until.map(|until| until.since(desk.now).as_secs()))
 }
 
 #[test]
 fn edit_waits_for_capacity_the_network_or_its_server() {
     let mut desk = edited();
-    assert_eq!(standing(&desk), Standing { why: Why::Turn, since: None, until: None, error: None });
+    assert_eq!(
+        edit_status(&desk),
+        EditStatus { why: WaitReason::Capacity, since: None, until: None, error: None }
+    );
     desk.gateway.interceptor.reached(&at(MEMBER), false, desk.now, u64::MAX);
-    assert_eq!(why(&desk), (Why::NotReached, Some(2)));
+    assert_eq!(why(&desk), (WaitReason::Unreachable, Some(2)));
     desk.go_offline();
-    assert_eq!(why(&desk), (Why::Offline, None));
+    assert_eq!(why(&desk), (WaitReason::Offline, None));
     let step = desk.gateway.interceptor.set_policy(Policy::Auto);
     desk.take(&step);
-    assert_eq!(why(&desk), (Why::Turn, None));
+    assert_eq!(why(&desk), (WaitReason::Capacity, None));
     let (_, step) = desk.begin();
     desk.take(&step);
-    assert_eq!(why(&desk), (Why::Sending, None));
+    assert_eq!(why(&desk), (WaitReason::Sending, None));
     desk.go_offline();
-    assert_eq!(why(&desk), (Why::Sending, None), "its answer is waited for");
+    assert_eq!(why(&desk), (WaitReason::Sending, None), "its answer is waited for");
     desk.restart();
-    assert_eq!(why(&desk), (Why::Offline, None));
+    assert_eq!(why(&desk), (WaitReason::Offline, None));
     let step = desk.gateway.interceptor.set_policy(Policy::Auto);
     desk.take(&step);
-    assert_eq!(why(&desk), (Why::Doubt, None));
+    assert_eq!(why(&desk), (WaitReason::Doubt, None));
 }
 
 #[test]
@@ -70,9 +73,9 @@ fn doubtful_edit_reports_the_time_of_its_check() {
     let begun = desk.begin();
     desk.carry_out(begun);
     let (why, until) = why(&desk);
-    assert_eq!(why, Why::Doubt);
+    assert_eq!(why, WaitReason::Doubt);
     assert!(until.is_some());
-    assert_eq!(standing(&desk).since, Some(desk.now));
+    assert_eq!(edit_status(&desk).since, Some(desk.now));
 }
 
 #[test]
@@ -81,9 +84,9 @@ fn accepted_edit_reports_the_time_of_its_check() {
     desk.serve("PUT", MEMBER, answer(202, &[], ""));
     let begun = desk.begin();
     desk.carry_out(begun);
-    assert_eq!(why(&desk), (Why::Accepted, Some(30)));
+    assert_eq!(why(&desk), (WaitReason::Accepted, Some(30)));
     desk.go_offline();
-    assert_eq!(why(&desk).0, Why::Accepted);
+    assert_eq!(why(&desk).0, WaitReason::Accepted);
 }
 
 #[test]
@@ -92,20 +95,20 @@ fn edit_that_is_put_off_or_held_reports_the_status() {
     desk.serve("PUT", MEMBER, answer(429, &[("retry-after", "60")], ""));
     let begun = desk.begin();
     desk.carry_out(begun);
-    assert_eq!(why(&desk), (Why::PutOff(StatusCode::TOO_MANY_REQUESTS), Some(60)));
+    assert_eq!(why(&desk), (WaitReason::PutOff(StatusCode::TOO_MANY_REQUESTS), Some(60)));
     // A later edit of the same member waits for it.
     assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
-    assert_eq!(why(&desk), (Why::Behind(EditId(1)), None));
+    assert_eq!(why(&desk), (WaitReason::Behind(EditId(1)), None));
     desk.go_offline();
-    assert_eq!(why(&desk), (Why::Behind(EditId(1)), None));
+    assert_eq!(why(&desk), (WaitReason::Behind(EditId(1)), None));
     let mut desk = edited();
     desk.serve("PUT", MEMBER, answer(407, &[], ""));
     let begun = desk.begin();
     desk.carry_out(begun);
     let proxy = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
-    assert_eq!(why(&desk), (Why::Credentials(proxy), None));
+    assert_eq!(why(&desk), (WaitReason::Credentials(proxy), None));
     let error = desk.gateway.interceptor.errors().all().next().unwrap().id;
-    assert_eq!(standing(&desk).error, Some(error));
+    assert_eq!(edit_status(&desk).error, Some(error));
 }
 
 #[test]
@@ -129,20 +132,20 @@ fn server_that_puts_edits_off_is_paced() {
     desk.is_online = true;
     desk.now = desk.now.after(Duration::from_secs(10));
     desk.gateway.interceptor.retry_all();
-    assert_eq!(why(&desk), (Why::Turn, None));
+    assert_eq!(why(&desk), (WaitReason::Capacity, None));
     for _ in 0..2 {
         let begun = desk.begin();
         assert_eq!(begun.0.len(), 1, "one at a time");
         desk.carry_out(begun);
     }
-    assert_eq!(why(&desk), (Why::Paced, Some(2)));
-    assert_eq!(desk.gateway.interceptor.wakes(desk.now).unwrap().since(desk.now).as_secs(), 2);
+    assert_eq!(why(&desk), (WaitReason::TimeoutBody, Some(2)));
+    assert_eq!(desk.gateway.interceptor.next_wake(desk.now).unwrap().since(desk.now).as_secs(), 2);
     assert!(desk.begin().0.is_empty());
     let third = EditId(desk.gateway.interceptor.edits().next_back().unwrap().id.0);
     // A request to hurry removes the pause.
-    let step = desk.gateway.interceptor.hurry(third);
+    let step = desk.gateway.interceptor.retry_now(third);
     desk.take(&step);
-    assert_eq!(why(&desk), (Why::Turn, None));
+    assert_eq!(why(&desk), (WaitReason::Capacity, None));
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn edit_of_a_member_without_an_address_waits_for_it() {
     let begun = desk.begin();
     desk.take(&begun.1);
     assert_eq!(desk.ask("PUT", &pending, &ATOM, &entry("newer")).status, 200);
-    assert_eq!(why(&desk), (Why::Behind(EditId(1)), None));
+    assert_eq!(why(&desk), (WaitReason::Behind(EditId(1)), None));
     desk.carry_out(begun);
-    assert_eq!(why(&desk), (Why::Unnamed, None));
+    assert_eq!(why(&desk), (WaitReason::Unnamed, None));
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use feedsync_bitsy::subscription::builder::{SubscriptionBuilder, Wanted};
-use feedsync_bitsy::subscription::round::{Part, Settled};
+use feedsync_bitsy::subscription::builder::{SubscriptionBuilder, SubscriptionRequest};
+use feedsync_bitsy::subscription::round::{FetchResult, Part};
 use feedsync_bitsy::subscription::state::State;
 use feedsync_bitsy::subscription::{ClosedError, End, Holder, Subscription};
 use feedsync_bitsy::time::Time;
@@ -16,7 +16,7 @@ const ANNA: Holder = Holder(1);
 const BERT: Holder = Holder(2);
 const PROXY: &str = "http://www.example.com/proxy.xml";
 
-fn wanted(proxy: Option<&str>, header: Option<&str>) -> Wanted {
+fn wanted(proxy: Option<&str>, header: Option<&str>) -> SubscriptionRequest {
     let mut builder = SubscriptionBuilder::new(None);
     builder.set_feed(FEED).unwrap().set_interval(10);
     if let Some(proxy) = proxy {
@@ -144,7 +144,7 @@ fn linked_resources_have_separate_retry_times() {
     let mut round = subscription.begin(times[0]).unwrap();
     let fetch = round.take_next().unwrap();
     assert_eq!((&fetch.location, round.take_next()), (&links[0], None));
-    round.settle(fetch, Settled::Fetched(Vec::new()));
+    round.settle(fetch, FetchResult::Fetched(Vec::new()));
     subscription.end(round.end().unwrap(), times[0]);
     assert_eq!(subscription.due(), Some(times[1]), "the other one");
     assert_eq!(subscription.elapse(times[1]), Some(State::Ready));

@@ -7,7 +7,7 @@ use feedsync_bitsy::profile::Profile;
 use feedsync_bitsy::subscription::state::State;
 use http::{Method, StatusCode};
 
-use crate::origin::{Carried as Logged, FEED, entries, words};
+use crate::origin::{FEED, ForwardOutcome as Logged, entries, words};
 use crate::schedule::{Acknowledged, World};
 
 impl World {
@@ -28,8 +28,8 @@ impl World {
         for gateway in 0..self.gateways.len() {
             let interceptor = &self.gateways[gateway].interceptor;
             assert_eq!(interceptor.edits().count(), 0, "edits are left");
-            for keeping in interceptor.keepings() {
-                assert_eq!(keeping.subscription.state(), State::Waiting);
+            for stored_subscription in interceptor.stored_subscriptions() {
+                assert_eq!(stored_subscription.subscription.state(), State::Waiting);
             }
             let feed = self.get(gateway, FEED).expect("the feed is stored");
             let mut here: Vec<String> =

@@ -19,8 +19,8 @@ fn desk() -> (Desk, String) {
     desk.is_online = false;
     let made = desk.ask("POST", MEMBERS, &ATOM, &entry("new"));
     let pending = made.headers["location"].to_str().unwrap().to_owned();
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.is_online = true;
     desk.now = desk.now.after(Duration::from_secs(10));
@@ -35,7 +35,7 @@ fn desk() -> (Desk, String) {
 fn answered(desk: &mut Desk, task: &Task, status: u16, body: &str) {
     let content = desk.gateway.disk.hold(body.as_bytes().to_vec());
     let (status, headers) = (StatusCode::from_u16(status).unwrap(), HeaderMap::new());
-    finished(desk, task, Outcome::Answered { status, headers, content });
+    finished(desk, task, Outcome::ServerResponse { status, headers, content });
 }
 
 fn finished(desk: &mut Desk, task: &Task, outcome: Outcome) {
@@ -76,14 +76,14 @@ fn feed_is_searched_by_one_request_at_a_time() {
 
 #[test]
 fn feed_is_requested_again_after_at_least_five_seconds() {
-    for outcome in [Outcome::NoRoom, Outcome::Lost { perhaps_arrived: false }] {
+    for outcome in [Outcome::OutOfSpace, Outcome::Lost { perhaps_arrived: false }] {
         let (mut desk, _) = desk();
         let asks = begin(&mut desk);
         finished(&mut desk, &asks[0], outcome);
         wait(&mut desk, 4);
         assert!(begin(&mut desk).is_empty());
         assert_eq!(
-            desk.gateway.interceptor.wakes(desk.now),
+            desk.gateway.interceptor.next_wake(desk.now),
             Some(desk.now.after(Duration::from_secs(1)))
         );
         wait(&mut desk, 1);
@@ -117,8 +117,8 @@ fn feed_is_not_searched_for_members_without_waiting_edits() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     assert_eq!(desk.ask("POST", MEMBERS, &ATOM, &entry("new")).status, 201);
-    let keeping = desk.gateway.interceptor.keepings().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(keeping, desk.now).unwrap();
+    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.is_online = true;
     desk.serve("POST", MEMBERS, answer(201, &[], ""));

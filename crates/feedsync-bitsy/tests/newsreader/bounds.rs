@@ -6,7 +6,8 @@ use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::interceptor::{Change, Content};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::newsreader::{
-    self, Accounts, Facts, Interface, Kept, Key, Rows, SignIn, Who, Written, WrittenId,
+    self, Accounts, CachedResponse, ChangeId, Facts, Interface, Key, RequestCredentials, Rows,
+    SignIn, StoredChange,
 };
 use feedsync_bitsy::time::Time;
 use feedsync_reader_api::Secret;
@@ -21,14 +22,14 @@ fn at(seconds: u64) -> Time {
     Time::from_millis(seconds * 1_000)
 }
 
-fn kept(partition: Partition, number: u64, stamp: u64, length: u64) -> Kept {
+fn kept(partition: Partition, number: u64, stamp: u64, length: u64) -> CachedResponse {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&number.to_be_bytes());
-    Kept {
+    CachedResponse {
         partition,
         key: Key(key),
         kind: 0,
-        stamp: WrittenId(stamp),
+        stamp: ChangeId(stamp),
         fetched: at(number),
         media_type: String::new(),
         content: Content { length, ..Content::of(&number.to_be_bytes()) },
@@ -36,22 +37,24 @@ fn kept(partition: Partition, number: u64, stamp: u64, length: u64) -> Kept {
     }
 }
 
-fn written(partition: Partition, id: u64, is_sent: bool) -> Written {
-    Written { id: WrittenId(id), partition, is_sent, change: newsreader::Change::default() }
+fn written(partition: Partition, id: u64, is_sent: bool) -> StoredChange {
+    StoredChange { id: ChangeId(id), partition, is_sent, change: newsreader::Change::default() }
 }
 
 /// Returns the keys of the removed responses and the number of removed changes.
 fn gone(changes: &[Change]) -> (Vec<u64>, usize) {
     let keys = changes.iter().filter_map(|change| match change {
-        Change::KeptGone { key, .. } => Some(u64::from_be_bytes(key.0[..8].try_into().unwrap())),
+        Change::CachedResponseRemoved { key, .. } => {
+            Some(u64::from_be_bytes(key.0[..8].try_into().unwrap()))
+        }
         _ => None,
     });
-    let written = changes.iter().filter(|change| matches!(change, Change::WrittenGone(_)));
+    let written = changes.iter().filter(|change| matches!(change, Change::StoredChangeRemoved(_)));
     (keys.collect(), written.count())
 }
 
-fn session(text: &str) -> Who {
-    Who::Session(Secret::from(text.to_owned()))
+fn session(text: &str) -> RequestCredentials {
+    RequestCredentials::Session(Secret::from(text.to_owned()))
 }
 
 fn by_password(name: &str) -> SignIn {
@@ -99,8 +102,8 @@ fn sent_change_is_removed_when_each_response_includes_it() {
     // The oldest response of the same account includes the first two changes.
     assert_eq!(gone(&accounts.keep(kept(public, 2, 5, 1))), (vec![], 2));
     assert_eq!(gone(&accounts.keep(kept(public, 1, 5, 1))), (vec![], 2));
-    assert_eq!(gone(&accounts.sent(WrittenId(4))), (vec![], 1));
-    assert!(accounts.sent(WrittenId(4)).is_empty(), "it is gone");
+    assert_eq!(gone(&accounts.sent(ChangeId(4))), (vec![], 1));
+    assert!(accounts.sent(ChangeId(4)).is_empty(), "it is gone");
 }
 
 #[test]
@@ -113,7 +116,7 @@ fn response_that_lacks_too_many_changes_is_removed_with_them() {
     };
     let mut accounts = Accounts::restored(rows);
     assert_eq!(gone(&accounts.keep(kept(public, 3, 20_000, 1))), (vec![], 0));
-    assert_eq!(gone(&accounts.sent(WrittenId(20_001))), (vec![1], 20_000));
+    assert_eq!(gone(&accounts.sent(ChangeId(20_001))), (vec![1], 20_000));
 }
 
 #[test]
@@ -121,14 +124,14 @@ fn next_change_number_exceeds_all_stored_numbers() {
     let public = Partition::public();
     let rows = |kept, written| Rows { kept, written, ..Rows::default() };
     let stamp = |rows: Rows| Accounts::restored(rows).stamp(public);
-    assert_eq!(stamp(Rows::default()), WrittenId(0));
+    assert_eq!(stamp(Rows::default()), ChangeId(0));
     assert_eq!(
         stamp(rows(vec![kept(public, 1, 9, 1)], vec![written(public, 4, true)])),
-        WrittenId(9)
+        ChangeId(9)
     );
-    assert_eq!(stamp(rows(vec![], vec![written(public, 4, true)])), WrittenId(4));
+    assert_eq!(stamp(rows(vec![], vec![written(public, 4, true)])), ChangeId(4));
     // A server's next response includes all changes before the first one that waits.
-    assert_eq!(stamp(rows(vec![], vec![written(public, 4, false)])), WrittenId(3));
+    assert_eq!(stamp(rows(vec![], vec![written(public, 4, false)])), ChangeId(3));
 }
 
 #[test]
@@ -136,21 +139,21 @@ fn account_with_waiting_changes_is_kept_beyond_the_maximum() {
     let mut accounts = Accounts::default();
     let mut partitions = Vec::new();
     for number in 0..32 {
-        let who = session(&format!("s{number}"));
+        let credentials = session(&format!("s{number}"));
         let (partition, changes) =
-            accounts.answered((INTERFACE, &base()), &who, true, at(number)).unwrap();
+            accounts.answered((INTERFACE, &base()), &credentials, true, at(number)).unwrap();
         assert_eq!(changes.len(), 1);
         partitions.push(partition);
     }
-    let edit = newsreader::Writing {
-        deed: newsreader::Deed::Edit,
-        request: newsreader::Sending::default(),
+    let edit = newsreader::ChangeRequest {
+        change_kind: newsreader::ChangeKind::Edit,
+        request: newsreader::UnsignedRequest::default(),
         answer: feedsync_reader_api::google::done(),
     };
     accounts.take(INTERFACE, partitions[0], &edit).unwrap();
-    let who = session("another");
-    let (_, changes) = accounts.answered((INTERFACE, &base()), &who, true, at(99)).unwrap();
-    assert!(changes.contains(&Change::AccountGone(partitions[1])), "{changes:?}");
+    let credentials = session("another");
+    let (_, changes) = accounts.answered((INTERFACE, &base()), &credentials, true, at(99)).unwrap();
+    assert!(changes.contains(&Change::AccountRemoved(partitions[1])), "{changes:?}");
     assert_eq!(accounts.all().count(), 32);
     assert!(accounts.account(partitions[0]).is_some());
 }
@@ -158,10 +161,10 @@ fn account_with_waiting_changes_is_kept_beyond_the_maximum() {
 #[test]
 fn last_use_of_an_account_is_stored_once_an_hour() {
     let mut accounts = Accounts::default();
-    let who = session("s1");
+    let credentials = session("s1");
     let mut seen = |seconds| {
         let (_, changes) =
-            accounts.answered((INTERFACE, &base()), &who, true, at(seconds)).unwrap();
+            accounts.answered((INTERFACE, &base()), &credentials, true, at(seconds)).unwrap();
         changes.len()
     };
     let counts = [10, 3_610, 3_611, 3_612, 7_212].map(&mut seen);
@@ -181,7 +184,7 @@ fn account_keeps_the_sixteen_sessions_in_use() {
         |accounts: &Accounts| accounts.session(INTERFACE, &base(), &sign_in).map(str::to_owned);
     assert_eq!(session_of(&accounts).as_deref(), Some("s15"));
     assert!(accounts.signed_in((INTERFACE, &base()), &sign_in, "s15", at(16)).is_empty());
-    let partition = accounts.whose(INTERFACE, &base(), &session("s0")).unwrap();
+    let partition = accounts.partition_of(INTERFACE, &base(), &session("s0")).unwrap();
     let mut answered = |text: &str| {
         accounts.answered((INTERFACE, &base()), &session(text), true, at(17)).unwrap();
         accounts.account(partition).unwrap().sessions.clone()
@@ -194,7 +197,7 @@ fn account_keeps_the_sixteen_sessions_in_use() {
     let sessions = &accounts.account(partition).unwrap().sessions;
     assert_eq!(sessions.len(), 16);
     assert!(!sessions.contains(&"s1".to_owned()) && sessions.contains(&"s0".to_owned()));
-    assert_eq!(accounts.whose(INTERFACE, &base(), &session("s1")), None);
+    assert_eq!(accounts.partition_of(INTERFACE, &base(), &session("s1")), None);
 }
 
 #[test]
@@ -204,24 +207,24 @@ fn session_belongs_to_the_account_that_received_it_last() {
         accounts.signed_in((INTERFACE, &base()), &by_password(name), "s1", at(seconds));
     }
     let whose = |accounts: &Accounts, interface, base: &Location| {
-        accounts.whose(interface, base, &session("s1"))
+        accounts.partition_of(interface, base, &session("s1"))
     };
     let partition = whose(&accounts, INTERFACE, &base()).unwrap();
     assert_eq!(accounts.account(partition).unwrap().sign_in, by_password("bob"));
     assert_eq!(whose(&accounts, Interface::TinyTinyRss, &base()), None);
     assert_eq!(whose(&accounts, INTERFACE, &"http://hub.example/".parse().unwrap()), None);
-    assert_eq!(accounts.whose(INTERFACE, &base(), &Who::Nobody), None);
+    assert_eq!(accounts.partition_of(INTERFACE, &base(), &RequestCredentials::Anonymous), None);
 }
 
 #[test]
 fn change_is_at_fault_after_ten_failures_in_a_quarter_of_an_hour() {
     let mut accounts = Accounts::default();
-    let id = WrittenId(1);
+    let id = ChangeId(1);
     let times = [0, 1, 2, 3, 4, 5, 6, 7, 8, 899];
     assert!(!times.into_iter().any(|seconds| accounts.fails(id, at(seconds))));
     assert!(accounts.fails(id, at(900)));
     // Fewer failures are not enough, whatever their duration.
-    let other = WrittenId(2);
+    let other = ChangeId(2);
     assert!(!(1..10).any(|count| accounts.fails(other, at(count * 900))));
     assert!(accounts.fails(other, at(9_000)));
     // The count begins again when the server accepts or refuses the change.
@@ -244,12 +247,13 @@ fn a_pause_of_a_server_ends_at_its_time() {
 #[test]
 fn changes_are_held_until_the_account_signs_in_again() {
     let mut accounts = Accounts::default();
-    let who = session("s1");
-    let (partition, _) = accounts.answered((INTERFACE, &base()), &who, true, at(1)).unwrap();
+    let credentials = session("s1");
+    let (partition, _) =
+        accounts.answered((INTERFACE, &base()), &credentials, true, at(1)).unwrap();
     assert!(accounts.waiting().is_empty() && accounts.next_due(partition).is_none());
-    let edit = newsreader::Writing {
-        deed: newsreader::Deed::Edit,
-        request: newsreader::Sending::default(),
+    let edit = newsreader::ChangeRequest {
+        change_kind: newsreader::ChangeKind::Edit,
+        request: newsreader::UnsignedRequest::default(),
         answer: feedsync_reader_api::google::done(),
     };
     accounts.take(INTERFACE, partition, &edit).unwrap();
@@ -259,9 +263,9 @@ fn changes_are_held_until_the_account_signs_in_again() {
     assert!(accounts.is_held(partition) && accounts.waiting().is_empty());
     assert!(accounts.next_due(partition).is_none());
     // A response that needs no account is no proof.
-    accounts.answered((INTERFACE, &base()), &who, false, at(2)).unwrap();
+    accounts.answered((INTERFACE, &base()), &credentials, false, at(2)).unwrap();
     assert!(accounts.is_held(partition));
-    accounts.answered((INTERFACE, &base()), &who, true, at(3)).unwrap();
+    accounts.answered((INTERFACE, &base()), &credentials, true, at(3)).unwrap();
     assert_eq!(accounts.next_due(partition).map(|it| it.id), Some(id));
     assert!(!accounts.is_held(partition));
 }
@@ -277,25 +281,25 @@ fn applied_changes_produce_the_stored_rows() {
     }
     let partitions: Vec<Partition> = rows.accounts.iter().map(|it| it.partition).collect();
     assert!(partitions.len() == 2 && partitions.is_sorted());
-    rows.make(&Change::AccountGone(partitions[0]));
+    rows.make(&Change::AccountRemoved(partitions[0]));
     assert_eq!(rows.accounts.len(), 1);
     let mut renewed = rows.accounts[0].clone();
     renewed.seen = at(9);
     rows.make(&Change::Account(Box::new(renewed.clone())));
     assert_eq!(rows.accounts, [renewed]);
     for kept in [kept(one, 2, 0, 1), kept(one, 1, 0, 1), kept(other, 1, 0, 1), kept(one, 1, 5, 1)] {
-        rows.make(&Change::Kept(Box::new(kept)));
+        rows.make(&Change::CachedResponse(Box::new(kept)));
     }
     assert_eq!(rows.kept.len(), 3);
     let first = kept(one, 1, 5, 1);
     assert!(rows.kept.contains(&first));
-    rows.make(&Change::KeptGone { partition: one, key: first.key });
+    rows.make(&Change::CachedResponseRemoved { partition: one, key: first.key });
     assert_eq!(rows.kept.len(), 2);
     for written in [written(one, 2, false), written(one, 1, false), written(one, 2, true)] {
-        rows.make(&Change::Written(Box::new(written)));
+        rows.make(&Change::StoredChange(Box::new(written)));
     }
     assert_eq!(rows.written, [written(one, 1, false), written(one, 2, true)]);
-    rows.make(&Change::WrittenGone(WrittenId(1)));
+    rows.make(&Change::StoredChangeRemoved(ChangeId(1)));
     assert_eq!(rows.written, [written(one, 2, true)]);
 }
 

@@ -132,9 +132,9 @@ fn malformed_responses_are_not_stored() {
         ),
         (Interface::Google, said("GET reader/api/0/unread-count", ""), ["{}", "[]", "x"]),
     ] {
-        let form = match crate::requests::call(interface, &said).what {
-            feedsync_bitsy::newsreader::What::Reading(reading) => reading.form,
-            what => panic!("{what:?}"),
+        let form = match crate::requests::call(interface, &said).operation {
+            feedsync_bitsy::newsreader::Operation::ReadRequest(reading) => reading.form,
+            operation => panic!("{operation:?}"),
         };
         for body in bodies {
             assert_eq!(interface.facts(&form, body.as_bytes()), None, "{said:?} {body}");

@@ -3,7 +3,7 @@
 use feedsync_bitsy::newsreader::Interface;
 use proptest::prelude::*;
 
-use crate::desk::{Desk, Killed, asked};
+use crate::desk::{Desk, Killed, requested};
 use crate::merging::{interface, meant};
 use crate::said::{Deed, readings, write, write_in};
 use crate::server::Server;
@@ -74,7 +74,7 @@ proptest! {
                             Interface::Google => format!("GoogleLogin auth={}", mirror.session),
                             _ => mirror.basic(),
                         };
-                        mirror.answer(interface, &asked(&write(interface, deed)), &shown);
+                        mirror.answer(interface, &requested(&write(interface, deed)), &shown);
                     } else {
                         prop_assert!(expired > 0, "{answer:?}");
                     }
@@ -109,7 +109,7 @@ proptest! {
             let shown = desk.shown();
             let answer = desk.ask(&said).unwrap();
             if interface.is_done(answer.status, &answer.body) {
-                let expected = mirror.answer(interface, &asked(&said), &shown);
+                let expected = mirror.answer(interface, &requested(&said), &shown);
                 prop_assert_eq!(meant(&answer), meant(&expected), "{:?}", said);
             }
         }

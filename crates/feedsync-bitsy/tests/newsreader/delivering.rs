@@ -2,7 +2,7 @@
 
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::newsreader::{
-    Account, Asking, Change, Delivery, Interface, Next, Sending, SignIn,
+    Account, Change, Delivery, Interface, Next, OutgoingRequest, SignIn, UnsignedRequest,
 };
 use feedsync_bitsy::time::Time;
 
@@ -26,7 +26,7 @@ fn password(besides: Option<&str>) -> SignIn {
 }
 
 fn change(path: &str, body: &str) -> Change {
-    let request = Sending {
+    let request = UnsignedRequest {
         method: "POST".to_owned(),
         path: path.to_owned(),
         content_type: Some("application/json".to_owned()),
@@ -36,8 +36,8 @@ fn change(path: &str, body: &str) -> Change {
 }
 
 /// Formats a request as one line, with the relevant headers.
-fn line(asking: &Asking) -> String {
-    let Asking { method, path, headers, body } = asking;
+fn line(asking: &OutgoingRequest) -> String {
+    let OutgoingRequest { method, path, headers, body } = asking;
     let mut line = format!("{method} {path}");
     for name in ["authorization", "x-auth-token", "content-type"] {
         if let Some(value) = headers.get(name) {
@@ -50,7 +50,7 @@ fn line(asking: &Asking) -> String {
 fn next(delivery: &mut Delivery, status: u16, body: &str) -> String {
     match delivery.answered(status, body.as_bytes()) {
         Next::Ask(asking) => line(&asking),
-        Next::Ended(ended) => format!("{ended:?}"),
+        Next::DeliveryResult(ended) => format!("{ended:?}"),
     }
 }
 
@@ -198,10 +198,10 @@ fn miniflux_star_is_read_before_it_is_toggled() {
         (503, "{}", "Away"),
     ] {
         let mut delivery = by_field(Interface::Miniflux, "authorization");
-        let request = Sending {
+        let request = UnsignedRequest {
             method: "PUT".to_owned(),
             path: "v1/entries/7/bookmark".to_owned(),
-            ..Sending::default()
+            ..UnsignedRequest::default()
         };
         let star = Change { request, toggles: Some((7, true)), ..Change::default() };
         assert_eq!(line(&delivery.begin(star)), "GET v1/entries/7 | Basic YTpi");
@@ -267,9 +267,9 @@ fn requests_are_sent_unchanged_but_without_credentials() {
     let request = |interface: Interface, line: &str, body: &str| {
         let said = said(line, body);
         let call = Desk::new(interface, Server::new(&[])).read(&said, "Basic YTpi");
-        match call.what {
-            feedsync_bitsy::newsreader::What::Writing(writing) => writing.request,
-            what => panic!("{what:?}"),
+        match call.operation {
+            feedsync_bitsy::newsreader::Operation::ChangeRequest(writing) => writing.request,
+            operation => panic!("{operation:?}"),
         }
     };
     let line = "POST /api/greader.php/reader/api/0/edit-tag?client=x&T=t&&ac=edit";

@@ -6,7 +6,8 @@ use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::interceptor::{Change, Content};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::newsreader::{
-    Accounts, Call, Delivery, Ended, Form, Interface, Kept, Next, Request, Rows, What,
+    Accounts, CachedResponse, Call, Delivery, DeliveryResult, Form, Interface, Next, Operation,
+    Request, Rows,
 };
 use feedsync_bitsy::time::Time;
 use feedsync_reader_api::{Answer, Asked};
@@ -96,13 +97,13 @@ impl Desk {
     pub(crate) fn read(&self, said: &Said, shown: &str) -> Call {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", HeaderValue::from_str(shown).unwrap());
-        self.interface.read(&Request { asked: asked(said), headers: &headers })
+        self.interface.read(&Request { requested: requested(said), headers: &headers })
     }
 
     /// Response of the server, if it is reachable.
     pub(crate) fn direct(&mut self, said: &Said, shown: &str) -> Option<Answer> {
         let here = !self.is_away;
-        here.then(|| self.server.answer(self.interface, &asked(said), shown))
+        here.then(|| self.server.answer(self.interface, &requested(said), shown))
     }
 
     pub(crate) fn ask(&mut self, said: &Said) -> Result<Answer, Killed> {
@@ -115,13 +116,13 @@ impl Desk {
         self.now += 1_000;
         let call = self.read(said, shown);
         let at = (self.interface, self.base.clone());
-        let known = self.accounts.whose(at.0, &at.1, &call.who);
+        let known = self.accounts.partition_of(at.0, &at.1, &call.credentials);
         if let Some(partition) = known {
             self.deliver(partition)?;
         }
         let now = Time::from_millis(self.now);
-        match &call.what {
-            What::SignIn { sign_in, is_json } => {
+        match &call.operation {
+            Operation::SignIn { sign_in, is_json } => {
                 let Some(answer) = self.direct(said, shown) else {
                     let session = self.accounts.session(at.0, &at.1, sign_in);
                     return Ok(match session {
@@ -135,7 +136,7 @@ impl Desk {
                 }
                 Ok(answer)
             }
-            What::Reading(reading) => {
+            Operation::ReadRequest(reading) => {
                 let stamp = self.accounts.stamp(known.unwrap_or_else(Partition::public));
                 let Some(answer) = self.direct(said, shown) else {
                     let kept =
@@ -150,7 +151,8 @@ impl Desk {
                 let facts = self.interface.facts(&reading.form, &answer.body);
                 let is_done = self.interface.is_done(answer.status, &answer.body);
                 let Some(facts) = facts.filter(|_| is_done) else { return Ok(answer) };
-                let noted = self.accounts.answered((at.0, &at.1), &call.who, reading.is_proof, now);
+                let noted =
+                    self.accounts.answered((at.0, &at.1), &call.credentials, reading.is_proof, now);
                 let Some((partition, mut changes)) = noted else { return Ok(answer) };
                 let content = Content::of(&answer.body);
                 self.contents.insert(content, answer.body.clone());
@@ -158,7 +160,7 @@ impl Desk {
                     Form::List(list) => list.kind,
                     _ => 0,
                 };
-                let kept = Kept {
+                let kept = CachedResponse {
                     partition,
                     key: reading.key,
                     kind,
@@ -173,7 +175,7 @@ impl Desk {
                 let body = self.merged(&reading.form, &kept, &answer.body);
                 Ok(Answer { body, ..answer })
             }
-            What::Writing(writing) => {
+            Operation::ChangeRequest(writing) => {
                 let is_behind = known.is_some_and(|it| self.accounts.pending(it).next().is_some());
                 if !is_behind && let Some(answer) = self.direct(said, shown) {
                     self.step()?;
@@ -198,22 +200,27 @@ impl Desk {
                     Err(full) => Ok(self.interface.refused(call.seq, &full.to_string())),
                 }
             }
-            What::Word(word) => Ok(self.direct(said, shown).unwrap_or_else(|| word.clone())),
-            What::Other => {
+            Operation::Transient(word) => {
+                Ok(self.direct(said, shown).unwrap_or_else(|| word.clone()))
+            }
+            Operation::Other => {
                 let refused = self.interface.refused(call.seq, "away");
                 Ok(self.direct(said, shown).unwrap_or(refused))
             }
         }
     }
 
-    pub(crate) fn merged(&self, form: &Form, kept: &Kept, body: &[u8]) -> Vec<u8> {
+    pub(crate) fn merged(&self, form: &Form, kept: &CachedResponse, body: &[u8]) -> Vec<u8> {
         let (overlay, others) = self.accounts.overlay(kept);
         let others: Vec<Vec<u8>> = others.iter().map(|it| self.contents[it].clone()).collect();
         self.interface.merged(form, body, &overlay, &others).expect("what was kept can be read")
     }
 
     /// Sends the waiting changes and returns the result of the last one.
-    pub(crate) fn deliver(&mut self, partition: Partition) -> Result<Option<Ended>, Killed> {
+    pub(crate) fn deliver(
+        &mut self,
+        partition: Partition,
+    ) -> Result<Option<DeliveryResult>, Killed> {
         let Some(account) = self.accounts.account(partition).cloned() else { return Ok(None) };
         let mut delivery = Delivery::new(account);
         let mut last = None;
@@ -227,24 +234,25 @@ impl Desk {
                 let body = String::from_utf8(asking.body).unwrap();
                 let shown = asking.headers.get("authorization");
                 let shown = shown.map_or("", |value| value.to_str().unwrap());
-                let answer = self.server.answer(self.interface, &asked(&said(&line, &body)), shown);
+                let answer =
+                    self.server.answer(self.interface, &requested(&said(&line, &body)), shown);
                 match delivery.answered(answer.status, &answer.body) {
                     Next::Ask(next) => asking = next,
-                    Next::Ended(ended) => break ended,
+                    Next::DeliveryResult(ended) => break ended,
                 }
             };
             last = Some(ended);
             match ended {
-                Ended::Sent => {
+                DeliveryResult::Sent => {
                     let changes = self.accounts.sent(written.id);
                     self.store(&changes)?;
                 }
-                Ended::Refused => {
+                DeliveryResult::Refused => {
                     let (_, change) = self.accounts.refused(written.id).unwrap();
                     self.store(&[change])?;
                 }
-                Ended::Away => return Ok(last),
-                Ended::Unknown => {
+                DeliveryResult::Away => return Ok(last),
+                DeliveryResult::Unknown => {
                     self.accounts.hold(partition);
                     return Ok(last);
                 }
@@ -282,7 +290,7 @@ impl Desk {
     }
 }
 
-pub(crate) fn asked(said: &Said) -> Asked<'_> {
+pub(crate) fn requested(said: &Said) -> Asked<'_> {
     let (method, address) = said.line.split_once(' ').unwrap();
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     Asked { method, path, query, content_type: None, body: said.body.as_bytes() }

@@ -1,7 +1,7 @@
 //! Malformed requests and responses. They are forwarded or refused, without panics or unbounded growth.
 
 use feedsync_bitsy::newsreader::{
-    Account, Change, Delivery, Facts, Form, Interface, Next, Overlay, SignIn, What,
+    Account, Change, Delivery, Facts, Form, Interface, Next, Operation, Overlay, SignIn,
 };
 use feedsync_bitsy::time::Time;
 use proptest::prelude::*;
@@ -92,7 +92,7 @@ proptest! {
         let desk = Desk::new(interface, Server::new(&[]));
         let all = readings(interface);
         let call = desk.read(&all[which % all.len()], &desk.shown());
-        let What::Reading(reading) = call.what else { panic!("{call:?}") };
+        let Operation::ReadRequest(reading) = call.operation else { panic!("{call:?}") };
         let _ = interface.facts(&reading.form, &answer);
         let _ = interface.merged(&reading.form, &answer, &Overlay::default(), &[]);
         let _ = interface.merged(&Form::Counts, &answer, &Overlay::default(), std::slice::from_ref(&answer));
@@ -108,7 +108,7 @@ proptest! {
         let mut delivery = Delivery::new(account);
         delivery.begin(Change::default());
         for status in statuses {
-            if let Next::Ended(_) = delivery.answered(status, &answer) {
+            if let Next::DeliveryResult(_) = delivery.answered(status, &answer) {
                 break;
             }
         }

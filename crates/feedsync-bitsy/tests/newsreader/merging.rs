@@ -5,7 +5,7 @@ use feedsync_reader_api::Answer;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::desk::{Desk, asked};
+use crate::desk::{Desk, requested};
 use crate::said::{Deed, readings, write};
 use crate::server::Server;
 
@@ -87,7 +87,7 @@ proptest! {
         for deed in offline {
             let said = write(interface, deed);
             let shown = desk.shown();
-            let told = mirror.answer(interface, &asked(&said), &shown);
+            let told = mirror.answer(interface, &requested(&said), &shown);
             let answer = desk.ask(&said).unwrap();
             if !matches!(deed, Deed::All(_)) {
                 prop_assert_eq!(&answer.body, &told.body, "{:?}", deed);
@@ -99,7 +99,7 @@ proptest! {
         }
         for said in readings(interface) {
             let shown = desk.shown();
-            let expected = meant(&mirror.answer(interface, &asked(&said), &shown));
+            let expected = meant(&mirror.answer(interface, &requested(&said), &shown));
             let answer = desk.ask(&said).unwrap();
             prop_assert_eq!(meant(&answer), expected, "{:?}", said);
         }
@@ -111,7 +111,7 @@ proptest! {
         prop_assert!(desk.server.writes <= mirror.writes, "{} {before}", desk.server.writes);
         for said in readings(interface) {
             let shown = desk.shown();
-            let expected = meant(&mirror.answer(interface, &asked(&said), &shown));
+            let expected = meant(&mirror.answer(interface, &requested(&said), &shown));
             let answer = desk.ask(&said).unwrap();
             prop_assert_eq!(meant(&answer), expected, "{:?}", said);
         }
@@ -128,7 +128,7 @@ fn lists_fetched_while_changes_wait_include_them() {
     desk.is_away = true;
     desk.ask(&write(interface, Deed::Read(1, true))).unwrap();
     let call = desk.read(&lists[1], &desk.shown());
-    let partition = desk.accounts.whose(interface, &desk.base, &call.who).unwrap();
+    let partition = desk.accounts.partition_of(interface, &desk.base, &call.credentials).unwrap();
     let stamp = desk.accounts.stamp(partition);
     assert!(desk.accounts.pending(partition).all(|written| written.id > stamp));
 }

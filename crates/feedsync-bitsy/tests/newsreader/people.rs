@@ -1,6 +1,6 @@
 //! Separation of accounts.
 
-use feedsync_bitsy::newsreader::{Delivery, Ended, Interface, Next};
+use feedsync_bitsy::newsreader::{Delivery, DeliveryResult, Interface, Next};
 
 use crate::desk::{Desk, said};
 use crate::said::{Deed, readings, ttrss, write};
@@ -95,7 +95,11 @@ fn new_password_continues_with_the_changes_made_under_the_old_one() {
         desk.server.password = "new".to_owned();
         desk.server.session = "s2".to_owned();
         desk.is_away = false;
-        assert_eq!(desk.deliver(partition).unwrap(), Some(Ended::Unknown), "{interface:?}");
+        assert_eq!(
+            desk.deliver(partition).unwrap(),
+            Some(DeliveryResult::Unknown),
+            "{interface:?}"
+        );
         assert!(!desk.server.articles[&1].is_read);
         desk.sign_in().unwrap();
         let mut said = readings(interface)[1].clone();
@@ -114,7 +118,7 @@ fn a_session_that_has_ended_is_renewed() {
         let partition = desk.disk.accounts[0].partition;
         desk.server.session = "s2".to_owned();
         desk.is_away = false;
-        assert_eq!(desk.deliver(partition).unwrap(), Some(Ended::Sent));
+        assert_eq!(desk.deliver(partition).unwrap(), Some(DeliveryResult::Sent));
         assert!(desk.server.articles[&1].is_read);
     }
 }
@@ -167,11 +171,11 @@ fn responses_of_intermediaries_leave_a_change_waiting() {
             let mut delivery = Delivery::new(account.clone());
             delivery.begin(change.clone());
             let ended = loop {
-                if let Next::Ended(ended) = delivery.answered(status, body.as_bytes()) {
+                if let Next::DeliveryResult(ended) = delivery.answered(status, body.as_bytes()) {
                     break ended;
                 }
             };
-            assert_eq!(ended, Ended::Away, "{interface:?} {status} {body}");
+            assert_eq!(ended, DeliveryResult::Away, "{interface:?} {status} {body}");
         }
     }
 }

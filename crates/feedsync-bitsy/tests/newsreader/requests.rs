@@ -1,6 +1,8 @@
 //! The gateway's interpretation of each request of each interface.
 
-use feedsync_bitsy::newsreader::{Call, Deed, Filter, Form, Interface, Subject, What, Who};
+use feedsync_bitsy::newsreader::{
+    Call, ChangeKind, Filter, Form, Interface, Operation, RequestCredentials, Subject,
+};
 use http::HeaderMap;
 
 use crate::desk::{Desk, Said, said};
@@ -13,9 +15,9 @@ pub(crate) fn call(interface: Interface, said: &Said) -> Call {
 
 /// Meaning of a request in a few words.
 fn meaning(interface: Interface, said: &Said) -> String {
-    match call(interface, said).what {
-        What::SignIn { is_json, .. } => format!("sign in, json {is_json}"),
-        What::Reading(reading) => {
+    match call(interface, said).operation {
+        Operation::SignIn { is_json, .. } => format!("sign in, json {is_json}"),
+        Operation::ReadRequest(reading) => {
             let form = match &reading.form {
                 Form::Plain => "plain".to_owned(),
                 Form::Counts => "counts".to_owned(),
@@ -29,19 +31,25 @@ fn meaning(interface: Interface, said: &Said) -> String {
             };
             if reading.is_proof { form } else { format!("{form}, for everybody") }
         }
-        What::Writing(writing) => match writing.deed {
-            Deed::Mark { articles, read, starred, tags } => {
+        Operation::ChangeRequest(writing) => match writing.change_kind {
+            ChangeKind::Mark { articles, read, starred, tags } => {
                 let states = [("read", read), ("starred", starred)];
                 let states = states.into_iter().filter_map(|(name, is)| Some((name, is?)));
                 format!("mark {articles:?} {:?} {tags:?}", states.collect::<Vec<_>>())
             }
-            Deed::Star { items, is_starred } => format!("star {} items {is_starred}", items.len()),
-            Deed::All { filter, up_to } => format!("all of{} up to {up_to:?}", conditions(&filter)),
-            Deed::Toggle { articles, is_star } => format!("toggle {articles:?}, star {is_star}"),
-            Deed::Edit => "edit".to_owned(),
+            ChangeKind::Star { items, is_starred } => {
+                format!("star {} items {is_starred}", items.len())
+            }
+            ChangeKind::All { filter, up_to } => {
+                format!("all of{} up to {up_to:?}", conditions(&filter))
+            }
+            ChangeKind::Toggle { articles, is_star } => {
+                format!("toggle {articles:?}, star {is_star}")
+            }
+            ChangeKind::Edit => "edit".to_owned(),
         },
-        What::Word(answer) => format!("word {}", answer.status),
-        What::Other => "other".to_owned(),
+        Operation::Transient(answer) => format!("word {}", answer.status),
+        Operation::Other => "other".to_owned(),
     }
 }
 
@@ -298,8 +306,10 @@ fn ttrss_responses_repeat_the_sequence_number_and_count_the_articles() {
     ] {
         let call = call(Interface::TinyTinyRss, &ttrss("s1", &format!(r#""op":{rest}"#)));
         assert_eq!(call.seq, 7);
-        let (What::Word(answer)
-        | What::Writing(feedsync_bitsy::newsreader::Writing { answer, .. })) = call.what
+        let (Operation::Transient(answer)
+        | Operation::ChangeRequest(feedsync_bitsy::newsreader::ChangeRequest {
+            answer, ..
+        })) = call.operation
         else {
             panic!("{rest}")
         };
@@ -316,7 +326,7 @@ fn head_request_is_not_answered_from_a_stored_body() {
         (Interface::Google, "reader/api/0/unread-count"),
     ] {
         let said = said(&format!("HEAD {path}"), "");
-        assert_eq!(call(interface, &said).what, What::Other, "{interface:?}");
+        assert_eq!(call(interface, &said).operation, Operation::Other, "{interface:?}");
     }
 }
 
@@ -331,31 +341,40 @@ fn interface_names_are_parsed_back() {
 
 #[test]
 fn request_with_two_kinds_of_credentials_has_none() {
-    let who = |fields: &[(&'static str, &'static str)]| {
+    let credentials = |fields: &[(&'static str, &'static str)]| {
         let mut headers = HeaderMap::new();
         for (name, value) in fields {
             headers.append(*name, http::HeaderValue::from_static(value));
         }
         let said = said("GET v1/entries", "");
-        let asked = crate::desk::asked(&said);
-        let request = feedsync_bitsy::newsreader::Request { asked, headers: &headers };
-        Interface::Miniflux.read(&request).who
+        let requested = crate::desk::requested(&said);
+        let request = feedsync_bitsy::newsreader::Request { requested, headers: &headers };
+        Interface::Miniflux.read(&request).credentials
     };
-    assert!(matches!(who(&[("authorization", "Basic YTpi")]), Who::Field(_)));
-    assert!(matches!(who(&[("x-auth-token", "t")]), Who::Field(_)));
-    assert_eq!(who(&[]), Who::Nobody);
-    assert_eq!(who(&[("authorization", "Basic YTpi"), ("x-auth-token", "t")]), Who::Nobody);
-    assert_eq!(who(&[("x-auth-token", "t"), ("x-auth-token", "u")]), Who::Nobody);
+    assert!(matches!(
+        credentials(&[("authorization", "Basic YTpi")]),
+        RequestCredentials::Field(_)
+    ));
+    assert!(matches!(credentials(&[("x-auth-token", "t")]), RequestCredentials::Field(_)));
+    assert_eq!(credentials(&[]), RequestCredentials::Anonymous);
+    assert_eq!(
+        credentials(&[("authorization", "Basic YTpi"), ("x-auth-token", "t")]),
+        RequestCredentials::Anonymous
+    );
+    assert_eq!(
+        credentials(&[("x-auth-token", "t"), ("x-auth-token", "u")]),
+        RequestCredentials::Anonymous
+    );
 }
 
 #[test]
 fn feeds_and_folders_of_one_number_differ() {
-    let filter = |line: &str| match call(Interface::Miniflux, &said(line, "")).what {
-        What::Reading(reading) => match reading.form {
+    let filter = |line: &str| match call(Interface::Miniflux, &said(line, "")).operation {
+        Operation::ReadRequest(reading) => match reading.form {
             Form::List(list) => list.filter,
             form => panic!("{form:?}"),
         },
-        what => panic!("{what:?}"),
+        operation => panic!("{operation:?}"),
     };
     let feed: Option<Subject> = filter("GET v1/feeds/2/entries").feed;
     assert_ne!(feed, filter("GET v1/categories/2/entries").folder);

@@ -149,22 +149,22 @@ impl Server {
     pub(crate) fn answer(
         &mut self,
         interface: Interface,
-        asked: &Asked<'_>,
+        requested: &Asked<'_>,
         shown: &str,
     ) -> Answer {
         match interface {
-            Interface::Google => self.google(asked, shown),
+            Interface::Google => self.google(requested, shown),
             Interface::Miniflux => match shown == self.basic() {
-                true => self.miniflux(asked),
+                true => self.miniflux(requested),
                 false => miniflux::refuse(401, "who are you?"),
             },
             Interface::Nextcloud => match shown == self.basic() {
-                true => self.nextcloud(asked),
+                true => self.nextcloud(requested),
                 false => nextcloud::refuse(401, "who are you?"),
             },
             // Another server is in front of this one.
             Interface::TinyTinyRss => match shown == self.basic() {
-                true => self.ttrss(asked),
+                true => self.ttrss(requested),
                 false => Answer { status: 401, ..ttrss::done(0) },
             },
         }
@@ -177,9 +177,9 @@ impl Server {
         format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
     }
 
-    fn google(&mut self, asked: &Asked<'_>, shown: &str) -> Answer {
+    fn google(&mut self, requested: &Asked<'_>, shown: &str) -> Answer {
         use google::Request as Asks;
-        let Ok(google::Call { request, token }) = google::read(asked) else {
+        let Ok(google::Call { request, token }) = google::read(requested) else {
             return google::refuse(400, "what?");
         };
         if let Asks::SignIn(given) = &request {
@@ -226,9 +226,9 @@ impl Server {
         }
     }
 
-    fn miniflux(&mut self, asked: &Asked<'_>) -> Answer {
+    fn miniflux(&mut self, requested: &Asked<'_>) -> Answer {
         use miniflux::Request as Asks;
-        match miniflux::read(asked) {
+        match miniflux::read(requested) {
             Ok(Asks::Mark(marking)) => self.mark(&marking),
             Ok(Asks::ToggleStar(article)) => self.toggle_star(article),
             Ok(Asks::MarkAllRead { .. }) => self.read_all(&Stream::All),
@@ -265,9 +265,9 @@ impl Server {
         miniflux::done()
     }
 
-    fn nextcloud(&mut self, asked: &Asked<'_>) -> Answer {
+    fn nextcloud(&mut self, requested: &Asked<'_>) -> Answer {
         use nextcloud::Request as Asks;
-        match nextcloud::read(asked) {
+        match nextcloud::read(requested) {
             Ok(Asks::Mark(marking)) => self.mark(&marking),
             Ok(Asks::Star { items, is_starred }) => {
                 self.writes += 1;
@@ -291,9 +291,9 @@ impl Server {
         nextcloud::done()
     }
 
-    fn ttrss(&mut self, asked: &Asked<'_>) -> Answer {
+    fn ttrss(&mut self, requested: &Asked<'_>) -> Answer {
         use ttrss::{Refusal, Request as Asks};
-        let Ok(ttrss::Call { seq, session, request: Ok(request) }) = ttrss::read(asked) else {
+        let Ok(ttrss::Call { seq, session, request: Ok(request) }) = ttrss::read(requested) else {
             return ttrss::refuse(0, Refusal::IncorrectUsage, None);
         };
         if let Asks::Login { user, password } = &request {
@@ -315,13 +315,15 @@ impl Server {
                 self.read_all(&stream);
                 ttrss::done(seq)
             }
-            Asks::Feeds(asked) => ttrss::feeds(seq, &asked, &feeds, &ttrss::Unread::default()),
+            Asks::Feeds(requested) => {
+                ttrss::feeds(seq, &requested, &feeds, &ttrss::Unread::default())
+            }
             Asks::Counters => {
                 ttrss::counters(seq, &feeds, &Self::folders(), &ttrss::Unread::default())
             }
             Asks::Unread(stream) => ttrss::unread(seq, self.unread(|one| self.is_in(one, &stream))),
-            Asks::Headlines(asked) => {
-                ttrss::headlines(seq, &asked, &self.select(&asked.selection), &feeds, &tags)
+            Asks::Headlines(requested) => {
+                ttrss::headlines(seq, &requested, &self.select(&requested.selection), &feeds, &tags)
             }
             Asks::CompactHeadlines(selection) => {
                 let found = self.select(&selection);

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::interceptor::Content;
 use feedsync_bitsy::newsreader::{
-    Accounts, Call, Deed, Form, Full, Interface, Kept, Key, Reading, Sending, What, Writing,
+    Accounts, CachedResponse, Call, ChangeKind, ChangeRequest, Form, Full, Interface, Key,
+    Operation, ReadRequest, UnsignedRequest,
 };
 use feedsync_bitsy::time::Time;
 use serde_json::Value;
@@ -35,17 +36,17 @@ impl Stored {
         self.desk.read(said, &self.desk.shown())
     }
 
-    pub(crate) fn reading(&self, said: &Said) -> Reading {
-        match self.call(said).what {
-            What::Reading(reading) => reading,
-            what => panic!("{said:?} {what:?}"),
+    pub(crate) fn reading(&self, said: &Said) -> ReadRequest {
+        match self.call(said).operation {
+            Operation::ReadRequest(reading) => reading,
+            operation => panic!("{said:?} {operation:?}"),
         }
     }
 
-    pub(crate) fn writing(&self, said: &Said) -> Writing {
-        match self.call(said).what {
-            What::Writing(writing) => writing,
-            what => panic!("{said:?} {what:?}"),
+    pub(crate) fn writing(&self, said: &Said) -> ChangeRequest {
+        match self.call(said).operation {
+            Operation::ChangeRequest(writing) => writing,
+            operation => panic!("{said:?} {operation:?}"),
         }
     }
 
@@ -61,7 +62,7 @@ impl Stored {
         let interface = self.desk.interface;
         let facts = interface.facts(&reading.form, body.as_bytes()).expect("an answer");
         let at = (interface, &self.desk.base);
-        let (partition, _) = self.desk.accounts.answered(at, &call.who, true, now).unwrap();
+        let (partition, _) = self.desk.accounts.answered(at, &call.credentials, true, now).unwrap();
         self.partition = partition;
         let content = Content::of(body.as_bytes());
         self.contents.insert(content, body.as_bytes().to_vec());
@@ -73,7 +74,8 @@ impl Stored {
         let media_type = String::new();
         let key: Key = reading.key;
         let fetched = now;
-        let kept = Kept { partition, key, kind, stamp, fetched, media_type, content, facts };
+        let kept =
+            CachedResponse { partition, key, kind, stamp, fetched, media_type, content, facts };
         self.desk.accounts.keep(kept);
     }
 
@@ -105,7 +107,7 @@ impl Stored {
     }
 
     /// Waiting requests, and the articles that each marks.
-    pub(crate) fn waiting(&self) -> Vec<(Sending, Vec<i64>)> {
+    pub(crate) fn waiting(&self) -> Vec<(UnsignedRequest, Vec<i64>)> {
         let waiting = self.desk.accounts.pending(self.partition);
         let marked = |change: &feedsync_bitsy::newsreader::Change| {
             change.marks.iter().map(|mark| mark.article).collect()
@@ -113,8 +115,8 @@ impl Stored {
         waiting.map(|it| (it.change.request.clone(), marked(&it.change))).collect()
     }
 
-    /// Whether a request is a change of the kind [`Deed::Edit`].
+    /// Whether a request is a change of the kind [`ChangeKind::Edit`].
     pub(crate) fn is_edit(&self, said: &Said) -> bool {
-        self.writing(said).deed == Deed::Edit
+        self.writing(said).change_kind == ChangeKind::Edit
     }
 }

@@ -13,10 +13,10 @@ use std::net::SocketAddr;
 use clap::{Args, Subcommand};
 use feedsync_bitsy::interceptor::Settings;
 use feedsync_bitsy::profile::Profile;
-use feedsync_gateway::face::PageOrigin;
+use feedsync_gateway::proxy::PageOrigin;
 use feedsync_gateway::store::Quota;
 use feedsync_gateway::target::{Allowed, Mount, Newsreader};
-use feedsync_gateway::{Config, Keep, Running, start};
+use feedsync_gateway::{Config, Running, StoreConfig, start};
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
@@ -165,10 +165,10 @@ impl Gateway {
             ..Config::default()
         };
         let profile = if self.strict { Profile::Strict } else { Profile::Resilient };
-        let keep = Keep::new(directory(&context.data));
+        let keep = StoreConfig::new(directory(&context.data));
         let settings = Settings { profile, ..keep.settings };
         let control = self.control.unwrap_or(keep.control);
-        let keep = Keep { control, quota: Quota(self.quota), settings, ..keep };
+        let keep = StoreConfig { control, quota: Quota(self.quota), settings, ..keep };
         let running = start(&config, &keep, asked_to_stop()).await.map_err(Failure::store)?;
         if !running.address().ip().is_loopback() {
             let address = running.address();

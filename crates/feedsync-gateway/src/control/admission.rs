@@ -21,7 +21,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::Control;
 use super::caller::{Caller, Page};
-use super::serve::CameTo;
+use super::serve::LocalAddress;
 use super::{answer, binding, pages};
 use crate::programs;
 
@@ -33,7 +33,7 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
 /// Maximum number of digits in the instance name that a page chooses.
-const LIFE: usize = 64;
+const MAX_INSTANCE_DIGITS: usize = 64;
 
 /// Host of a request, verified to be ours.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub(crate) async fn admit(
         Ok(origin) => origin,
         Err(problem) => return problem.into_response(),
     };
-    if let Place::Allowed(origin) = origin {
+    if let RequestSource::Allowed(origin) = origin {
         let mut answer = if is_preflight(&request) {
             preflight()
         } else {
@@ -77,7 +77,7 @@ pub(crate) async fn admit(
             let is_person = matches!(caller, Caller::Person(_));
             request.extensions_mut().insert(caller);
             let answer = next.run(request).await;
-            if is_page && is_person { pages::readable(answer).await } else { answer }
+            if is_page && is_person { pages::problem_page(answer).await } else { answer }
         }
         Err(problem) if is_page => pages::refused(problem),
         Err(problem) => problem.into_response(),
@@ -85,7 +85,7 @@ pub(crate) async fn admit(
 }
 
 /// Source of a request, as far as the browser declares it.
-enum Place {
+enum RequestSource {
     /// Not a page of another origin.
     Here,
     /// A page of an allowed origin.
@@ -95,8 +95,9 @@ enum Place {
 fn host(request: &Request) -> Result<Authority, Problem> {
     let host = named_host(request)?;
     let bare = host.host().trim_start_matches('[').trim_end_matches(']');
-    let came_to = request.extensions().get::<CameTo>().map(|CameTo(address)| *address);
-    let reached = came_to.map(|address| address.ip().to_canonical());
+    let local_address =
+        request.extensions().get::<LocalAddress>().map(|LocalAddress(address)| *address);
+    let reached = local_address.map(|address| address.ip().to_canonical());
     if feedsync_server::is_loopback(&host)
         || reached.is_some_and(|reached| bare.parse() == Ok(reached))
     {
@@ -115,7 +116,7 @@ fn origin(
     method: &Method,
     headers: &HeaderMap,
     host: &Authority,
-) -> Result<Place, Problem> {
+) -> Result<RequestSource, Problem> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let named = match (origins.next(), origins.next()) {
         (None, _) => None,
@@ -124,17 +125,20 @@ fn origin(
     };
     if let Some(named) = named {
         if named.eq_ignore_ascii_case(&format!("http://{host}")) {
-            return Ok(Place::Here);
+            return Ok(RequestSource::Here);
         }
         let allowed = control.0.origins.iter().find(|allowed| allowed.origin() == named);
-        return allowed.cloned().map(Place::Allowed).ok_or_else(|| foreign(&format!("{named:?}")));
+        return allowed
+            .cloned()
+            .map(RequestSource::Allowed)
+            .ok_or_else(|| foreign(&format!("{named:?}")));
     }
     let says = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     let is_followed = method.is_safe() && says("sec-fetch-mode") == Some(b"navigate");
     if matches!(says(SITE.as_str()), Some(b"cross-site" | b"same-site")) && !is_followed {
         return Err(foreign("other sites"));
     }
-    Ok(Place::Here)
+    Ok(RequestSource::Here)
 }
 
 fn foreign(who: &str) -> Problem {
@@ -189,12 +193,13 @@ fn unknown(detail: &str) -> Problem {
 
 fn page(origin: &Location, request: &Request) -> Caller {
     let pairs = request.uri().query().unwrap_or_default().split('&');
-    let life = pairs.filter_map(|pair| pair.strip_prefix("page=")).next().unwrap_or_default();
-    let is_name = life.len() <= LIFE && life.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let life = if is_name { life.to_owned() } else { String::new() };
+    let instance = pairs.filter_map(|pair| pair.strip_prefix("page=")).next().unwrap_or_default();
+    let is_name = instance.len() <= MAX_INSTANCE_DIGITS
+        && instance.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let instance = if is_name { instance.to_owned() } else { String::new() };
     let mut headers = request.headers().clone();
     programs::strip(&mut headers);
-    Caller::Page(Page { origin: origin.clone(), life, headers })
+    Caller::Page(Page { origin: origin.clone(), instance, headers })
 }
 
 fn is_preflight(request: &Request) -> bool {

@@ -7,7 +7,7 @@ use feedsync_server::Problem;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
-use super::decisions::{ChangeError, StoreFailed};
+use super::interceptor_handle::{ChangeError, StoreFailed};
 
 /// Response with a JSON value, which is not cached.
 pub(crate) fn json(value: &Value) -> Response {
@@ -50,7 +50,7 @@ pub(crate) fn failed(error: &StoreFailed) -> Problem {
 }
 
 /// Problem response for operations that only the operator of the gateway may perform.
-pub(crate) fn for_keepers() -> Problem {
+pub(crate) fn operators_only() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
         "for-keepers",

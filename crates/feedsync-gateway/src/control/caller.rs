@@ -9,10 +9,10 @@
 use std::collections::BTreeSet;
 
 use feedsync_bitsy::authentication::{Credentials, Partition};
-use feedsync_bitsy::interceptor::{Interceptor, Keeping, KeepingId};
+use feedsync_bitsy::interceptor::{Interceptor, StoredSubscription, SubscriptionId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::state::State;
-use feedsync_bitsy::visibility::{Application, is_told};
+use feedsync_bitsy::visibility::{Application, is_listed};
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode};
 
@@ -36,14 +36,14 @@ pub(crate) struct Page {
     /// Origin of the page.
     pub(crate) origin: Location,
     /// Name of the page's instance, chosen by the page.
-    pub(crate) life: String,
+    pub(crate) instance: String,
     /// Header of the request, which may contain credentials.
     pub(crate) headers: HeaderMap,
 }
 
 impl Caller {
     /// Whether the caller is an operator of the gateway.
-    pub(crate) fn keeps(&self) -> bool {
+    pub(crate) fn is_operator(&self) -> bool {
         !matches!(self, Self::Page(_))
     }
 
@@ -72,9 +72,9 @@ impl Caller {
     }
 
     /// Instance of the application; empty for an operator of the gateway.
-    pub(crate) fn life(&self) -> &str {
+    pub(crate) fn instance(&self) -> &str {
         match self {
-            Self::Page(page) => &page.life,
+            Self::Page(page) => &page.instance,
             Self::Program | Self::Person(_) => "",
         }
     }
@@ -82,35 +82,35 @@ impl Caller {
 
 /// Visibility of subscriptions for a caller, including those that it holds.
 #[derive(Debug)]
-pub(crate) struct Sight<'a> {
+pub(crate) struct Visibility<'a> {
     pub(crate) caller: &'a Caller,
-    pub(crate) held: BTreeSet<KeepingId>,
+    pub(crate) held: BTreeSet<SubscriptionId>,
 }
 
-impl Sight<'_> {
+impl Visibility<'_> {
     /// Whether the caller may see that a subscription exists.
-    pub(crate) fn lists(&self, keeping: &Keeping) -> bool {
-        let subscription = &keeping.subscription;
+    pub(crate) fn lists(&self, stored_subscription: &StoredSubscription) -> bool {
+        let subscription = &stored_subscription.subscription;
         match self.caller {
             Caller::Program | Caller::Person(_) => {
-                is_told(Application::Installed, &HeaderMap::new(), subscription, is_suffix)
+                is_listed(Application::Installed, &HeaderMap::new(), subscription, is_suffix)
             }
             Caller::Page(page) => {
                 let application = Application::Of(page.origin.host());
-                let is_held =
-                    self.held.contains(&keeping.id) && subscription.state() != State::Closed;
-                is_held || is_told(application, &page.headers, subscription, is_suffix)
+                let is_held = self.held.contains(&stored_subscription.id)
+                    && subscription.state() != State::Closed;
+                is_held || is_listed(application, &page.headers, subscription, is_suffix)
             }
         }
     }
 
     /// Whether the caller may see the contents of a subscription that it is shown.
-    pub(crate) fn knows(&self, keeping: &Keeping) -> bool {
+    pub(crate) fn knows(&self, stored_subscription: &StoredSubscription) -> bool {
         let Caller::Page(page) = self.caller else { return true };
-        let credentials = Credentials::of(keeping.subscription.registered());
-        self.lists(keeping)
+        let credentials = Credentials::of(stored_subscription.subscription.registered());
+        self.lists(stored_subscription)
             && (credentials.is_public()
-                || self.held.contains(&keeping.id)
+                || self.held.contains(&stored_subscription.id)
                 || credentials.check(&page.headers).is_ok())
     }
 
@@ -121,12 +121,14 @@ impl Sight<'_> {
         interceptor: &Interceptor,
         partition: Partition,
         feed: &Location,
-    ) -> Vec<KeepingId> {
-        let of = interceptor.keepings().filter(|keeping| {
-            let subscription = &keeping.subscription;
+    ) -> Vec<SubscriptionId> {
+        let of = interceptor.stored_subscriptions().filter(|stored_subscription| {
+            let subscription = &stored_subscription.subscription;
             subscription.partition() == partition && subscription.feed() == feed
         });
-        of.filter(|keeping| self.knows(keeping)).map(|keeping| keeping.id).collect()
+        of.filter(|stored_subscription| self.knows(stored_subscription))
+            .map(|stored_subscription| stored_subscription.id)
+            .collect()
     }
 
     /// Whether the caller may see events and errors of a partition and a feed. Operators of the gateway also see
@@ -137,7 +139,7 @@ impl Sight<'_> {
         partition: Partition,
         feed: &Location,
     ) -> bool {
-        self.caller.keeps() || !self.into(interceptor, partition, feed).is_empty()
+        self.caller.is_operator() || !self.into(interceptor, partition, feed).is_empty()
     }
 }
 

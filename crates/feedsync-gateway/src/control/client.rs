@@ -25,10 +25,10 @@ pub const DEFAULT_ADDRESS: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5024);
 
 /// Timeout of a response.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum size of a response, in bytes.
-const MOST: usize = 256 << 20;
+const MAX_RESPONSE_BYTES: usize = 256 << 20;
 
 /// Client of a control port.
 #[derive(Debug)]
@@ -92,8 +92,8 @@ impl Client {
     ) -> Result<Value, ClientError> {
         let unreachable =
             |reason: String| ClientError::Unreachable { address: self.address, reason };
-        let asked = timeout(PATIENCE, self.send(method, path, value)).await;
-        let (status, bytes) = asked
+        let requested = timeout(RESPONSE_TIMEOUT, self.send(method, path, value)).await;
+        let (status, bytes) = requested
             .map_err(|_| unreachable("it takes too long".to_owned()))?
             .map_err(|error| unreachable(error.to_string()))?;
         let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -125,7 +125,7 @@ impl Client {
         let connection = tokio::spawn(connection);
         let answer = sender.send_request(request).await?;
         let status = answer.status();
-        let body = Limited::new(answer.into_body(), MOST).collect().await?;
+        let body = Limited::new(answer.into_body(), MAX_RESPONSE_BYTES).collect().await?;
         connection.abort();
         Ok((status, body.to_bytes()))
     }

@@ -16,8 +16,8 @@ use super::answer::failed;
 use super::view::is_edit;
 
 /// Number and interval of checks for the response; a person who opens an error waits no longer than that.
-const LOOKS: u32 = 40;
-const PAUSE: Duration = Duration::from_millis(50);
+const MAX_POLLS: u32 = 40;
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Current version at the server that refused an edit, as far as it is known.
 pub(crate) struct Current {
@@ -38,38 +38,39 @@ impl Control {
             return Ok(None);
         }
         let (id, location) = (error.id, error.interaction.location.clone());
-        let asked = Arc::new(AtomicU64::new(u64::MAX));
-        let at = Arc::clone(&asked);
+        let requested = Arc::new(AtomicU64::new(u64::MAX));
+        let at = Arc::clone(&requested);
         let change = self.change(Box::new(move |it, now| {
-            let step = it.look_at(id)?;
+            let step = it.fetch_current(id)?;
             if it.is_online(&location) {
                 at.store(now.millis(), Ordering::Relaxed);
             }
             Ok(step)
         }));
         // If no request can be made, the stored version is shown.
-        let looks = if change.await.is_ok() { LOOKS } else { 0 };
-        let asked = asked.load(Ordering::Relaxed);
-        let looks = if asked == u64::MAX { 0 } else { looks };
+        let looks = if change.await.is_ok() { MAX_POLLS } else { 0 };
+        let requested = requested.load(Ordering::Relaxed);
+        let looks = if requested == u64::MAX { 0 } else { looks };
         for _ in 0..looks {
-            if let Some(current) = self.stored(error, asked).await?.filter(|found| found.is_new) {
+            if let Some(current) = self.stored(error, requested).await?.filter(|found| found.is_new)
+            {
                 return Ok(Some(current));
             }
-            sleep(PAUSE).await;
+            sleep(POLL_INTERVAL).await;
         }
-        self.stored(error, asked).await
+        self.stored(error, requested).await
     }
 
     async fn stored(
         &self,
         error: &SyncError<Option<Content>>,
-        asked: u64,
+        requested: u64,
     ) -> Result<Option<Current>, Problem> {
         let location = &error.interaction.location;
-        let found = self.0.decisions.representation(error.partition, location).await;
+        let found = self.0.interceptor_handle.representation(error.partition, location).await;
         let found = found.map_err(|error| failed(&error))?;
         Ok(found.map(|representation| {
-            let is_new = representation.fetched >= Time::from_millis(asked);
+            let is_new = representation.fetched >= Time::from_millis(requested);
             Current { representation, is_new }
         }))
     }

@@ -14,12 +14,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::Value;
 
 use super::answer::{self, absent, failed, refused};
-use super::caller::{Caller, Sight};
+use super::caller::{Caller, Visibility};
 use super::subscriptions::named;
 use super::{Control, json, view};
 
 /// An error, and the subscriptions that it belongs to.
-pub(crate) type Found = (SyncError<Option<Content>>, Vec<String>);
+pub(crate) type VisibleError = (SyncError<Option<Content>>, Vec<String>);
 
 /// `GET /errors`.
 pub(crate) async fn list(
@@ -36,10 +36,10 @@ pub(crate) async fn of_subscription(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let id = named(&id)?;
-    control.told(&caller, id).await?;
+    control.require_visible(&caller, id).await?;
     let id = id.0.to_string();
     let found = control.errors(&caller, |_| true).await;
-    let of: Vec<Found> = found.into_iter().filter(|(_, ids)| ids.contains(&id)).collect();
+    let of: Vec<VisibleError> = found.into_iter().filter(|(_, ids)| ids.contains(&id)).collect();
     Ok(answer::json(&views(&of)))
 }
 
@@ -51,13 +51,13 @@ pub(crate) async fn read(
 ) -> Result<Response, Problem> {
     let (error, ids) = control.error(&caller, &id).await?;
     let view = view::error(&error, &ids);
-    let decisions = &*control.0.decisions;
-    let view = view::with_entities(decisions, &error.interaction, view).await;
+    let interceptor_handle = &*control.0.interceptor_handle;
+    let view = view::with_entities(interceptor_handle, &error.interaction, view).await;
     let mut view = view.map_err(|error| failed(&error))?;
     view["theirs"] = match control.current(&error).await? {
         None => Value::Null,
         Some(current) => {
-            let told = view::current(decisions, &current).await;
+            let told = view::current(interceptor_handle, &current).await;
             told.map_err(|error| failed(&error))?
         }
     };
@@ -100,7 +100,7 @@ pub(crate) async fn side(
     };
     let (content, headers) = match &*side {
         "mine" => (interaction.request_body, &interaction.request_headers),
-        "base" => (error.was, &interaction.request_headers),
+        "base" => (error.previous, &interaction.request_headers),
         "theirs" => match &current {
             Some(current) => (Some(current.content), &current.headers),
             None => (None, &interaction.response_headers),
@@ -109,7 +109,8 @@ pub(crate) async fn side(
         _ => return Err(absent("side of an error: there are mine, base, theirs and answer")),
     };
     let content = content.ok_or_else(|| Problem::not_found(format!("{side} has no content")))?;
-    let body = control.0.decisions.stream(content).await.map_err(|error| failed(&error))?;
+    let body =
+        control.0.interceptor_handle.stream(content).await.map_err(|error| failed(&error))?;
     Ok(inert(body, headers))
 }
 
@@ -128,28 +129,28 @@ fn inert(body: Body, headers: &HeaderMap) -> Response {
     answer
 }
 
-fn views(found: &[Found]) -> Value {
+fn views(found: &[VisibleError]) -> Value {
     found.iter().map(|(error, ids)| view::error(error, ids)).collect()
 }
 
 /// Returns the errors that are visible.
-pub(crate) fn seen<'i>(
+pub(crate) fn visible_errors<'i>(
     interceptor: &'i Interceptor,
-    sight: &Sight<'_>,
+    visibility: &Visibility<'_>,
 ) -> impl Iterator<Item = &'i SyncError<Option<Content>>> {
     let errors = interceptor.errors().all();
-    errors.filter(move |error| sight.sees(interceptor, error.partition, &error.feed))
+    errors.filter(move |error| visibility.sees(interceptor, error.partition, &error.feed))
 }
 
 /// Returns the visible errors that `pick` selects, with their subscriptions.
 pub(crate) fn found(
     interceptor: &Interceptor,
-    sight: &Sight<'_>,
+    visibility: &Visibility<'_>,
     pick: impl Fn(ErrorId) -> bool,
-) -> Vec<Found> {
-    let picked = seen(interceptor, sight).filter(|error| pick(error.id));
+) -> Vec<VisibleError> {
+    let picked = visible_errors(interceptor, visibility).filter(|error| pick(error.id));
     let with = picked.map(|error| {
-        let ids = sight.into(interceptor, error.partition, &error.feed);
+        let ids = visibility.into(interceptor, error.partition, &error.feed);
         (error.clone(), ids.into_iter().map(|id| id.0.to_string()).collect())
     });
     with.collect()
@@ -161,12 +162,12 @@ impl Control {
         &self,
         caller: &Caller,
         pick: impl Fn(ErrorId) -> bool,
-    ) -> Vec<Found> {
-        self.see(caller, |interceptor, sight, _| found(interceptor, sight, pick)).await
+    ) -> Vec<VisibleError> {
+        self.see(caller, |interceptor, visibility, _| found(interceptor, visibility, pick)).await
     }
 
     /// Returns an error, or 404 if the caller may not see it.
-    pub(crate) async fn error(&self, caller: &Caller, id: &str) -> Result<Found, Problem> {
+    pub(crate) async fn error(&self, caller: &Caller, id: &str) -> Result<VisibleError, Problem> {
         let id = json::number(id).ok_or_else(|| absent("error"))?;
         let found = self.errors(caller, |other| other.0 == id).await;
         found.into_iter().next().ok_or_else(|| absent("error"))
@@ -174,7 +175,7 @@ impl Control {
 
     /// Repeats a refused edit.
     pub(crate) async fn retry(&self, id: ErrorId) -> Result<(), Problem> {
-        self.0.decisions.retry(id).await.map_err(refused)?;
+        self.0.interceptor_handle.retry(id).await.map_err(refused)?;
         self.0.changed.send_modify(|count| *count += 1);
         Ok(())
     }

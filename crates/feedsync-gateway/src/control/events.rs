@@ -20,7 +20,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_bitsy::event::ErrorId;
-use feedsync_bitsy::interceptor::{Content, Entity, Event, KeepingId, News};
+use feedsync_bitsy::interceptor::{Content, Entity, Event, EventKind, SubscriptionId};
 use feedsync_bitsy::outbox::{Edit, EditId, Progress};
 use feedsync_bitsy::subscription::state::State as Stands;
 use feedsync_server::Problem;
@@ -33,15 +33,15 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::Control;
 use super::caller::Caller;
-use super::errors::{Found, found, seen};
+use super::errors::{VisibleError, found, visible_errors};
 use super::proxies::styles;
 use super::view::{self, Stamp};
 
 /// Interval of polling for changes that no event reports.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Number of polls without changes that are followed by a keep-alive.
-const QUIET: u32 = 8;
+const QUIET_POLLS: u32 = 8;
 
 pub(crate) async fn follow(
     State(control): State<Control>,
@@ -51,17 +51,17 @@ pub(crate) async fn follow(
     let permit =
         permit.map_err(|_| Problem::unavailable("too many follow this gateway at once"))?;
     control.0.holds.lock().await.begin(&caller);
-    let mut looks = interval(LOOK);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut polls = interval(POLL_INTERVAL);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // Subscribed before the first snapshot, so that no event is missed in between.
-    let following = Following {
-        events: control.0.decisions.events(),
+    let following = EventStream {
+        events: control.0.interceptor_handle.events(),
         changed: control.0.changed.subscribe(),
         stopping: control.0.stopping.subscribe(),
-        life: Life { control, caller, _permit: permit },
-        looks,
+        instance: InstanceGuard { control, caller, _permit: permit },
+        polls,
         quiet: 0,
-        told: Told::default(),
+        sent: SentState::default(),
         leaving: BTreeSet::new(),
         waiting: VecDeque::from([Next::All]),
     };
@@ -77,13 +77,13 @@ pub(crate) async fn follow(
 }
 
 /// An open instance of an application; dropping it ends the instance.
-struct Life {
+struct InstanceGuard {
     control: Control,
     caller: Caller,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Life {
+impl Drop for InstanceGuard {
     fn drop(&mut self) {
         let (control, caller) = (self.control.clone(), self.caller.clone());
         tokio::spawn(async move { control.0.holds.lock().await.end(&caller) });
@@ -91,49 +91,49 @@ impl Drop for Life {
 }
 
 /// An open event stream.
-struct Following {
-    life: Life,
+struct EventStream {
+    instance: InstanceGuard,
     events: broadcast::Receiver<Arc<Event>>,
     changed: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
-    looks: Interval,
+    polls: Interval,
     quiet: u32,
-    told: Told,
+    sent: SentState,
     /// Subscriptions that are gone but whose end no event has reported yet.
-    leaving: BTreeSet<KeepingId>,
+    leaving: BTreeSet<SubscriptionId>,
     waiting: VecDeque<Next>,
 }
 
 /// State that was sent last.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
-    subscriptions: BTreeMap<KeepingId, Value>,
+struct SentState {
+    subscriptions: BTreeMap<SubscriptionId, Value>,
     errors: BTreeSet<ErrorId>,
     edits: BTreeMap<EditId, (u32, Progress, Option<Content>)>,
 }
 
 /// Snapshot of the current state.
-struct Standing {
+struct Snapshot {
     /// State to be compared with the one that was sent.
-    now: Told,
+    now: SentState,
     /// Stamp of the snapshot.
     stamp: Stamp,
-    views: Vec<(KeepingId, Value)>,
+    views: Vec<(SubscriptionId, Value)>,
     /// Errors that were not sent yet.
-    found: Vec<Found>,
+    found: Vec<VisibleError>,
     /// Subscriptions that the event concerns.
-    touched: Vec<KeepingId>,
+    touched: Vec<SubscriptionId>,
 }
 
 /// The next thing to send.
 enum Next {
     All,
     Line(&'static str, Value),
-    Error(Box<Found>),
+    Error(Box<VisibleError>),
     Event(Arc<Event>, Vec<String>),
 }
 
-impl Following {
+impl EventStream {
     /// Returns the next lines, or `None` when the stream ends.
     async fn next(&mut self) -> Option<String> {
         loop {
@@ -155,19 +155,19 @@ impl Following {
                     changed.ok()?;
                     None
                 }
-                _ = self.looks.tick() => {
+                _ = self.polls.tick() => {
                     self.quiet += 1;
                     None
                 }
             };
             match event {
-                None => self.look(None).await,
-                Some(Ok(event)) => self.look(Some(event)).await,
+                None => self.inspect(None).await,
+                Some(Ok(event)) => self.inspect(Some(event)).await,
                 // The receiver lagged; the changes that it missed are visible in the full state.
                 Some(Err(RecvError::Lagged(_))) => self.waiting.push_back(Next::All),
                 Some(Err(RecvError::Closed)) => return None,
             }
-            if self.waiting.is_empty() && self.quiet >= QUIET {
+            if self.waiting.is_empty() && self.quiet >= QUIET_POLLS {
                 self.quiet = 0;
                 return Some(":\n\n".to_owned());
             }
@@ -175,47 +175,47 @@ impl Following {
     }
 
     /// Takes a snapshot, and queues its differences around the event that caused them.
-    async fn look(&mut self, event: Option<Arc<Event>>) {
-        let Standing { mut now, stamp, views, found, touched } =
-            self.stands(&self.told.errors, event.as_deref()).await;
-        if matches!(self.life.caller, Caller::Person(_)) {
-            if now != self.told || event.is_some() {
+    async fn inspect(&mut self, event: Option<Arc<Event>>) {
+        let Snapshot { mut now, stamp, views, found, touched } =
+            self.snapshot(&self.sent.errors, event.as_deref()).await;
+        if matches!(self.instance.caller, Caller::Person(_)) {
+            if now != self.sent || event.is_some() {
                 self.waiting.push_back(Next::Line("message", json!({})));
             }
-            self.told = now;
+            self.sent = now;
             return;
         }
         // Clients that knew of an ended subscription get its last event. The end may be visible before the event
         // arrives; a subscription that merely became invisible has no such event.
         let has_ended = event.as_deref().is_some_and(is_end);
-        let is_gone = |id: &&KeepingId| !now.subscriptions.contains_key(id);
-        let missing: Vec<KeepingId> =
-            self.told.subscriptions.keys().filter(is_gone).copied().collect();
+        let is_gone = |id: &&SubscriptionId| !now.subscriptions.contains_key(id);
+        let missing: Vec<SubscriptionId> =
+            self.sent.subscriptions.keys().filter(is_gone).copied().collect();
         let mut gone = Vec::new();
         for id in missing {
             if has_ended || !self.leaving.insert(id) {
                 self.leaving.remove(&id);
                 gone.push(id);
-            } else if let Some(view) = self.told.subscriptions.get(&id) {
+            } else if let Some(view) = self.sent.subscriptions.get(&id) {
                 now.subscriptions.insert(id, view.clone());
             }
         }
         for (id, view) in views {
-            if self.told.subscriptions.get(&id) != now.subscriptions.get(&id) {
+            if self.sent.subscriptions.get(&id) != now.subscriptions.get(&id) {
                 self.waiting.push_back(Next::Line("subscription", view));
             }
         }
         for found in found {
             self.waiting.push_back(Next::Error(Box::new(found)));
         }
-        for id in self.told.errors.difference(&now.errors) {
+        for id in self.sent.errors.difference(&now.errors) {
             self.waiting.push_back(Next::Line("error-gone", json!({ "id": id.0.to_string() })));
         }
-        if self.told.edits != now.edits {
+        if self.sent.edits != now.edits {
             self.waiting.push_back(Next::Line("outbox", json!({ "edits": now.edits.len() })));
         }
         if let Some(event) = event {
-            let mut ids: Vec<KeepingId> = touched;
+            let mut ids: Vec<SubscriptionId> = touched;
             if has_ended {
                 ids.extend(&gone);
             }
@@ -229,66 +229,70 @@ impl Following {
             stamp.mark(&mut gone);
             self.waiting.push_back(Next::Line("subscription-gone", gone));
         }
-        self.told = now;
+        self.sent = now;
     }
 
     /// Takes a snapshot of the current state.
-    async fn stands(&self, told: &BTreeSet<ErrorId>, event: Option<&Event>) -> Standing {
-        let Life { control, caller, .. } = &self.life;
-        let seen = control.see(caller, |interceptor, sight, stamp| {
-            let mut now = Told::default();
+    async fn snapshot(&self, sent: &BTreeSet<ErrorId>, event: Option<&Event>) -> Snapshot {
+        let InstanceGuard { control, caller, .. } = &self.instance;
+        let visible_errors = control.see(caller, |interceptor, visibility, stamp| {
+            let mut now = SentState::default();
             let mut views = Vec::new();
-            for keeping in interceptor.keepings().filter(|keeping| sight.lists(keeping)) {
-                let same = view::subscription(interceptor, sight, keeping);
+            for stored_subscription in interceptor
+                .stored_subscriptions()
+                .filter(|stored_subscription| visibility.lists(stored_subscription))
+            {
+                let same = view::subscription(interceptor, visibility, stored_subscription);
                 let mut view = same.clone();
                 stamp.mark(&mut view);
-                now.subscriptions.insert(keeping.id, same);
-                views.push((keeping.id, view));
+                now.subscriptions.insert(stored_subscription.id, same);
+                views.push((stored_subscription.id, view));
             }
-            now.errors = seen(interceptor, sight).map(|error| error.id).collect();
-            let found = found(interceptor, sight, |id| !told.contains(&id));
+            now.errors = visible_errors(interceptor, visibility).map(|error| error.id).collect();
+            let found = found(interceptor, visibility, |id| !sent.contains(&id));
             let edits = interceptor.edits();
-            let of = edits
-                .filter(|edit| sight.sees(interceptor, edit.asked.partition, &edit.asked.feed));
-            let stands = |edit: &Edit<Entity>| {
-                let body = edit.asked.body.as_ref().map(|body| body.content);
+            let of = edits.filter(|edit| {
+                visibility.sees(interceptor, edit.requested.partition, &edit.requested.feed)
+            });
+            let snapshot = |edit: &Edit<Entity>| {
+                let body = edit.requested.body.as_ref().map(|body| body.content);
                 (edit.id, (edit.tries, edit.progress.clone(), body))
             };
-            now.edits = of.map(stands).collect();
+            now.edits = of.map(snapshot).collect();
             let touched = event.map(|event| {
-                let ids = interceptor.keepings().filter(|keeping| {
-                    let subscription = &keeping.subscription;
+                let ids = interceptor.stored_subscriptions().filter(|stored_subscription| {
+                    let subscription = &stored_subscription.subscription;
                     let of = (subscription.partition(), subscription.feed());
                     of == (event.partition, &event.feed)
                 });
-                let may = |id: &KeepingId| {
-                    let keeping = interceptor.keeping(*id);
-                    keeping.is_some_and(|keeping| match &event.news {
-                        News::State(_) => sight.lists(keeping),
-                        News::Sync(_) => sight.knows(keeping),
+                let may = |id: &SubscriptionId| {
+                    let stored_subscription = interceptor.stored_subscription(*id);
+                    stored_subscription.is_some_and(|stored_subscription| match &event.kind {
+                        EventKind::State(_) => visibility.lists(stored_subscription),
+                        EventKind::Sync(_) => visibility.knows(stored_subscription),
                     })
                 };
-                ids.map(|keeping| keeping.id).filter(may).collect()
+                ids.map(|stored_subscription| stored_subscription.id).filter(may).collect()
             });
-            Standing { now, stamp, views, found, touched: touched.unwrap_or_default() }
+            Snapshot { now, stamp, views, found, touched: touched.unwrap_or_default() }
         });
-        seen.await
+        visible_errors.await
     }
 
     async fn lines(&mut self, next: Next) -> Result<Option<String>, super::StoreFailed> {
-        let decisions = &*self.life.control.0.decisions;
+        let interceptor_handle = &*self.instance.control.0.interceptor_handle;
         Ok(match next {
             Next::All => {
-                let Standing { now, stamp, views, found, .. } =
-                    self.stands(&BTreeSet::new(), None).await;
-                let is_person = matches!(self.life.caller, Caller::Person(_));
+                let Snapshot { now, stamp, views, found, .. } =
+                    self.snapshot(&BTreeSet::new(), None).await;
+                let is_person = matches!(self.instance.caller, Caller::Person(_));
                 let mut all = json!({
                     "subscriptions": views.into_iter().map(|(_, view)| view).collect::<Vec<_>>(),
                     "errors": now.errors.iter().map(|id| id.0.to_string()).collect::<Vec<_>>(),
                     "proxies": styles(),
                 });
                 stamp.mark(&mut all);
-                self.told = now;
+                self.sent = now;
                 self.leaving.clear();
                 if is_person {
                     return Ok(Some("retry: 3000\n\n".to_owned()));
@@ -302,13 +306,13 @@ impl Following {
             Next::Error(found) => {
                 let (error, ids) = *found;
                 let view = view::error(&error, &ids);
-                let view = view::with_entities(decisions, &error.interaction, view).await;
+                let view = view::with_entities(interceptor_handle, &error.interaction, view).await;
                 // The error may have been cleared meanwhile, and its bytes deleted.
                 view.ok().map(|view| line("error", &view))
             }
-            Next::Event(event, ids) => Some(match &event.news {
-                News::State(change) => {
-                    let told = |id: &String| {
+            Next::Event(event, ids) => Some(match &event.kind {
+                EventKind::State(change) => {
+                    let sent = |id: &String| {
                         let view = json!({
                             "subscription": id,
                             "status": change.status(),
@@ -317,11 +321,12 @@ impl Following {
                         });
                         line("state", &view)
                     };
-                    ids.iter().map(told).collect()
+                    ids.iter().map(sent).collect()
                 }
-                News::Sync(interaction) => {
+                EventKind::Sync(interaction) => {
                     let view = view::interaction(interaction, &ids);
-                    let whole = view::with_entities(decisions, interaction, view.clone()).await;
+                    let whole =
+                        view::with_entities(interceptor_handle, interaction, view.clone()).await;
                     line("sync", &whole.unwrap_or(view))
                 }
             }),
@@ -330,7 +335,7 @@ impl Following {
 }
 
 fn is_end(event: &Event) -> bool {
-    matches!(&event.news, News::State(change) if change.state == Stands::Closed)
+    matches!(&event.kind, EventKind::State(change) if change.state == Stands::Closed)
 }
 
 fn line(name: &str, value: &Value) -> String {

@@ -18,7 +18,7 @@ pub(crate) async fn add(
     Path((id, relation)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let (id, relation) = (named(&id)?, parsed(&relation)?);
-    let change = control.held(&caller, id, move |it, holders, now| {
+    let change = control.change_holds(&caller, id, move |it, holders, now| {
         let last = holders.last().copied();
         each(last.as_slice(), |holder| it.add_follow(id, holder, relation.clone(), now))
     });
@@ -33,7 +33,7 @@ pub(crate) async fn remove(
     Path((id, relation)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let (id, relation) = (named(&id)?, parsed(&relation)?);
-    let change = control.held(&caller, id, move |it, holders, now| {
+    let change = control.change_holds(&caller, id, move |it, holders, now| {
         each(holders, |holder| it.remove_follow(id, holder, &relation, now))
     });
     change.await?;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use feedsync_bitsy::interceptor::KeepingId;
+use feedsync_bitsy::interceptor::SubscriptionId;
 use feedsync_bitsy::subscription::Holder;
 use serde::{Deserialize, Serialize};
 
@@ -15,24 +15,26 @@ use super::caller::Caller;
 use super::file;
 
 /// Name of the file in the data directory.
-const FILE: &str = "control.holds";
+const FILE_NAME: &str = "control.holds";
 
 /// Maximum number of holds of one application.
-const MOST: usize = 1_000;
+const MAX_HOLDS: usize = 1_000;
 
 /// All holds, and the number of open streams of each instance. The latter is not persisted.
 #[derive(Debug, Default)]
 pub(crate) struct Holds {
     holds: Vec<Hold>,
-    lives: BTreeMap<(String, String), usize>,
+    instances: BTreeMap<(String, String), usize>,
     file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Hold {
     application: String,
-    life: String,
-    keeping: u64,
+    #[serde(rename = "life")]
+    instance: String,
+    #[serde(rename = "keeping")]
+    stored_subscription: u64,
     holder: u64,
 }
 
@@ -49,8 +51,8 @@ pub enum HoldsError {
 
 impl Holds {
     /// Loads the holds of a data directory.
-    pub(crate) fn kept_in(directory: &Path) -> Result<Self, HoldsError> {
-        let path = directory.join(FILE);
+    pub(crate) fn stored_in(directory: &Path) -> Result<Self, HoldsError> {
+        let path = directory.join(FILE_NAME);
         let name = || path.display().to_string();
         let holds = match std::fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
@@ -58,52 +60,60 @@ impl Holds {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(HoldsError::File(name(), error)),
         };
-        Ok(Self { holds, lives: BTreeMap::new(), file: Some(path) })
+        Ok(Self { holds, instances: BTreeMap::new(), file: Some(path) })
     }
 
     /// Returns the subscriptions that an application holds through any of its instances.
-    pub(crate) fn of(&self, caller: &Caller) -> BTreeSet<KeepingId> {
+    pub(crate) fn of(&self, caller: &Caller) -> BTreeSet<SubscriptionId> {
         let own = self.holds.iter().filter(|hold| hold.application == caller.application());
-        own.map(|hold| KeepingId(hold.keeping)).collect()
+        own.map(|hold| SubscriptionId(hold.stored_subscription)).collect()
     }
 
     /// Whether an application may hold more subscriptions.
-    pub(crate) fn has_room(&self, caller: &Caller) -> bool {
+    pub(crate) fn is_below_limit(&self, caller: &Caller) -> bool {
         let own = self.holds.iter().filter(|hold| hold.application == caller.application());
-        own.count() < MOST
+        own.count() < MAX_HOLDS
     }
 
     /// Returns the holds of a subscription by this instance of an application.
-    pub(crate) fn own(&self, caller: &Caller, keeping: KeepingId) -> Vec<Holder> {
-        self.picked(caller, keeping, |hold| hold.life == caller.life())
+    pub(crate) fn own(&self, caller: &Caller, stored_subscription: SubscriptionId) -> Vec<Holder> {
+        self.select_holds(caller, stored_subscription, |hold| hold.instance == caller.instance())
     }
 
     /// Returns the holds of a subscription that closed instances of an application left behind.
-    pub(crate) fn left(&self, caller: &Caller, keeping: KeepingId) -> Vec<Holder> {
-        let is_open =
-            |hold: &Hold| self.lives.contains_key(&(hold.application.clone(), hold.life.clone()));
-        let is_left = |hold: &Hold| hold.life != caller.life() && !is_open(hold);
-        self.picked(caller, keeping, is_left)
+    pub(crate) fn left(&self, caller: &Caller, stored_subscription: SubscriptionId) -> Vec<Holder> {
+        let is_open = |hold: &Hold| {
+            self.instances.contains_key(&(hold.application.clone(), hold.instance.clone()))
+        };
+        let is_left = |hold: &Hold| hold.instance != caller.instance() && !is_open(hold);
+        self.select_holds(caller, stored_subscription, is_left)
     }
 
-    fn picked(
+    fn select_holds(
         &self,
         caller: &Caller,
-        keeping: KeepingId,
+        stored_subscription: SubscriptionId,
         pick: impl Fn(&Hold) -> bool,
     ) -> Vec<Holder> {
         let of = self.holds.iter().filter(|hold| {
-            hold.application == caller.application() && hold.keeping == keeping.0 && pick(hold)
+            hold.application == caller.application()
+                && hold.stored_subscription == stored_subscription.0
+                && pick(hold)
         });
         of.map(|hold| Holder(hold.holder)).collect()
     }
 
     /// Adds a hold of this instance of an application.
-    pub(crate) fn add(&mut self, caller: &Caller, keeping: KeepingId, holder: Holder) {
+    pub(crate) fn add(
+        &mut self,
+        caller: &Caller,
+        stored_subscription: SubscriptionId,
+        holder: Holder,
+    ) {
         self.holds.push(Hold {
             application: caller.application().to_owned(),
-            life: caller.life().to_owned(),
-            keeping: keeping.0,
+            instance: caller.instance().to_owned(),
+            stored_subscription: stored_subscription.0,
             holder: holder.0,
         });
         self.keep();
@@ -119,9 +129,9 @@ impl Holds {
     }
 
     /// Removes the holds of subscriptions that no longer exist.
-    pub(crate) fn prune(&mut self, there: &BTreeSet<KeepingId>) {
+    pub(crate) fn prune(&mut self, there: &BTreeSet<SubscriptionId>) {
         let before = self.holds.len();
-        self.holds.retain(|hold| there.contains(&KeepingId(hold.keeping)));
+        self.holds.retain(|hold| there.contains(&SubscriptionId(hold.stored_subscription)));
         if self.holds.len() != before {
             self.keep();
         }
@@ -129,16 +139,16 @@ impl Holds {
 
     /// Counts an open stream of an instance.
     pub(crate) fn begin(&mut self, caller: &Caller) {
-        *self.lives.entry(life(caller)).or_default() += 1;
+        *self.instances.entry(instance(caller)).or_default() += 1;
     }
 
     /// Ends a stream of an instance; the instance closes with its last stream.
     pub(crate) fn end(&mut self, caller: &Caller) {
-        let life = life(caller);
-        if let Some(count) = self.lives.get_mut(&life) {
+        let instance = instance(caller);
+        if let Some(count) = self.instances.get_mut(&instance) {
             *count -= 1;
             if *count == 0 {
-                self.lives.remove(&life);
+                self.instances.remove(&instance);
             }
         }
     }
@@ -154,8 +164,8 @@ impl Holds {
     }
 }
 
-fn life(caller: &Caller) -> (String, String) {
-    (caller.application().to_owned(), caller.life().to_owned())
+fn instance(caller: &Caller) -> (String, String) {
+    (caller.application().to_owned(), caller.instance().to_owned())
 }
 
 #[cfg(test)]
@@ -166,14 +176,14 @@ mod tests {
     use super::super::caller::Page;
     use super::*;
 
-    fn page(origin: &str, life: &str) -> Caller {
+    fn page(origin: &str, instance: &str) -> Caller {
         let origin: Location = origin.parse().unwrap();
-        Caller::Page(Page { origin, life: life.to_owned(), headers: HeaderMap::new() })
+        Caller::Page(Page { origin, instance: instance.to_owned(), headers: HeaderMap::new() })
     }
 
     #[test]
     fn a_life_holds_for_itself_and_leaves_what_it_held_to_its_application() {
-        let feed = KeepingId(1);
+        let feed = SubscriptionId(1);
         let mut holds = Holds::default();
         let (first, second) = (page("http://a.test", "1"), page("http://a.test", "2"));
         let other = page("http://b.test", "3");
@@ -198,12 +208,12 @@ mod tests {
     fn holds_outlive_the_process() {
         let directory = tempfile::tempdir().unwrap();
         let first = page("http://a.test", "1");
-        let mut holds = Holds::kept_in(directory.path()).unwrap();
+        let mut holds = Holds::stored_in(directory.path()).unwrap();
         holds.begin(&first);
-        holds.add(&first, KeepingId(4), Holder(10));
-        let again = Holds::kept_in(directory.path()).unwrap();
-        assert_eq!(again.left(&page("http://a.test", "2"), KeepingId(4)), [Holder(10)]);
-        std::fs::write(directory.path().join(FILE), "{").unwrap();
-        assert!(matches!(Holds::kept_in(directory.path()), Err(HoldsError::Damaged(..))));
+        holds.add(&first, SubscriptionId(4), Holder(10));
+        let again = Holds::stored_in(directory.path()).unwrap();
+        assert_eq!(again.left(&page("http://a.test", "2"), SubscriptionId(4)), [Holder(10)]);
+        std::fs::write(directory.path().join(FILE_NAME), "{").unwrap();
+        assert!(matches!(Holds::stored_in(directory.path()), Err(HoldsError::Damaged(..))));
     }
 }

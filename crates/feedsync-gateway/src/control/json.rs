@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 
 /// Maximum size of a request body, in bytes.
-const MOST: usize = 256 << 10;
+const MAX_BODY_BYTES: usize = 256 << 10;
 
 /// Parses a JSON body; errors contain the position of the fault.
 pub(crate) async fn read<T: DeserializeOwned>(
@@ -23,8 +23,8 @@ pub(crate) async fn read<T: DeserializeOwned>(
             "what is sent here is application/json",
         ));
     }
-    let too_large = || Problem::too_large(format!("more than {MOST} bytes"));
-    let bytes = to_bytes(body, MOST).await.map_err(|_| too_large())?;
+    let too_large = || Problem::too_large(format!("more than {MAX_BODY_BYTES} bytes"));
+    let bytes = to_bytes(body, MAX_BODY_BYTES).await.map_err(|_| too_large())?;
     serde_json::from_slice(&bytes).map_err(|error| {
         Problem::bad_request(error.to_string())
             .with("line", error.line())

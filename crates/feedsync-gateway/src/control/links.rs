@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::Control;
 use super::admission::Host;
-use super::answer::{self, for_keepers};
+use super::answer::{self, operators_only};
 use super::caller::Caller;
 
 /// Path of the link.
@@ -21,7 +21,7 @@ pub(crate) async fn create(
     Extension(Host(host)): Extension<Host>,
 ) -> Result<Response, Problem> {
     if !matches!(caller, Caller::Program) {
-        return Err(for_keepers());
+        return Err(operators_only());
     }
     let url = format!("http://{host}{OPEN}?ticket={}", control.link().as_str());
     Ok(answer::with_status(StatusCode::CREATED, &json!({ "url": url })))

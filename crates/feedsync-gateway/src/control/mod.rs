@@ -12,12 +12,12 @@ mod binding;
 mod caller;
 mod client;
 mod current;
-mod decisions;
 mod errors;
 mod events;
 mod file;
 mod follows;
 mod holds;
+mod interceptor_handle;
 mod json;
 mod links;
 mod network;
@@ -45,33 +45,33 @@ use feedsync_store::{Environment as _, SystemEnvironment};
 use tokio::sync::{Mutex, Semaphore, watch};
 
 pub use client::{ADDRESS_FILE, Client, ClientError, DEFAULT_ADDRESS};
-pub use decisions::{Asked, ChangeError, Decisions, StoreFailed};
 pub use holds::HoldsError;
+pub use interceptor_handle::{ChangeError, ChangeRequest, InterceptorHandle, StoreFailed};
 pub use routes::router;
 pub use secret::{Secret, TOKEN_FILE, TokenError};
 pub use serve::{ControlServing, serve};
 
-use caller::{Caller, Sight};
+use caller::{Caller, Visibility};
 use holds::Holds;
 use sessions::Sessions;
 use view::Stamp;
 
 /// Maximum number of concurrent event streams.
-const FOLLOWERS: usize = 128;
+const MAX_EVENT_STREAMS: usize = 128;
 
 /// State of the control port. Cloning is cheap.
 #[derive(Clone)]
 pub struct Control(Arc<Inner>);
 
 struct Inner {
-    decisions: Arc<dyn Decisions>,
+    interceptor_handle: Arc<dyn InterceptorHandle>,
     directory: PathBuf,
     token: Secret,
     origins: Vec<Location>,
     sessions: Sessions,
     holds: Mutex<Holds>,
     /// Number of snapshots; it orders two views.
-    looks: AtomicU64,
+    snapshots: AtomicU64,
     /// Identifier of the counter, which restarts with each start of the gateway.
     count: Arc<str>,
     /// Number of changes made through this port, since events do not report all of them.
@@ -97,22 +97,22 @@ impl Control {
     /// Creates the control port for a data directory, with a new token. Pages of `origins` are applications;
     /// programs subscribe to feeds of `hubs` without signing in.
     pub fn new(
-        decisions: Arc<dyn Decisions>,
+        interceptor_handle: Arc<dyn InterceptorHandle>,
         directory: &Path,
         origins: Vec<Location>,
         hubs: Option<LocalHubs>,
     ) -> Result<Self, ControlStartError> {
         Ok(Self(Arc::new(Inner {
-            decisions,
+            interceptor_handle,
             directory: directory.to_owned(),
-            token: Secret::kept_in(directory)?,
+            token: Secret::stored_in(directory)?,
             origins,
             sessions: Sessions::default(),
-            holds: Mutex::new(Holds::kept_in(directory)?),
-            looks: AtomicU64::new(1),
+            holds: Mutex::new(Holds::stored_in(directory)?),
+            snapshots: AtomicU64::new(1),
             count: format!("{:016x}", SystemEnvironment.random()).into(),
             changed: watch::Sender::new(0),
-            followers: Arc::new(Semaphore::new(FOLLOWERS)),
+            followers: Arc::new(Semaphore::new(MAX_EVENT_STREAMS)),
             hubs,
             stopping: watch::Sender::new(false),
         })))
@@ -129,20 +129,20 @@ impl Control {
     }
 
     /// Takes a snapshot, as visible to a caller. Each snapshot has a greater number than the previous one.
-    fn look<T>(
+    fn inspect<T>(
         &self,
         caller: &Caller,
-        held: BTreeSet<feedsync_bitsy::interceptor::KeepingId>,
-        look: impl FnOnce(&Interceptor, &Sight<'_>, Stamp) -> T,
+        held: BTreeSet<feedsync_bitsy::interceptor::SubscriptionId>,
+        inspect: impl FnOnce(&Interceptor, &Visibility<'_>, Stamp) -> T,
     ) -> T {
-        let sight = Sight { caller, held };
-        let mut look = Some(look);
+        let visibility = Visibility { caller, held };
+        let mut inspect = Some(inspect);
         let mut seen = None;
-        self.0.decisions.look(&mut |interceptor| {
-            if let Some(look) = look.take() {
-                let number = self.0.looks.fetch_add(1, Ordering::Relaxed);
+        self.0.interceptor_handle.inspect(&mut |interceptor| {
+            if let Some(inspect) = inspect.take() {
+                let number = self.0.snapshots.fetch_add(1, Ordering::Relaxed);
                 let stamp = Stamp { number, count: Arc::clone(&self.0.count) };
-                seen = Some(look(interceptor, &sight, stamp));
+                seen = Some(inspect(interceptor, &visibility, stamp));
             }
         });
         seen.unwrap_or_else(|| unreachable!("who looks is shown something"))
@@ -152,15 +152,15 @@ impl Control {
     async fn see<T>(
         &self,
         caller: &Caller,
-        look: impl FnOnce(&Interceptor, &Sight<'_>, Stamp) -> T,
+        inspect: impl FnOnce(&Interceptor, &Visibility<'_>, Stamp) -> T,
     ) -> T {
         let held = self.0.holds.lock().await.of(caller);
-        self.look(caller, held, look)
+        self.inspect(caller, held, inspect)
     }
 
     /// Makes a change, and notifies the event streams.
-    async fn change(&self, asked: Asked) -> Result<(), ChangeError> {
-        self.0.decisions.change(asked).await?;
+    async fn change(&self, requested: ChangeRequest) -> Result<(), ChangeError> {
+        self.0.interceptor_handle.change(requested).await?;
         self.0.changed.send_modify(|count| *count += 1);
         Ok(())
     }

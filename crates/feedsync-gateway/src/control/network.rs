@@ -12,14 +12,14 @@ use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{self, for_keepers, refused};
+use super::answer::{self, operators_only, refused};
 use super::caller::Caller;
 use super::{Control, json};
 
 /// Requested network policy.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Wish {
+pub(crate) enum RequestedPolicy {
     /// The network is used whenever it is available.
     Auto,
     /// The network is not used.
@@ -31,7 +31,7 @@ pub(crate) enum Wish {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Network {
-    policy: Wish,
+    policy: RequestedPolicy,
 }
 
 /// `GET /network`.
@@ -49,8 +49,8 @@ pub(crate) async fn change(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    if !caller.keeps() {
-        return Err(for_keepers());
+    if !caller.is_operator() {
+        return Err(operators_only());
     }
     let Network { policy } = json::read(&headers, body).await?;
     control.use_network(policy).await?;
@@ -60,11 +60,13 @@ pub(crate) async fn change(
 impl Control {
     /// Returns the policy, and whether each visible server is reachable.
     pub(crate) async fn network(&self, caller: &Caller) -> Value {
-        let seen = self.see(caller, |interceptor, sight, _| {
-            let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
+        let seen = self.see(caller, |interceptor, visibility, _| {
+            let told = interceptor
+                .stored_subscriptions()
+                .filter(|stored_subscription| visibility.lists(stored_subscription));
             let origins: BTreeMap<String, bool> = told
-                .map(|keeping| {
-                    let feed = keeping.subscription.feed();
+                .map(|stored_subscription| {
+                    let feed = stored_subscription.subscription.feed();
                     (feed.origin().to_owned(), interceptor.is_online(feed))
                 })
                 .collect();
@@ -80,18 +82,21 @@ impl Control {
     }
 
     /// Sets the network policy.
-    pub(crate) async fn use_network(&self, wish: Wish) -> Result<(), Problem> {
-        let asked = self.change(Box::new(move |it, _| {
-            let policy = match wish {
-                Wish::Auto | Wish::Online => Policy::Auto,
-                Wish::Offline => Policy::Offline,
+    pub(crate) async fn use_network(
+        &self,
+        requested_policy: RequestedPolicy,
+    ) -> Result<(), Problem> {
+        let requested = self.change(Box::new(move |it, _| {
+            let policy = match requested_policy {
+                RequestedPolicy::Auto | RequestedPolicy::Online => Policy::Auto,
+                RequestedPolicy::Offline => Policy::Offline,
             };
             let step = it.set_policy(policy);
-            if matches!(wish, Wish::Online) {
+            if matches!(requested_policy, RequestedPolicy::Online) {
                 it.retry_all();
             }
             Ok(step)
         }));
-        asked.await.map_err(refused)
+        requested.await.map_err(refused)
     }
 }

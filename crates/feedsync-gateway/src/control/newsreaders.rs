@@ -22,7 +22,7 @@ pub(crate) async fn list(
 impl Control {
     /// Returns the pending changes. Only operators of the gateway see them.
     async fn waiting_changes(&self, caller: &Caller) -> Vec<WaitingChanges> {
-        if !caller.keeps() {
+        if !caller.is_operator() {
             return Vec::new();
         }
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -33,7 +33,7 @@ impl Control {
 
 fn value(changes: &WaitingChanges) -> Value {
     let (why, until) = match changes.why {
-        WaitingFor::Turn => ("leave next", None),
+        WaitingFor::Capacity => ("leave next", None),
         WaitingFor::Network => ("wait until the network is used again", None),
         WaitingFor::Server => ("wait because the server was not reached", None),
         WaitingFor::Time(until) => ("wait because the server asked for a pause", Some(until)),

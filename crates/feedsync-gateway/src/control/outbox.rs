@@ -3,7 +3,7 @@
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use feedsync_bitsy::interceptor::{Entity, Standing};
+use feedsync_bitsy::interceptor::{EditStatus, Entity};
 use feedsync_bitsy::outbox::{Edit, EditId};
 use feedsync_server::Problem;
 use http::StatusCode;
@@ -20,7 +20,7 @@ pub(crate) async fn list(
 ) -> Response {
     let edits = control.edits(&caller).await;
     answer::json(
-        &edits.iter().map(|(edit, standing)| view::edit(edit, standing)).collect::<Value>(),
+        &edits.iter().map(|(edit, edit_status)| view::edit(edit, edit_status)).collect::<Value>(),
     )
 }
 
@@ -40,7 +40,7 @@ pub(crate) async fn retry(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    control.hurry(&caller, &id).await?;
+    control.retry_now(&caller, &id).await?;
     Ok(answer::nothing())
 }
 
@@ -49,18 +49,19 @@ pub(crate) async fn retry_all(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let tried = control.hurry_all(&caller).await?;
+    let tried = control.retry_all_now(&caller).await?;
     Ok(answer::json(&json!({ "tried": tried })))
 }
 
 impl Control {
     /// Returns the edits that a caller may see, and why each of them waits.
-    pub(crate) async fn edits(&self, caller: &Caller) -> Vec<(Edit<Entity>, Standing)> {
-        let seen = self.see(caller, |interceptor, sight, _| {
+    pub(crate) async fn edits(&self, caller: &Caller) -> Vec<(Edit<Entity>, EditStatus)> {
+        let seen = self.see(caller, |interceptor, visibility, _| {
             let edits = interceptor.edits();
-            let seen = edits
-                .filter(|edit| sight.sees(interceptor, edit.asked.partition, &edit.asked.feed));
-            seen.map(|edit| (edit.clone(), interceptor.standing(edit))).collect()
+            let seen = edits.filter(|edit| {
+                visibility.sees(interceptor, edit.requested.partition, &edit.requested.feed)
+            });
+            seen.map(|edit| (edit.clone(), interceptor.edit_status(edit))).collect()
         });
         seen.await
     }
@@ -87,24 +88,24 @@ impl Control {
     }
 
     /// Retries an edit now.
-    pub(crate) async fn hurry(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
+    pub(crate) async fn retry_now(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
         let edit = self.edit(caller, id).await?;
-        let asked = self.change(Box::new(move |it, _| {
+        let requested = self.change(Box::new(move |it, _| {
             it.retry_all();
-            Ok(it.hurry(edit))
+            Ok(it.retry_now(edit))
         }));
-        asked.await.map_err(refused)
+        requested.await.map_err(refused)
     }
 
     /// Retries all edits that a caller may see; returns their number.
-    pub(crate) async fn hurry_all(&self, caller: &Caller) -> Result<usize, Problem> {
+    pub(crate) async fn retry_all_now(&self, caller: &Caller) -> Result<usize, Problem> {
         let ids: Vec<EditId> = self.edits(caller).await.iter().map(|(edit, _)| edit.id).collect();
         let count = ids.len();
-        let asked = self.change(Box::new(move |it, _| {
+        let requested = self.change(Box::new(move |it, _| {
             it.retry_all();
-            Ok(it.hurry_all(ids))
+            Ok(it.retry_all_now(ids))
         }));
-        asked.await.map_err(refused)?;
+        requested.await.map_err(refused)?;
         Ok(count)
     }
 }

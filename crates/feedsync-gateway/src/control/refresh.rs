@@ -3,7 +3,7 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_bitsy::interceptor::{Interceptor, KeepingId, Step};
+use feedsync_bitsy::interceptor::{Interceptor, Step, SubscriptionId};
 use feedsync_bitsy::subscription::state::State as Stands;
 use feedsync_bitsy::time::Time;
 use feedsync_server::Problem;
@@ -23,17 +23,21 @@ pub(crate) async fn all(
 impl Control {
     /// Fetches everything that the caller sees now.
     pub(crate) async fn refresh(&self, caller: &Caller) -> Result<(), Problem> {
-        let told: Vec<KeepingId> = self
-            .see(caller, |interceptor, sight, _| {
-                let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
-                told.map(|keeping| keeping.id).collect()
+        let told: Vec<SubscriptionId> = self
+            .see(caller, |interceptor, visibility, _| {
+                let told = interceptor
+                    .stored_subscriptions()
+                    .filter(|stored_subscription| visibility.lists(stored_subscription));
+                told.map(|stored_subscription| stored_subscription.id).collect()
             })
             .await;
-        let asked = move |it: &mut Interceptor, now: Time| {
+        let requested = move |it: &mut Interceptor, now: Time| {
             let mut all = Step::default();
             it.retry_all();
             for id in told {
-                let stands = it.keeping(id).map(|keeping| keeping.subscription.state());
+                let stands = it
+                    .stored_subscription(id)
+                    .map(|stored_subscription| stored_subscription.subscription.state());
                 if matches!(stands, Some(Stands::Waiting | Stands::Ready)) {
                     let Ok(step) = it.resume(id, now) else { continue };
                     all.changes.extend(step.changes);
@@ -43,6 +47,6 @@ impl Control {
             }
             Ok(all)
         };
-        self.change(Box::new(asked)).await.map_err(refused)
+        self.change(Box::new(requested)).await.map_err(refused)
     }
 }

@@ -35,7 +35,7 @@ impl Secret {
     }
 
     /// Creates a random secret and writes it to a file that only its owner can read; replaces an earlier file.
-    pub fn kept_in(directory: &Path) -> Result<Self, TokenError> {
+    pub fn stored_in(directory: &Path) -> Result<Self, TokenError> {
         let path = directory.join(TOKEN_FILE);
         let secret = Self::random();
         let text = format!("{}\n", secret.0);

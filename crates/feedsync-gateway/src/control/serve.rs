@@ -22,23 +22,23 @@ use super::{Control, file, router};
 use crate::connection::until_stopped;
 
 /// Maximum number of concurrent connections; further ones wait.
-const CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 512;
 
 /// Timeout for the head of a request, and for an idle connection.
-const HEAD: Duration = Duration::from_secs(20);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum size of the head of a request, in bytes.
-const HEAD_BYTES: usize = 32 << 10;
+const MAX_HEAD_BYTES: usize = 32 << 10;
 
 /// Longest time that a peer may read nothing of what is sent to it.
-const PAUSE: Duration = Duration::from_secs(60);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Time that open responses may take to finish once the gateway stops.
-const DRAIN: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Local address of a connection, in the extensions of its requests.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CameTo(pub(crate) SocketAddr);
+pub(crate) struct LocalAddress(pub(crate) SocketAddr);
 
 /// A listening control port.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ async fn run(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) {
     let stop = watch::Sender::new(false);
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
@@ -114,28 +114,28 @@ async fn run(
     stop.send_replace(true);
     let ended = async { while connections.join_next().await.is_some() {} };
     // Connections that are still open by then are cut off.
-    let _ = timeout(DRAIN, ended).await;
+    let _ = timeout(DRAIN_TIMEOUT, ended).await;
     connections.shutdown().await;
 }
 
 async fn converse(stream: TcpStream, control: Control, stopping: watch::Receiver<bool>) {
-    let came_to = stream.local_addr().ok();
+    let local_address = stream.local_addr().ok();
     // Events are small and must be sent without delay.
     let _ = stream.set_nodelay(true);
     let routes = router(control);
     let service = service_fn(move |request: http::Request<Incoming>| {
         let mut request: Request = request.map(axum::body::Body::new);
-        if let Some(address) = came_to {
-            request.extensions_mut().insert(CameTo(address));
+        if let Some(address) = local_address {
+            request.extensions_mut().insert(LocalAddress(address));
         }
         routes.clone().oneshot(request)
     });
-    let stream = Impatient::new(stream, PAUSE);
+    let stream = Impatient::new(stream, WRITE_TIMEOUT);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
-        .max_header_size(HEAD_BYTES)
-        .max_buf_size(2 * HEAD_BYTES)
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_header_size(MAX_HEAD_BYTES)
+        .max_buf_size(2 * MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     let end = http1::Connection::graceful_shutdown;
     if let Err(error) = until_stopped(connection, stopping, end).await {

@@ -15,13 +15,13 @@ use tokio::time::Instant;
 use super::secret::Secret;
 
 /// Lifetime of an unused link.
-const LINK: Duration = Duration::from_secs(10 * 60);
+const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 /// Lifetime of a session.
-const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
+const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// Maximum number of links and of sessions; the oldest are evicted.
-const MOST: usize = 64;
+const MAX_SECRETS: usize = 64;
 
 const COOKIE: Cookie = Cookie::new("feedsync-gateway", "__Host-feedsync-gateway");
 
@@ -43,14 +43,14 @@ pub(crate) struct Session(Secret);
 impl Sessions {
     /// Creates a secret for a new link.
     pub(crate) fn link(&self) -> Secret {
-        lock(&self.links).issue(LINK)
+        lock(&self.links).issue(LINK_LIFETIME)
     }
 
     /// Exchanges the ticket of a link for a session, once; returns the value of `Set-Cookie`.
     pub(crate) fn open(&self, ticket: &str) -> Option<HeaderValue> {
         lock(&self.links).end(ticket).then(|| {
-            let secret = lock(&self.open).issue(SESSION);
-            COOKIE.set(secret.as_str(), SESSION.as_secs(), false)
+            let secret = lock(&self.open).issue(SESSION_LIFETIME);
+            COOKIE.set(secret.as_str(), SESSION_LIFETIME.as_secs(), false)
         })
     }
 
@@ -80,7 +80,7 @@ impl Issued {
         let secret = Secret::random();
         let now = Instant::now();
         self.0.retain(|_, end| *end > now);
-        while self.0.len() >= MOST {
+        while self.0.len() >= MAX_SECRETS {
             let oldest =
                 self.0.iter().min_by_key(|(_, end)| **end).map(|(digest, _)| digest.clone());
             oldest.and_then(|digest| self.0.remove(&digest));
@@ -135,17 +135,17 @@ mod tests {
     async fn links_and_sessions_end_by_themselves_and_are_bounded() {
         let sessions = Sessions::default();
         let late = sessions.link();
-        tokio::time::advance(LINK).await;
+        tokio::time::advance(LINK_LIFETIME).await;
         assert!(sessions.open(late.as_str()).is_none());
         let first = sessions.open(sessions.link().as_str()).unwrap();
         assert!(sessions.of(&sent(&first)).is_some());
         tokio::time::advance(Duration::from_secs(1)).await;
-        for _ in 0..MOST {
+        for _ in 0..MAX_SECRETS {
             sessions.open(sessions.link().as_str()).unwrap();
         }
         assert!(sessions.of(&sent(&first)).is_none(), "the oldest makes room");
         let last = sessions.open(sessions.link().as_str()).unwrap();
-        tokio::time::advance(SESSION).await;
+        tokio::time::advance(SESSION_LIFETIME).await;
         assert!(sessions.of(&sent(&last)).is_none());
     }
 }

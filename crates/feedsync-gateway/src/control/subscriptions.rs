@@ -8,10 +8,10 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
-use feedsync_bitsy::interceptor::{ControlError, Interceptor, KeepingId, Step};
+use feedsync_bitsy::interceptor::{ControlError, Interceptor, Step, SubscriptionId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::Holder;
-use feedsync_bitsy::subscription::builder::{BuildError, SubscriptionBuilder, Wanted};
+use feedsync_bitsy::subscription::builder::{BuildError, SubscriptionBuilder, SubscriptionRequest};
 use feedsync_bitsy::time::Time;
 use feedsync_server::Problem;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -61,11 +61,13 @@ struct Patch {
     #[serde(default)]
     interval: Option<u16>,
     /// `null` removes the proxy; if the member is missing, the proxy stays.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     proxy: Option<Option<String>>,
 }
 
-fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D::Error> {
+fn deserialize_present<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
@@ -74,10 +76,12 @@ pub(crate) async fn list(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
 ) -> Response {
-    let views = control.see(&caller, |interceptor, sight, stamp| {
-        let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
-        let stamped = |keeping| {
-            let mut view = view::subscription(interceptor, sight, keeping);
+    let views = control.see(&caller, |interceptor, visibility, stamp| {
+        let told = interceptor
+            .stored_subscriptions()
+            .filter(|stored_subscription| visibility.lists(stored_subscription));
+        let stamped = |stored_subscription| {
+            let mut view = view::subscription(interceptor, visibility, stored_subscription);
             stamp.mark(&mut view);
             view
         };
@@ -108,7 +112,7 @@ pub(crate) async fn create(
 }
 
 /// Validates a new subscription; errors name the invalid part and the reason.
-pub(crate) fn wanted(new: &New) -> Result<Wanted, (&'static str, String)> {
+pub(crate) fn wanted(new: &New) -> Result<SubscriptionRequest, (&'static str, String)> {
     let at = |part: &'static str| move |error: BuildError| (part, error.to_string());
     let base = new.base.as_deref().map(str::parse::<Location>).transpose();
     let base = base.map_err(|error| ("base", error.to_string()))?;
@@ -152,14 +156,14 @@ pub(crate) async fn change(
     })?;
     if let Some(minutes) = patch.interval {
         control
-            .held(&caller, id, move |it, holders, now| {
+            .change_holds(&caller, id, move |it, holders, now| {
                 each(holders, |holder| it.set_interval(id, holder, minutes, now))
             })
             .await?;
     }
     if let Some(proxy) = proxy {
         proxy.iter().try_for_each(|proxy| caller.may_reach(proxy))?;
-        control.known(&caller, id).await?;
+        control.require_readable(&caller, id).await?;
         control
             .change(Box::new(move |it, now| it.set_proxy(id, proxy, now)))
             .await
@@ -185,7 +189,7 @@ pub(crate) async fn pause(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    control.steer(&caller, named(&id)?, Interceptor::pause).await
+    control.apply(&caller, named(&id)?, Interceptor::pause).await
 }
 
 /// `POST /subscriptions/{id}/resume`.
@@ -194,12 +198,12 @@ pub(crate) async fn resume(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    control.steer(&caller, named(&id)?, Interceptor::resume).await
+    control.apply(&caller, named(&id)?, Interceptor::resume).await
 }
 
 /// Parses the identifier of a subscription.
-pub(crate) fn named(id: &str) -> Result<KeepingId, Problem> {
-    json::number(id).map(KeepingId).ok_or_else(|| absent("subscription"))
+pub(crate) fn named(id: &str) -> Result<SubscriptionId, Problem> {
+    json::number(id).map(SubscriptionId).ok_or_else(|| absent("subscription"))
 }
 
 /// Combines the same change for several holds into one step. Holds that no longer exist are skipped, unless none
@@ -223,10 +227,10 @@ pub(crate) fn each(
 }
 
 /// Completes the work even if the caller disconnects, so that the record of holds stays correct.
-async fn to_the_end<T: Send + 'static>(
+async fn run_detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
-    let given_up = |_| Problem::unavailable("it was given up: ask again");
+    let given_up = |_| Problem::unavailable("it was deserialize_present up: ask again");
     tokio::spawn(work).await.map_err(given_up)?
 }
 
@@ -246,10 +250,12 @@ fn other_credentials() -> Problem {
 
 impl Control {
     /// Returns the view of a subscription for a caller.
-    pub(crate) async fn one(&self, caller: &Caller, id: KeepingId) -> Result<Value, Problem> {
-        let seen = self.see(caller, |interceptor, sight, stamp| {
-            let keeping = interceptor.keeping(id).filter(|keeping| sight.lists(keeping))?;
-            let mut view = view::subscription(interceptor, sight, keeping);
+    pub(crate) async fn one(&self, caller: &Caller, id: SubscriptionId) -> Result<Value, Problem> {
+        let seen = self.see(caller, |interceptor, visibility, stamp| {
+            let stored_subscription = interceptor
+                .stored_subscription(id)
+                .filter(|stored_subscription| visibility.lists(stored_subscription))?;
+            let mut view = view::subscription(interceptor, visibility, stored_subscription);
             stamp.mark(&mut view);
             Some(view)
         });
@@ -257,15 +263,21 @@ impl Control {
     }
 
     /// Returns 404 unless the caller may see that a subscription exists.
-    pub(crate) async fn told(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
+    pub(crate) async fn require_visible(
+        &self,
+        caller: &Caller,
+        id: SubscriptionId,
+    ) -> Result<(), Problem> {
         self.one(caller, id).await.map(|_| ())
     }
 
     /// Returns an error unless the caller may see the contents of a subscription.
-    async fn known(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
-        self.told(caller, id).await?;
-        let knows = self.see(caller, |interceptor, sight, _| {
-            interceptor.keeping(id).is_some_and(|keeping| sight.knows(keeping))
+    async fn require_readable(&self, caller: &Caller, id: SubscriptionId) -> Result<(), Problem> {
+        self.require_visible(caller, id).await?;
+        let knows = self.see(caller, |interceptor, visibility, _| {
+            interceptor
+                .stored_subscription(id)
+                .is_some_and(|stored_subscription| visibility.knows(stored_subscription))
         });
         if knows.await { Ok(()) } else { Err(other_credentials()) }
     }
@@ -274,36 +286,42 @@ impl Control {
     pub(crate) async fn subscribe(
         &self,
         caller: &Caller,
-        mut wanted: Wanted,
-    ) -> Result<KeepingId, Problem> {
+        mut wanted: SubscriptionRequest,
+    ) -> Result<SubscriptionId, Problem> {
         caller.may_reach(&wanted.feed)?;
         if programs::is_registered(&wanted.registered) {
             return Err(bad_header(
                 "only the gateway itself says who is a program of this machine",
             ));
         }
-        let is_of_a_hub =
-            self.0.hubs.as_ref().is_some_and(|hubs| {
-                caller.keeps() && programs::hub_is_known_at(hubs, &wanted.feed)
-            });
+        let is_of_a_hub = self.0.hubs.as_ref().is_some_and(|hubs| {
+            caller.is_operator() && programs::hub_is_known_at(hubs, &wanted.feed)
+        });
         if is_of_a_hub {
             programs::register(&mut wanted.registered)
                 .map_err(|error| bad_header(&error.to_string()))?;
         }
         wanted.proxy.iter().try_for_each(|proxy| caller.may_reach(proxy))?;
         let (control, caller) = (self.clone(), caller.clone());
-        to_the_end(async move { control.hold(&caller, wanted).await }).await
+        run_detached(async move { control.hold(&caller, wanted).await }).await
     }
 
     /// Subscribes for a caller, and releases the holds that earlier instances of the application left behind.
-    async fn hold(&self, caller: &Caller, wanted: Wanted) -> Result<KeepingId, Problem> {
+    async fn hold(
+        &self,
+        caller: &Caller,
+        wanted: SubscriptionRequest,
+    ) -> Result<SubscriptionId, Problem> {
         // The lock prevents events of the subscription from being sent before its hold is recorded.
         let mut holds = self.0.holds.lock().await;
-        let there = self.look(caller, Default::default(), |interceptor, _, _| {
-            interceptor.keepings().map(|keeping| keeping.id).collect()
+        let there = self.inspect(caller, Default::default(), |interceptor, _, _| {
+            interceptor
+                .stored_subscriptions()
+                .map(|stored_subscription| stored_subscription.id)
+                .collect()
         });
         holds.prune(&there);
-        if !holds.has_room(caller) {
+        if !holds.is_below_limit(caller) {
             return Err(Problem::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "too-many",
@@ -318,15 +336,15 @@ impl Control {
         Ok(id)
     }
 
-    async fn join(&self, wanted: Wanted) -> Result<(KeepingId, Holder), Problem> {
+    async fn join(&self, wanted: SubscriptionRequest) -> Result<(SubscriptionId, Holder), Problem> {
         let (tell, told) = oneshot::channel();
-        let asked = move |interceptor: &mut Interceptor, now: Time| {
+        let requested = move |interceptor: &mut Interceptor, now: Time| {
             let (id, holder, step) = interceptor.subscribe(wanted, now);
             // If the request was cancelled, the receiver is gone.
             let _ = tell.send((id, holder));
             Ok(step)
         };
-        self.change(Box::new(asked)).await.map_err(refused)?;
+        self.change(Box::new(requested)).await.map_err(refused)?;
         told.await.map_err(|_| absent("subscription"))
     }
 
@@ -334,49 +352,52 @@ impl Control {
     async fn release(
         &self,
         holds: &mut Holds,
-        id: KeepingId,
+        id: SubscriptionId,
         holders: Vec<Holder>,
     ) -> Result<(), Problem> {
         if holders.is_empty() {
             return Ok(());
         }
         let gone = holders.clone();
-        let asked = move |interceptor: &mut Interceptor, now: Time| {
+        let requested = move |interceptor: &mut Interceptor, now: Time| {
             each(&holders, |holder| interceptor.unsubscribe(id, holder, now))
         };
-        self.change(Box::new(asked)).await.map_err(refused)?;
+        self.change(Box::new(requested)).await.map_err(refused)?;
         holds.remove(&gone);
         Ok(())
     }
 
     /// Changes the settings of a caller's own holds; creates a hold if there is none.
-    pub(crate) async fn held(
+    pub(crate) async fn change_holds(
         &self,
         caller: &Caller,
-        id: KeepingId,
+        id: SubscriptionId,
         change: impl FnOnce(&mut Interceptor, &[Holder], Time) -> Result<Step, ControlError>
         + Send
         + 'static,
     ) -> Result<(), Problem> {
         let (control, caller) = (self.clone(), caller.clone());
-        to_the_end(async move {
-            control.told(&caller, id).await?;
+        run_detached(async move {
+            control.require_visible(&caller, id).await?;
             let mut holds = control.0.holds.lock().await;
             let mut own = holds.own(&caller, id);
             if own.is_empty() {
                 // Joining a subscription gives the same access as creating it, so the caller must have shown the
                 // credentials.
-                let wanted = control.look(&caller, holds.of(&caller), |interceptor, sight, _| {
-                    let keeping = interceptor.keeping(id).filter(|keeping| sight.knows(keeping))?;
-                    let subscription = &keeping.subscription;
-                    Some(Wanted {
-                        feed: subscription.feed().clone(),
-                        registered: subscription.registered().clone(),
-                        interval: 0,
-                        follows: Default::default(),
-                        proxy: subscription.proxy().cloned(),
-                    })
-                });
+                let wanted =
+                    control.inspect(&caller, holds.of(&caller), |interceptor, visibility, _| {
+                        let stored_subscription = interceptor
+                            .stored_subscription(id)
+                            .filter(|stored_subscription| visibility.knows(stored_subscription))?;
+                        let subscription = &stored_subscription.subscription;
+                        Some(SubscriptionRequest {
+                            feed: subscription.feed().clone(),
+                            registered: subscription.registered().clone(),
+                            interval: 0,
+                            follows: Default::default(),
+                            proxy: subscription.proxy().cloned(),
+                        })
+                    });
                 let wanted = wanted.ok_or_else(other_credentials)?;
                 let (joined, holder) = control.join(wanted).await?;
                 holds.add(&caller, joined, holder);
@@ -385,17 +406,21 @@ impl Control {
                 }
                 own.push(holder);
             }
-            let asked = move |it: &mut Interceptor, now: Time| change(it, &own, now);
-            control.change(Box::new(asked)).await.map_err(refused)
+            let requested = move |it: &mut Interceptor, now: Time| change(it, &own, now);
+            control.change(Box::new(requested)).await.map_err(refused)
         })
         .await
     }
 
     /// Ends a subscription for an operator, or the caller's holds for an application.
-    pub(crate) async fn unsubscribe(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
-        self.told(caller, id).await?;
+    pub(crate) async fn unsubscribe(
+        &self,
+        caller: &Caller,
+        id: SubscriptionId,
+    ) -> Result<(), Problem> {
+        self.require_visible(caller, id).await?;
         let mut holds = self.0.holds.lock().await;
-        if caller.keeps() {
+        if caller.is_operator() {
             return self.change(Box::new(move |it, now| it.close(id, now))).await.map_err(refused);
         }
         let mut holders = holds.own(caller, id);
@@ -403,14 +428,14 @@ impl Control {
         self.release(&mut holds, id, holders).await
     }
 
-    async fn steer(
+    async fn apply(
         &self,
         caller: &Caller,
-        id: KeepingId,
-        steer: fn(&mut Interceptor, KeepingId, Time) -> Result<Step, ControlError>,
+        id: SubscriptionId,
+        apply: fn(&mut Interceptor, SubscriptionId, Time) -> Result<Step, ControlError>,
     ) -> Result<Response, Problem> {
-        self.told(caller, id).await?;
-        self.change(Box::new(move |it, now| steer(it, id, now))).await.map_err(refused)?;
+        self.require_visible(caller, id).await?;
+        self.change(Box::new(move |it, now| apply(it, id, now))).await.map_err(refused)?;
         Ok(self.one(caller, id).await.map(|view| answer::json(&view)).into_response())
     }
 }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedsync_bitsy::event::{Interaction, SyncError, headers_text};
 use feedsync_bitsy::interceptor::{
-    Content, Entity, Interceptor, Keeping, Representation, Standing, Why,
+    Content, EditStatus, Entity, Interceptor, Representation, StoredSubscription, WaitReason,
 };
 use feedsync_bitsy::outbox::{Edit, Progress};
 use feedsync_bitsy::propagation::Method;
@@ -15,13 +15,13 @@ use feedsync_bitsy::subscription::state::State;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::caller::Sight;
+use super::caller::Visibility;
 use super::current::Current;
-use super::decisions::{Decisions, StoreFailed};
+use super::interceptor_handle::{InterceptorHandle, StoreFailed};
 
 /// Maximum size of an entity that is included in an event or an error, in bytes; larger ones are requested
 /// separately.
-pub(crate) const INLINE: u64 = 1 << 20;
+pub(crate) const MAX_INLINE_BYTES: u64 = 1 << 20;
 
 /// Identifies the snapshot that a view comes from.
 #[derive(Debug)]
@@ -42,23 +42,24 @@ impl Stamp {
 /// View of a subscription. Its [`Stamp`] tells which of two views is the later one.
 pub(crate) fn subscription(
     interceptor: &Interceptor,
-    sight: &Sight<'_>,
-    keeping: &Keeping,
+    visibility: &Visibility<'_>,
+    stored_subscription: &StoredSubscription,
 ) -> Value {
-    let subscription = &keeping.subscription;
+    let subscription = &stored_subscription.subscription;
     let (partition, feed) = (subscription.partition(), subscription.feed());
     // Secrets are shown to a caller that has sent them, and not to an operator of the gateway.
-    let knows = sight.knows(keeping);
-    let shows = knows && !sight.caller.keeps();
+    let knows = visibility.knows(stored_subscription);
+    let shows = knows && !visibility.caller.is_operator();
     let header = |(name, value): (&str, &http::HeaderValue)| {
         let text = String::from_utf8_lossy(value.as_bytes());
         let told = shows || !value.is_sensitive();
         json!({ "name": name, "value": told.then_some(text) })
     };
-    let is_of =
-        |edit: &&Edit<Entity>| edit.asked.partition == partition && edit.asked.feed == *feed;
+    let is_of = |edit: &&Edit<Entity>| {
+        edit.requested.partition == partition && edit.requested.feed == *feed
+    };
     let mut view = json!({
-        "id": keeping.id.0.to_string(),
+        "id": stored_subscription.id.0.to_string(),
         "feed": feed.as_str(),
         "state": subscription.state().name(),
         "status": subscription.state().number(),
@@ -102,50 +103,52 @@ pub(crate) fn paused(failure: Option<&Failure>) -> String {
 }
 
 /// View of a pending edit, with the reason why it has not arrived.
-pub(crate) fn edit(edit: &Edit<Entity>, standing: &Standing) -> Value {
-    let asked = &edit.asked;
+pub(crate) fn edit(edit: &Edit<Entity>, edit_status: &EditStatus) -> Value {
+    let requested = &edit.requested;
     json!({
         "id": edit.id.0.to_string(),
-        "method": method(asked.method),
-        "location": asked.location.as_str(),
-        "resource": asked.resource.as_str(),
-        "feed": asked.feed.as_str(),
+        "method": method(requested.method),
+        "location": requested.location.as_str(),
+        "resource": requested.resource.as_str(),
+        "feed": requested.feed.as_str(),
         "tries": edit.tries,
         "progress": progress(&edit.progress),
-        "why": why(&standing.why),
-        "status": status(&standing.why),
-        "since": standing.since.map(|time| time.millis()),
-        "until": standing.until.map(|time| time.millis()),
-        "error": standing.error.map(|error| error.0.to_string()),
-        "length": asked.body.as_ref().map(|entity| entity.content.length),
+        "why": why(&edit_status.why),
+        "status": status(&edit_status.why),
+        "since": edit_status.since.map(|time| time.millis()),
+        "until": edit_status.until.map(|time| time.millis()),
+        "error": edit_status.error.map(|error| error.0.to_string()),
+        "length": requested.body.as_ref().map(|entity| entity.content.length),
     })
 }
 
 /// Sentence that explains why an edit waits.
-pub(crate) fn why(why: &Why) -> String {
+pub(crate) fn why(why: &WaitReason) -> String {
     match why {
-        Why::Turn => "leaves next".to_owned(),
-        Why::Sending => "is being sent".to_owned(),
-        Why::Behind(edit) => format!("waits for edit {} of the same resource", edit.0),
-        Why::Offline => "waits until the network is used again".to_owned(),
-        Why::NotReached => "waits because its server was not reached".to_owned(),
-        Why::PutOff(status) => format!("waits because its server answered {status}"),
-        Why::Paced => "waits because its server puts off or refuses every edit".to_owned(),
-        Why::Credentials(status) => format!(
+        WaitReason::Capacity => "leaves next".to_owned(),
+        WaitReason::Sending => "is being sent".to_owned(),
+        WaitReason::Behind(edit) => format!("waits for edit {} of the same resource", edit.0),
+        WaitReason::Offline => "waits until the network is used again".to_owned(),
+        WaitReason::Unreachable => "waits because its server was not reached".to_owned(),
+        WaitReason::PutOff(status) => format!("waits because its server answered {status}"),
+        WaitReason::TimeoutBody => {
+            "waits because its server puts off or refuses every edit".to_owned()
+        }
+        WaitReason::Credentials(status) => format!(
             "is held because its server answered {status}: subscribe with other credentials, or retry it"
         ),
-        Why::Doubt => {
+        WaitReason::Doubt => {
             "was sent without an answer that settles it; the gateway looks whether it arrived"
                 .to_owned()
         }
-        Why::Accepted => "was accepted; its server has not carried it out yet".to_owned(),
-        Why::Unnamed => "waits until its feed shows where the new member is".to_owned(),
+        WaitReason::Accepted => "was accepted; its server has not carried it out yet".to_owned(),
+        WaitReason::Unnamed => "waits until its feed shows where the new member is".to_owned(),
     }
 }
 
-fn status(why: &Why) -> Option<u16> {
+fn status(why: &WaitReason) -> Option<u16> {
     match why {
-        Why::PutOff(status) | Why::Credentials(status) => Some(status.as_u16()),
+        WaitReason::PutOff(status) | WaitReason::Credentials(status) => Some(status.as_u16()),
         _ => None,
     }
 }
@@ -203,36 +206,39 @@ pub(crate) fn interaction(of: &Interaction<Option<Content>>, subscriptions: &[St
 }
 
 /// Adds the entities of an interaction to its view: as text if they are UTF-8, otherwise in Base64. Entities
-/// longer than [`INLINE`] are omitted.
+/// longer than [`MAX_INLINE_BYTES`] are omitted.
 pub(crate) async fn with_entities(
-    decisions: &dyn Decisions,
+    interceptor_handle: &dyn InterceptorHandle,
     of: &Interaction<Option<Content>>,
     mut view: Value,
 ) -> Result<Value, StoreFailed> {
     for (name, content) in [("request", of.request_body), ("response", of.response_body)] {
         let Some(content) = content else { continue };
-        view[name] = entity(decisions, content).await?;
+        view[name] = entity(interceptor_handle, content).await?;
     }
     Ok(view)
 }
 
 /// View of the current version at a server, with its bytes.
 pub(crate) async fn current(
-    decisions: &dyn Decisions,
+    interceptor_handle: &dyn InterceptorHandle,
     current: &Current,
 ) -> Result<Value, StoreFailed> {
     let Representation { status, content, fetched, .. } = &current.representation;
-    let mut view = entity(decisions, *content).await?;
+    let mut view = entity(interceptor_handle, *content).await?;
     view["status"] = json!(status.as_u16());
     view["fetched"] = json!(fetched.millis());
     view["isNew"] = json!(current.is_new);
     Ok(view)
 }
 
-async fn entity(decisions: &dyn Decisions, content: Content) -> Result<Value, StoreFailed> {
+async fn entity(
+    interceptor_handle: &dyn InterceptorHandle,
+    content: Content,
+) -> Result<Value, StoreFailed> {
     let mut view = json!({ "length": content.length });
-    if content.length <= INLINE {
-        match String::from_utf8(decisions.content(content).await?) {
+    if content.length <= MAX_INLINE_BYTES {
+        match String::from_utf8(interceptor_handle.content(content).await?) {
             Ok(text) => view["text"] = json!(text),
             Err(error) => view["base64"] = json!(STANDARD.encode(error.as_bytes())),
         }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::columns::Columns;
 use super::contents::{self, digest_of};
 use super::error::StoreError;
-use super::{place, schema};
+use super::{data_directory, schema};
 
 /// A fault of the stored data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Fault {
 
 /// Verifies all bytes of a gateway's data directory. A directory without a store has no faults.
 pub fn check(directory: &Path) -> Result<Vec<Fault>, StoreError> {
-    let file = directory.join(place::DATABASE);
+    let file = directory.join(data_directory::DATABASE);
     if !file.exists() {
         return Ok(Vec::new());
     }
@@ -45,7 +45,8 @@ pub fn check(directory: &Path) -> Result<Vec<Fault>, StoreError> {
         let found = match bytes {
             Some(bytes) => Ok(Content::of(&bytes)),
             None => {
-                let path = contents::path_of(&directory.join(place::CONTENTS), &content.digest);
+                let path =
+                    contents::path_of(&directory.join(data_directory::CONTENTS), &content.digest);
                 File::open(&path).and_then(|mut file| digest_of(&mut file))
             }
         };

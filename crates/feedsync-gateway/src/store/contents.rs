@@ -1,6 +1,6 @@
 //! Contents by digest: those that no step needs yet, and those that are too large for the database.
 //!
-//! [Held](super::Held) contents are readable at once. They stay while they are held. If no step that needs them
+//! [PinnedContent](super::PinnedContent) contents are readable at once. They stay while they are held. If no step that needs them
 //! is stored by then, the next [sweep](super::Store::sweep) deletes them. Small contents stay in memory and are
 //! written with the step that needs them. Large contents, and small ones when memory is full, are written to
 //! files and synchronised before a step can need them.
@@ -20,10 +20,10 @@ use sha2::{Digest as _, Sha256};
 use super::error::StoreError;
 
 /// Maximum size of contents in the database, in bytes.
-pub(super) const SMALL: usize = 64 << 10;
+pub(super) const MAX_INLINE_BYTES: usize = 64 << 10;
 
 /// Maximum total size of contents in memory, in bytes.
-const WAITING: usize = 8 << 20;
+const MAX_MEMORY_BYTES: usize = 8 << 20;
 
 /// Suffix of incomplete files.
 const PARTIAL: &str = ".partial";
@@ -59,14 +59,14 @@ impl Unchecked {
         let failed = |source| StoreError::file(&path, source);
         let found = digest_of(&mut file).map_err(failed)?;
         file.rewind().map_err(failed)?;
-        if found == content { Ok(file) } else { Err(contents.rotten(content.digest)) }
+        if found == content { Ok(file) } else { Err(contents.corrupt(content.digest)) }
     }
 }
 
 /// Digest and length of a file, from its current position to its end.
 pub(super) fn digest_of(file: &mut File) -> io::Result<Content> {
     let (mut digest, mut length) = (Sha256::new(), 0);
-    let mut part = vec![0; SMALL];
+    let mut part = vec![0; MAX_INLINE_BYTES];
     loop {
         match file.read(&mut part)? {
             0 => return Ok(Content { digest: Digest(digest.finalize().into()), length }),
@@ -99,13 +99,13 @@ struct Waiting {
 
 #[derive(Debug)]
 struct Known {
-    place: Place,
+    tier: ContentTier,
     holders: usize,
     length: u64,
 }
 
 #[derive(Debug)]
-enum Place {
+enum ContentTier {
     Memory(Bytes),
     File,
     /// The database has the contents.
@@ -124,32 +124,32 @@ impl Contents {
     }
 
     /// Whether contents fit into memory.
-    pub(super) fn has_room(&self, length: usize) -> bool {
-        length <= SMALL && self.waiting().in_memory + length <= WAITING
+    pub(super) fn fits_in_memory(&self, length: usize) -> bool {
+        length <= MAX_INLINE_BYTES && self.waiting().in_memory + length <= MAX_MEMORY_BYTES
     }
 
     /// Whether memory is so full that contents will soon have to be written to files.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.waiting().in_memory > WAITING / 2
+    pub(super) fn needs_sweep(&self) -> bool {
+        self.waiting().in_memory > MAX_MEMORY_BYTES / 2
     }
 
     /// Holds contents in memory.
-    pub(super) fn hold_bytes(self: &Arc<Self>, content: Content, bytes: Bytes) -> Held {
+    pub(super) fn pin_bytes(self: &Arc<Self>, content: Content, bytes: Bytes) -> PinnedContent {
         let mut waiting = self.waiting();
         let length = bytes.len();
-        if waiting.hold(content, Place::Memory(bytes)) {
+        if waiting.pin(content, ContentTier::Memory(bytes)) {
             waiting.in_memory += length;
         }
         drop(waiting);
-        Held { content, contents: Arc::clone(self) }
+        PinnedContent { content, contents: Arc::clone(self) }
     }
 
     /// Holds the contents of a written and synchronised file, which is moved into the directory.
-    pub(super) fn hold_file(
+    pub(super) fn pin_file(
         self: &Arc<Self>,
         content: Content,
         partial: &Path,
-    ) -> Result<Held, StoreError> {
+    ) -> Result<PinnedContent, StoreError> {
         let path = self.path(&content.digest);
         let parent = path.parent().unwrap_or(&self.directory).to_owned();
         owned::make_directory(&parent).map_err(|source| StoreError::file(&parent, source))?;
@@ -158,9 +158,9 @@ impl Contents {
         if !waiting.known.contains_key(&content.digest) {
             fs::rename(partial, &path).map_err(|source| StoreError::file(&path, source))?;
         }
-        waiting.hold(content, Place::File);
+        waiting.pin(content, ContentTier::File);
         drop(waiting);
-        let held = Held { content, contents: Arc::clone(self) };
+        let held = PinnedContent { content, contents: Arc::clone(self) };
         for directory in [&parent, &self.directory] {
             owned::sync_directory(directory)
                 .map_err(|source| StoreError::file(directory, source))?;
@@ -186,10 +186,10 @@ impl Contents {
         }
         let waits = {
             let waiting = self.waiting();
-            waiting.known.get(&content.digest).and_then(|known| match &known.place {
-                Place::Memory(bytes) => Some((known.length, Some(bytes.clone()))),
-                Place::File => Some((known.length, None)),
-                Place::Stored => None,
+            waiting.known.get(&content.digest).and_then(|known| match &known.tier {
+                ContentTier::Memory(bytes) => Some((known.length, Some(bytes.clone()))),
+                ContentTier::File => Some((known.length, None)),
+                ContentTier::Stored => None,
             })
         };
         let Some((length, bytes)) = waits else {
@@ -213,10 +213,10 @@ impl Contents {
         for Content { digest, .. } in contents {
             waiting.dropped.remove(digest);
             let Some(known) = waiting.known.get_mut(digest) else { continue };
-            let before = std::mem::replace(&mut known.place, Place::Stored);
-            let is_held = known.holders > 0;
+            let before = std::mem::replace(&mut known.tier, ContentTier::Stored);
+            let is_pinned = known.holders > 0;
             waiting.forget_memory(&before);
-            if !is_held {
+            if !is_pinned {
                 waiting.known.remove(digest);
             }
         }
@@ -233,7 +233,9 @@ impl Contents {
             return Ok(Opened::Bytes(Bytes::new()));
         }
         // Contents leave memory only after the database has them.
-        if let Some(Known { place: Place::Memory(bytes), .. }) = self.waiting().known.get(digest) {
+        if let Some(Known { tier: ContentTier::Memory(bytes), .. }) =
+            self.waiting().known.get(digest)
+        {
             return Ok(Opened::Bytes(bytes.clone()));
         }
         let sql = "SELECT bytes FROM content WHERE digest = ?1";
@@ -243,7 +245,7 @@ impl Contents {
         if let Some(bytes) = bytes {
             return match Content::of(&bytes) == *content {
                 true => Ok(Opened::Bytes(bytes.into())),
-                false => Err(self.rotten(*digest)),
+                false => Err(self.corrupt(*digest)),
             };
         }
         let path = self.path(digest);
@@ -256,14 +258,14 @@ impl Contents {
         })?;
         let found = file.metadata().map_err(|source| StoreError::file(&path, source))?.len();
         if found != *length {
-            return Err(self.rotten(*digest));
+            return Err(self.corrupt(*digest));
         }
         Ok(Opened::File(Unchecked { file, content: *content, contents: Arc::clone(self) }))
     }
 
-    fn rotten(&self, digest: Digest) -> StoreError {
+    fn corrupt(&self, digest: Digest) -> StoreError {
         self.note_damaged(digest);
-        StoreError::Rotten(digest)
+        StoreError::Corrupt(digest)
     }
 
     fn note_damaged(&self, digest: Digest) {
@@ -323,13 +325,13 @@ impl Contents {
                 let read = file.read_to_end(&mut bytes);
                 read.map_err(|source| StoreError::file(&self.path(&content.digest), source))?;
                 let is_whole = Content::of(&bytes) == *content;
-                if is_whole { Ok(bytes) } else { Err(self.rotten(content.digest)) }
+                if is_whole { Ok(bytes) } else { Err(self.corrupt(content.digest)) }
             }
         }
     }
 
     /// Whether contents are held.
-    pub(super) fn is_held(&self, digest: &Digest) -> bool {
+    pub(super) fn is_pinned(&self, digest: &Digest) -> bool {
         self.waiting().known.get(digest).is_some_and(|known| known.holders > 0)
     }
 
@@ -350,8 +352,8 @@ impl Contents {
                 continue;
             }
             let Some(known) = waiting.known.remove(&digest) else { continue };
-            waiting.forget_memory(&known.place);
-            if matches!(known.place, Place::File) && !is_in_file {
+            waiting.forget_memory(&known.tier);
+            if matches!(known.tier, ContentTier::File) && !is_in_file {
                 self.remove(&digest)?;
             }
         }
@@ -409,19 +411,19 @@ impl Contents {
 
 impl Waiting {
     /// Adds a holder; returns whether the contents were new.
-    fn hold(&mut self, content: Content, place: Place) -> bool {
+    fn pin(&mut self, content: Content, tier: ContentTier) -> bool {
         let Content { digest, length } = content;
         self.dropped.remove(&digest);
         if let Some(known) = self.known.get_mut(&digest) {
             known.holders += 1;
             return false;
         }
-        self.known.insert(digest, Known { place, holders: 1, length });
+        self.known.insert(digest, Known { tier, holders: 1, length });
         true
     }
 
-    fn forget_memory(&mut self, place: &Place) {
-        if let Place::Memory(bytes) = place {
+    fn forget_memory(&mut self, tier: &ContentTier) {
+        if let ContentTier::Memory(bytes) = tier {
             self.in_memory -= bytes.len();
         }
     }
@@ -430,19 +432,19 @@ impl Waiting {
 /// Keeps contents in the store at least until it is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Held {
+pub struct PinnedContent {
     content: Content,
     contents: Arc<Contents>,
 }
 
-impl Held {
+impl PinnedContent {
     /// Digest and length of the contents.
     pub fn content(&self) -> Content {
         self.content
     }
 }
 
-impl Drop for Held {
+impl Drop for PinnedContent {
     fn drop(&mut self) {
         let mut waiting = self.contents.waiting();
         let digest = self.content.digest;
@@ -451,7 +453,7 @@ impl Drop for Held {
         if known.holders > 0 {
             return;
         }
-        if matches!(known.place, Place::Stored) {
+        if matches!(known.tier, ContentTier::Stored) {
             waiting.known.remove(&digest);
         } else {
             waiting.dropped.insert(digest);

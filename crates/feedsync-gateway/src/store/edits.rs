@@ -25,32 +25,32 @@ const PUT: &str = "INSERT INTO edit VALUES
        error = excluded.error";
 
 pub(super) fn put(connection: &Connection, edit: &Edit<Entity>) -> Result<(), StoreError> {
-    let asked = &edit.asked;
+    let requested = &edit.requested;
     let headers = |entity: Option<&Entity>| entity.map(|it| columns::headers_out(&it.headers));
     let content = |entity: Option<&Entity>| entity.map(|it| it.content);
-    let (was, body) = (asked.was.as_ref(), asked.body.as_ref());
+    let (previous, body) = (requested.previous.as_ref(), requested.body.as_ref());
     let (was_content, body_content): (Option<Content>, Option<Content>) =
-        (content(was), content(body));
+        (content(previous), content(body));
     let (progress, until) = progress_out(&edit.progress);
     connection.prepare_cached(PUT)?.execute(params![
         edit.id.0.cast_signed(),
-        asked.partition.bytes(),
-        method_out(asked.method),
-        asked.location.as_str(),
-        asked.feed.as_str(),
-        asked.resource.as_str(),
-        asked.line.as_str(),
-        asked.base,
-        asked.is_conditional,
-        headers(was),
+        requested.partition.bytes(),
+        method_out(requested.method),
+        requested.location.as_str(),
+        requested.feed.as_str(),
+        requested.resource.as_str(),
+        requested.queue.as_str(),
+        requested.base,
+        requested.is_conditional,
+        headers(previous),
         columns::digest(was_content.as_ref()),
         columns::length(was_content.as_ref()),
         headers(body),
         columns::digest(body_content.as_ref()),
         columns::length(body_content.as_ref()),
-        asked.slug,
-        asked.generation.cast_signed(),
-        asked.key,
+        requested.slug,
+        requested.generation.cast_signed(),
+        requested.key,
         edit.tries,
         progress,
         until,
@@ -73,16 +73,16 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Edit<Entity>>, StoreErr
     while let Some(row) = rows.next()? {
         let mut row = Columns::of(row);
         let id = EditId(row.number()?);
-        let asked = NewEdit {
+        let requested = NewEdit {
             partition: row.partition()?,
             method: method_in(&row.get::<String>()?)?,
             location: row.location()?,
             feed: row.location()?,
             resource: row.location()?,
-            line: row.location()?,
+            queue: row.location()?,
             base: row.get()?,
             is_conditional: row.get()?,
-            was: row.optional_entity()?,
+            previous: row.optional_entity()?,
             body: row.optional_entity()?,
             slug: row.get()?,
             generation: row.number()?,
@@ -100,7 +100,7 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Edit<Entity>>, StoreErr
             _ => return Err(damaged("where an edit stands", progress)),
         };
         let stall = stall(row.get()?, row.optional_time()?, row.get()?)?;
-        edits.push(Edit { id, asked, tries, progress, stall });
+        edits.push(Edit { id, requested, tries, progress, stall });
     }
     Ok(edits)
 }

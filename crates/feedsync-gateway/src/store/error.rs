@@ -45,7 +45,7 @@ pub enum StoreError {
     Damaged(String),
     /// The stored bytes differ from those that were written.
     #[error("the stored bytes with the digest {0} are damaged and are not used")]
-    Rotten(Digest),
+    Corrupt(Digest),
     /// The bytes are not stored, or no longer stored.
     #[error("no bytes with the digest {0} are stored")]
     NoContent(Digest),
@@ -74,8 +74,8 @@ impl StoreError {
     }
 
     /// Whether stored bytes are damaged or missing.
-    pub fn is_rotten(&self) -> bool {
-        matches!(self, Self::Rotten(_) | Self::NoContent(_))
+    pub fn is_corrupt(&self) -> bool {
+        matches!(self, Self::Corrupt(_) | Self::NoContent(_))
     }
 
     /// Whether the disk is full, which may be temporary.

@@ -10,7 +10,7 @@ use feedsync_bitsy::interceptor::{Content, Digest};
 use feedsync_store::owned;
 use sha2::{Digest as _, Sha256};
 
-use super::contents::{Contents, Held};
+use super::contents::{Contents, PinnedContent};
 use super::error::StoreError;
 
 /// Contents that are being received; their digest is known at the end. Dropping it earlier deletes the received
@@ -51,7 +51,7 @@ impl Incoming {
         self.length += bytes.len() as u64;
         if self.file.is_none() {
             self.memory.extend_from_slice(bytes);
-            if !self.contents.has_room(self.memory.len()) {
+            if !self.contents.fits_in_memory(self.memory.len()) {
                 self.spill()?;
             }
             return Ok(());
@@ -60,16 +60,16 @@ impl Incoming {
     }
 
     /// Completes the contents and holds them; they are readable from now on.
-    pub fn end(mut self) -> Result<Held, StoreError> {
+    pub fn end(mut self) -> Result<PinnedContent, StoreError> {
         let digest = Digest(std::mem::take(&mut self.digest).finalize().into());
         let content = Content { digest, length: self.length };
         let Some(partial) = self.file.take() else {
             let bytes = Bytes::from(std::mem::take(&mut self.memory));
-            return Ok(self.contents.hold_bytes(content, bytes));
+            return Ok(self.contents.pin_bytes(content, bytes));
         };
         let synced = partial.file.sync_all();
         synced.map_err(|source| StoreError::file(&partial.path, source))?;
-        self.contents.hold_file(content, &partial.path)
+        self.contents.pin_file(content, &partial.path)
     }
 
     fn spill(&mut self) -> Result<(), StoreError> {

@@ -15,22 +15,22 @@ mod changes;
 mod check;
 mod columns;
 mod contents;
+mod data_directory;
 mod edits;
 mod error;
 mod incoming;
-mod keepings;
 mod newsreaders;
-mod place;
 mod quota;
+mod read_cache;
 mod readers;
-mod recent;
+mod records;
 mod representations;
 mod reserve;
 mod schema;
+mod stored_subscriptions;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -42,7 +42,7 @@ use feedsync_bitsy::interceptor::{Content, Digest, Rows, Step};
 use rusqlite::{Connection, TransactionBehavior};
 
 pub use check::{Fault, check};
-pub use contents::{Held, Opened, Unchecked};
+pub use contents::{Opened, PinnedContent, Unchecked};
 pub use error::StoreError;
 pub use incoming::Incoming;
 pub use quota::Quota;
@@ -50,9 +50,9 @@ pub use readers::Reader;
 pub use sweep::Swept;
 
 use contents::Contents;
-use place::Place;
+use data_directory::DataDirectory;
+use read_cache::ReadCache;
 use readers::Readers;
-use recent::Recent;
 use reserve::Reserve;
 use sweep::Sweep;
 
@@ -62,14 +62,14 @@ pub struct Store {
     writer: Mutex<Writer>,
     readers: Arc<Readers>,
     contents: Arc<Contents>,
-    recent: Arc<Recent>,
+    read_cache: Arc<ReadCache>,
     quota: Quota,
     /// Write-ahead log of the database. SQLite keeps the file as long as it is open.
     log: File,
     reserve: Reserve,
     /// Whether the disk failed to confirm that it holds the commits.
-    is_unsure: AtomicBool,
-    _place: Place,
+    has_failed_sync: AtomicBool,
+    _data_directory: DataDirectory,
 }
 
 #[derive(Debug)]
@@ -83,13 +83,13 @@ struct Writer {
 impl Store {
     /// Opens or creates the store of a directory; also returns its rows.
     pub fn open(directory: &Path, quota: Quota) -> Result<(Self, Rows), StoreError> {
-        let place = Place::take(directory)?;
+        let place = DataDirectory::take(directory)?;
         let file = place.database();
         let mut connection = schema::connect(&file)?;
         schema::migrate(&mut connection, &file)?;
         let contents = Contents::open(place.contents())?;
         contents.forget_unknown(|digest| is_in_file(&connection, digest))?;
-        forget_lost(&mut connection, &contents)?;
+        delete_missing_files(&mut connection, &contents)?;
         let rows = rows(&connection)?;
         let total = quota::total(&connection)?;
         let log = place.log();
@@ -97,17 +97,17 @@ impl Store {
             .write(true)
             .open(&log)
             .map_err(|source| StoreError::file(&log, source))?;
-        let recent = Arc::new(Recent::new());
+        let read_cache = Arc::new(ReadCache::new());
         let store = Self {
             writer: Mutex::new(Writer { connection, total, sweep: Sweep::default() }),
-            readers: Readers::new(file, Arc::clone(&contents), Arc::clone(&recent)),
+            readers: Readers::new(file, Arc::clone(&contents), Arc::clone(&read_cache)),
             contents,
-            recent,
+            read_cache,
             quota,
             log,
             reserve: Reserve::new(place.reserve()),
-            is_unsure: AtomicBool::new(false),
-            _place: place,
+            has_failed_sync: AtomicBool::new(false),
+            _data_directory: place,
         };
         store.reserve.keep();
         Ok((store, rows))
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Stores bytes that a later step needs.
-    pub fn hold(&self, bytes: &[u8]) -> Result<Held, StoreError> {
+    pub fn pin(&self, bytes: &[u8]) -> Result<PinnedContent, StoreError> {
         let mut incoming = self.incoming();
         incoming.take(bytes)?;
         incoming.end()
@@ -144,7 +144,7 @@ impl Store {
 
     /// Applies steps without waiting for the disk.
     pub fn commit(&self, steps: &[Step]) -> Result<(), StoreError> {
-        self.sure()?;
+        self.check_writable()?;
         if steps.iter().all(|step| step.changes.is_empty()) {
             return Ok(());
         }
@@ -163,9 +163,9 @@ impl Store {
         now += kept;
         let committed = transaction.commit();
         // Invalidated whether or not the commit succeeded.
-        self.recent.follow(steps);
+        self.read_cache.follow(steps);
         if kept != 0 {
-            self.recent.forget_representations();
+            self.read_cache.forget_representations();
         }
         committed?;
         *total = now;
@@ -176,11 +176,11 @@ impl Store {
 
     /// Waits until the disk holds all earlier commits.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.sure()?;
+        self.check_writable()?;
         self.log.sync_data().map_err(|error| {
             // The operating system discards pages that it could not write, so a second sync would falsely
             // succeed.
-            self.is_unsure.store(true, Ordering::Relaxed);
+            self.has_failed_sync.store(true, Ordering::Relaxed);
             StoreError::Unknown(error.to_string())
         })
     }
@@ -189,15 +189,15 @@ impl Store {
     /// `needed` has the contents that are needed without a representation. No commit may happen between its
     /// computation and this call.
     pub fn sweep(&self, needed: &HashSet<Digest>) -> Result<Swept, StoreError> {
-        self.sure()?;
+        self.check_writable()?;
         let mut writer = self.writer();
         let Writer { connection, sweep, .. } = &mut *writer;
         let is_needed = |digest: &Digest| needed.contains(digest);
         self.contents.forget_dropped(is_needed, |digest| is_in_file(connection, digest))?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let swept = sweep.portion(&transaction, &self.contents, needed)?;
+        let swept = sweep.sweep_batch(&transaction, &self.contents, needed)?;
         transaction.commit()?;
-        self.recent.forget_contents();
+        self.read_cache.forget_contents();
         Ok(swept)
     }
 
@@ -230,18 +230,18 @@ impl Store {
             self.contents.forget_damaged(&transaction, digest)?;
         }
         transaction.commit()?;
-        self.recent.forget_contents();
+        self.read_cache.forget_contents();
         Ok(())
     }
 
     /// Whether so many contents are held, or were released unused, that a sweep is due.
-    pub fn is_crowded(&self) -> bool {
-        self.contents.is_crowded()
+    pub fn needs_sweep(&self) -> bool {
+        self.contents.needs_sweep()
     }
 
     /// Checkpoints the write-ahead log, so that it does not grow without limit. Takes time, but does not block
     /// others.
-    pub fn carry_over(&self) -> Result<(), StoreError> {
+    pub fn checkpoint_log(&self) -> Result<(), StoreError> {
         let connection = schema::connect(&self.readers.database)?;
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         Ok(())
@@ -249,7 +249,7 @@ impl Store {
 
     /// Frees space on a full disk: checkpoints and truncates the log. A following [sweep](Self::sweep) frees
     /// more.
-    pub fn make_room(&self) -> Result<(), StoreError> {
+    pub fn free_space(&self) -> Result<(), StoreError> {
         self.reserve.release();
         let connection = schema::connect(&self.readers.database)?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
@@ -257,7 +257,7 @@ impl Store {
     }
 
     /// Reserves some space for the next full disk, if there is any.
-    pub fn keep_room(&self) {
+    pub fn refill_reserve(&self) {
         self.reserve.keep();
     }
 
@@ -268,8 +268,8 @@ impl Store {
         writer.connection.pragma_update(None, "max_page_count", pages).unwrap();
     }
 
-    fn sure(&self) -> Result<(), StoreError> {
-        if self.is_unsure.load(Ordering::Relaxed) {
+    fn check_writable(&self) -> Result<(), StoreError> {
+        if self.has_failed_sync.load(Ordering::Relaxed) {
             return Err(StoreError::Unknown("it failed before".to_owned()));
         }
         Ok(())
@@ -283,15 +283,15 @@ impl Store {
 
 fn rows(connection: &Connection) -> Result<Rows, StoreError> {
     Ok(Rows {
-        keepings: keepings::all(connection)?,
+        stored_subscriptions: stored_subscriptions::all(connection)?,
         edits: edits::all(connection)?,
-        errors: told::errors(connection)?,
-        shown: told::shown(connection)?,
-        named: told::named(connection)?,
+        errors: records::errors(connection)?,
+        shown: records::shown(connection)?,
+        named: records::named(connection)?,
         attempts: attempts::all(connection)?,
         newsreaders: newsreaders::all(connection)?,
-        counters: told::counters(connection)?,
-        policy: told::policy(connection)?,
+        counters: records::counters(connection)?,
+        policy: records::policy(connection)?,
     })
 }
 
@@ -302,7 +302,10 @@ fn is_in_file(connection: &Connection, digest: &Digest) -> Result<bool, StoreErr
 }
 
 /// Deletes representations whose file is missing; they are fetched again.
-fn forget_lost(connection: &mut Connection, contents: &Contents) -> Result<(), StoreError> {
+fn delete_missing_files(
+    connection: &mut Connection,
+    contents: &Contents,
+) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     {
         let sql = "SELECT digest, length FROM content WHERE bytes IS NULL";

@@ -2,7 +2,7 @@
 
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::newsreader::{
-    Account, Change, Facts, Kept, Key, Rows, SignIn, Written, WrittenId,
+    Account, CachedResponse, Change, ChangeId, Facts, Key, Rows, SignIn, StoredChange,
 };
 use rusqlite::{Connection, params};
 
@@ -32,8 +32,8 @@ pub(super) fn account_gone(
     Ok(())
 }
 
-pub(super) fn put_kept(connection: &Connection, kept: &Kept) -> Result<(), StoreError> {
-    let Kept { partition, key, kind, stamp, fetched, media_type, content, facts } = kept;
+pub(super) fn put_kept(connection: &Connection, kept: &CachedResponse) -> Result<(), StoreError> {
+    let CachedResponse { partition, key, kind, stamp, fetched, media_type, content, facts } = kept;
     let sql = "INSERT INTO kept VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
          ON CONFLICT (partition, key) DO UPDATE SET
            kind = excluded.kind, stamp = excluded.stamp, fetched = excluded.fetched,
@@ -63,8 +63,11 @@ pub(super) fn kept_gone(
     Ok(())
 }
 
-pub(super) fn put_written(connection: &Connection, written: &Written) -> Result<(), StoreError> {
-    let Written { id, partition, is_sent, change } = written;
+pub(super) fn put_written(
+    connection: &Connection,
+    written: &StoredChange,
+) -> Result<(), StoreError> {
+    let StoredChange { id, partition, is_sent, change } = written;
     let sql = "INSERT INTO written VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (id) DO UPDATE SET
            partition = excluded.partition, is_sent = excluded.is_sent, change = excluded.change";
@@ -75,7 +78,7 @@ pub(super) fn put_written(connection: &Connection, written: &Written) -> Result<
 
 pub(super) fn written_gone(
     connection: &Connection,
-    WrittenId(id): WrittenId,
+    ChangeId(id): ChangeId,
 ) -> Result<(), StoreError> {
     connection.prepare_cached("DELETE FROM written WHERE id = ?1")?.execute([id.cast_signed()])?;
     Ok(())
@@ -109,17 +112,17 @@ fn accounts(connection: &Connection) -> Result<Vec<Account>, StoreError> {
     Ok(accounts)
 }
 
-fn kept(connection: &Connection) -> Result<Vec<Kept>, StoreError> {
+fn kept(connection: &Connection) -> Result<Vec<CachedResponse>, StoreError> {
     let mut all = Vec::new();
     let mut statement = connection.prepare("SELECT * FROM kept ORDER BY partition, key")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let mut row = Columns::of(row);
-        all.push(Kept {
+        all.push(CachedResponse {
             partition: row.partition()?,
             key: Key(row.get()?),
             kind: row.small()?,
-            stamp: WrittenId(row.number()?),
+            stamp: ChangeId(row.number()?),
             fetched: row.time()?,
             media_type: row.get()?,
             content: row.content()?,
@@ -132,16 +135,16 @@ fn kept(connection: &Connection) -> Result<Vec<Kept>, StoreError> {
     Ok(all)
 }
 
-fn written(connection: &Connection) -> Result<Vec<Written>, StoreError> {
+fn written(connection: &Connection) -> Result<Vec<StoredChange>, StoreError> {
     let mut all = Vec::new();
     let mut statement = connection.prepare("SELECT * FROM written ORDER BY id")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let mut row = Columns::of(row);
-        let (id, partition) = (WrittenId(row.number()?), row.partition()?);
+        let (id, partition) = (ChangeId(row.number()?), row.partition()?);
         let (is_sent, change): (bool, String) = (row.get()?, row.get()?);
         let change = Change::of_text(&change).ok_or_else(|| damaged("a change", "a text"))?;
-        all.push(Written { id, partition, is_sent, change });
+        all.push(StoredChange { id, partition, is_sent, change });
     }
     Ok(all)
 }

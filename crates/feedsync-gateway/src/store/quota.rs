@@ -20,7 +20,7 @@ impl Default for Quota {
 }
 
 /// Number of rows that are examined at once.
-const PORTION: i64 = 256;
+const BATCH_ROWS: i64 = 256;
 
 /// Deletes representations until the total is below the limit. It frees a little more than necessary, so that not
 /// every new representation causes deletions. Returns the growth of the stored representations, in bytes.
@@ -32,11 +32,11 @@ pub(super) fn keep(
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let mut now = total;
     while now > most {
-        let portion = least_needed(connection)?;
-        if portion.is_empty() {
+        let sweep_batch = least_needed(connection)?;
+        if sweep_batch.is_empty() {
             break;
         }
-        for (row, length) in portion {
+        for (row, length) in sweep_batch {
             if now <= most - most / 16 {
                 return Ok(now - total);
             }
@@ -60,7 +60,7 @@ fn least_needed(connection: &Connection) -> Result<Vec<(i64, i64)>, StoreError> 
            fetched
          LIMIT ?1";
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map([PORTION], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = statement.query_map([BATCH_ROWS], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

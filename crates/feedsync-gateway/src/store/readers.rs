@@ -11,11 +11,11 @@ use rusqlite::Connection;
 
 use super::contents::{Contents, Opened};
 use super::error::StoreError;
-use super::recent::Recent;
+use super::read_cache::ReadCache;
 use super::{representations, schema};
 
 /// Maximum number of idle connections in the pool.
-const KEPT: usize = 16;
+const MAX_IDLE: usize = 16;
 
 /// Idle connections.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Readers {
     pub(super) database: PathBuf,
     idle: Mutex<Vec<Connection>>,
     contents: Arc<Contents>,
-    recent: Arc<Recent>,
+    read_cache: Arc<ReadCache>,
 }
 
 /// Reads the last commit of a store.
@@ -38,9 +38,9 @@ impl Readers {
     pub(super) fn new(
         database: PathBuf,
         contents: Arc<Contents>,
-        recent: Arc<Recent>,
+        read_cache: Arc<ReadCache>,
     ) -> Arc<Self> {
-        Arc::new(Self { database, idle: Mutex::default(), contents, recent })
+        Arc::new(Self { database, idle: Mutex::default(), contents, read_cache })
     }
 
     pub(super) fn reader(self: &Arc<Self>) -> Reader {
@@ -56,14 +56,14 @@ impl Readers {
 impl Reader {
     /// Opens contents; large ones are read in pieces.
     pub fn open(&self, content: &Content) -> Result<Opened, StoreError> {
-        let recent = &self.readers.recent;
-        if let Some(bytes) = recent.content(&content.digest) {
+        let read_cache = &self.readers.read_cache;
+        if let Some(bytes) = read_cache.content(&content.digest) {
             return Ok(Opened::Bytes(bytes));
         }
         let opened =
             self.with(|connection| self.readers.contents.open_content(connection, content))?;
         if let Opened::Bytes(bytes) = &opened {
-            recent.keep(content.digest, bytes.clone());
+            read_cache.keep(content.digest, bytes.clone());
         }
         Ok(opened)
     }
@@ -90,7 +90,7 @@ impl Stored for Reader {
 
     fn resources(&self, location: &Location) -> Result<Vec<Resource>, StoreError> {
         let read = || self.with(|connection| representations::resources(connection, location));
-        self.readers.recent.resources(location, read)
+        self.readers.read_cache.resources(location, read)
     }
 
     fn representation(
@@ -99,7 +99,7 @@ impl Stored for Reader {
         location: &Location,
     ) -> Result<Option<Representation>, StoreError> {
         let read = || self.with(|connection| representations::get(connection, partition, location));
-        self.readers.recent.representation(partition, location, read)
+        self.readers.read_cache.representation(partition, location, read)
     }
 
     fn content(&self, content: &Content) -> Result<Vec<u8>, StoreError> {
@@ -110,7 +110,7 @@ impl Stored for Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         let mut idle = self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT {
+        if idle.len() < MAX_IDLE {
             idle.extend(self.connection.take());
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn put(
     let mut before = connection.prepare_cached(sql)?;
     let before = before.query_row(params![partition.bytes(), location.as_str()], |row| row.get(0));
     let before: Option<i64> = before.optional()?;
-    let Representation { status, headers, content, fetched, also } = representation;
+    let Representation { status, headers, content, fetched, alias_tag } = representation;
     let sql = "INSERT INTO representation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (partition, location) DO UPDATE SET
            status = excluded.status, headers = excluded.headers, content = excluded.content,
@@ -46,7 +46,7 @@ pub(super) fn put(
         content.digest.0,
         content.length.cast_signed(),
         columns::time(*fetched),
-        also,
+        alias_tag,
     ])?;
     Ok(content.length.cast_signed() - before.unwrap_or_default())
 }
@@ -79,7 +79,7 @@ pub(super) fn get(
         headers: row.headers()?,
         content: row.content()?,
         fetched: row.time()?,
-        also: row.get()?,
+        alias_tag: row.get()?,
     }))
 }
 

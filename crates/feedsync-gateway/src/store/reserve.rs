@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use feedsync_store::owned;
 
 /// Size of the reserve, in bytes.
-const LENGTH: usize = 1 << 20;
+const RESERVE_BYTES: usize = 1 << 20;
 
 /// A file without meaning, which is removed when its space is needed.
 #[derive(Debug)]
@@ -20,10 +20,11 @@ impl Reserve {
 
     /// Reserves the space, unless it is reserved or the disk is full.
     pub(super) fn keep(&self) {
-        if fs::metadata(&self.0).is_ok_and(|file| file.len() == LENGTH as u64) {
+        if fs::metadata(&self.0).is_ok_and(|file| file.len() == RESERVE_BYTES as u64) {
             return;
         }
-        let kept = owned::make_file(&self.0).and_then(|mut file| file.write_all(&[0; LENGTH]));
+        let kept =
+            owned::make_file(&self.0).and_then(|mut file| file.write_all(&[0; RESERVE_BYTES]));
         if let Err(error) = kept {
             tracing::debug!(%error, "no room is kept back");
             self.release();

@@ -19,7 +19,7 @@ const MIGRATIONS: [&str; 4] = [
 ];
 
 /// Timeout for locks. There is no other writer, but a reader may briefly block a checkpoint of the log.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Opens a connection for writing. A commit survives the end of the process; it survives a power failure only
 /// after the log was synchronised.
@@ -28,7 +28,7 @@ pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
         file,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(64);
     let settings = "PRAGMA synchronous = NORMAL;
          PRAGMA fullfsync = ON;

@@ -12,7 +12,7 @@ use super::contents::Contents;
 use super::error::StoreError;
 
 /// Number of digests that are examined in one transaction.
-const PORTION: i64 = 64;
+const BATCH_ROWS: i64 = 64;
 
 /// Position at which the next batch of a sweep starts.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub struct Swept {
 
 impl Sweep {
     /// Examines a batch of unreferenced digests within a transaction.
-    pub(super) fn portion(
+    pub(super) fn sweep_batch(
         &mut self,
         connection: &Connection,
         contents: &Contents,
@@ -40,12 +40,12 @@ impl Sweep {
     ) -> Result<Swept, StoreError> {
         let sql = "SELECT digest FROM loose WHERE digest > ?1 ORDER BY digest LIMIT ?2";
         let mut statement = connection.prepare_cached(sql)?;
-        let loose = statement.query_map((&self.after, PORTION), |row| row.get(0).map(Digest))?;
+        let loose = statement.query_map((&self.after, BATCH_ROWS), |row| row.get(0).map(Digest))?;
         let loose: Vec<Digest> = loose.collect::<rusqlite::Result<_>>()?;
         let mut files = Vec::new();
         for digest in &loose {
             // The holder may later release it without another trigger, so it stays in the table.
-            if needed.contains(digest) || contents.is_held(digest) {
+            if needed.contains(digest) || contents.is_pinned(digest) {
                 continue;
             }
             let sql = "DELETE FROM loose WHERE digest = ?1";
@@ -61,7 +61,7 @@ impl Sweep {
                 files.extend(row.get::<_, bool>(0)?.then_some(*digest));
             }
         }
-        let has_more = loose.len() as i64 == PORTION;
+        let has_more = loose.len() as i64 == BATCH_ROWS;
         self.after =
             loose.last().filter(|_| has_more).map(|last| last.0.to_vec()).unwrap_or_default();
         Ok(Swept { files, has_more })

@@ -18,28 +18,28 @@ fn at(number: u64) -> Location {
 }
 
 /// Edits with their bodies, and representations of as many addresses.
-fn many(store: &Store, from: u64) -> (Vec<Held>, Step) {
+fn many(store: &Store, from: u64) -> (Vec<PinnedContent>, Step) {
     let numbers = from..from + 20;
-    let held = |number: u64| store.hold(&[&number.to_be_bytes()[..], &[1; 3_000]].concat());
-    let held: Vec<Held> = numbers.clone().map(|number| held(number).unwrap()).collect();
+    let held = |number: u64| store.pin(&[&number.to_be_bytes()[..], &[1; 3_000]].concat());
+    let held: Vec<PinnedContent> = numbers.clone().map(|number| held(number).unwrap()).collect();
     let edits = numbers.clone().zip(&held).map(|(number, body)| {
-        let asked = NewEdit {
+        let requested = NewEdit {
             partition: Partition::public(),
             method: Method::Put,
             location: at(number),
             feed: at(0),
             resource: at(number),
-            line: at(0),
+            queue: at(0),
             base: None,
             is_conditional: false,
-            was: None,
+            previous: None,
             body: Some(Entity { headers: HeaderMap::new(), content: body.content() }),
             slug: None,
             generation: 1,
             key: String::new(),
         };
         let progress = Progress::Queued;
-        let edit = Edit { id: EditId(number), asked, tries: 0, progress, stall: None };
+        let edit = Edit { id: EditId(number), requested, tries: 0, progress, stall: None };
         Change::Edit(Box::new(edit))
     });
     let stored = numbers.clone().zip(&held).map(|(number, body)| {
@@ -48,7 +48,7 @@ fn many(store: &Store, from: u64) -> (Vec<Held>, Step) {
             headers: HeaderMap::new(),
             content: body.content(),
             fetched: Time::default(),
-            also: None,
+            alias_tag: None,
         };
         Change::Representation {
             partition: Partition::public(),
@@ -116,7 +116,7 @@ fn on_a_full_disk_a_step_is_there_whole_or_not_at_all_and_the_store_goes_on() {
 fn store_refuses_writes_after_a_failed_sync() {
     let directory = TempDir::new().unwrap();
     let (store, _) = Store::open(directory.path(), Quota::default()).unwrap();
-    store.is_unsure.store(true, Ordering::Relaxed);
+    store.has_failed_sync.store(true, Ordering::Relaxed);
     let (_held, step) = many(&store, 1);
     for error in [store.apply(&[step]).unwrap_err(), store.sync().unwrap_err()] {
         assert!(matches!(error, StoreError::Unknown(_)), "{error}");

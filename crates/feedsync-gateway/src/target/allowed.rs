@@ -49,7 +49,7 @@ impl Allowed {
             (Hosts::Below(suffix), Host::Domain(name)) if name.ends_with(suffix) => {
                 Some(Access::Public)
             }
-            (Hosts::One(host), other) if host == other => Some(Access::Named),
+            (Hosts::One(host), other) if host == other => Some(Access::MemberAddress),
             _ => None,
         }
     }
@@ -110,9 +110,9 @@ mod tests {
 
     #[test]
     fn only_what_is_named_itself_is_reached_by_name() {
-        assert_eq!(access("example.org", "example.org:443"), Some(Access::Named));
-        assert_eq!(access("Example.ORG:8080", "example.org:8080"), Some(Access::Named));
-        assert_eq!(access("[::1]:8080", "[::1]:8080"), Some(Access::Named));
+        assert_eq!(access("example.org", "example.org:443"), Some(Access::MemberAddress));
+        assert_eq!(access("Example.ORG:8080", "example.org:8080"), Some(Access::MemberAddress));
+        assert_eq!(access("[::1]:8080", "[::1]:8080"), Some(Access::MemberAddress));
         assert_eq!(access("*.example.org", "a.b.example.org:80"), Some(Access::Public));
         assert_eq!(access("*", "example.org:8080"), Some(Access::Public));
         assert_eq!(access("*:8080", "example.org:8080"), Some(Access::Public));

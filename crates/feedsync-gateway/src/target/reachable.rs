@@ -19,7 +19,7 @@ pub enum Access {
     /// At public addresses only: a pattern allows the authority, and its name may resolve to any address.
     Public,
     /// At private addresses, too: exactly this authority is mounted, subscribed or allowed.
-    Named,
+    MemberAddress,
 }
 
 /// Authorities that are mounted, subscribed or allowed. Cloning is cheap; clones share one set, which follows the
@@ -66,15 +66,15 @@ impl Reachable {
     /// Returns the access of requests to an authority, if allowed.
     pub fn access(&self, authority: &Authority) -> Option<Access> {
         if self.is_mounted(authority) {
-            return Some(Access::Named);
+            return Some(Access::MemberAddress);
         }
         let subscribed = self.is_subscribed(authority).then(|| subscribed(authority));
         let allowed = self.allowed.iter().filter_map(|allowed| allowed.access(authority));
         let found = allowed.chain(subscribed).max();
-        if found != Some(Access::Named)
+        if found != Some(Access::MemberAddress)
             && self.hubs.as_ref().is_some_and(|hubs| programs::hub_runs_at(hubs, authority))
         {
-            return Some(Access::Named);
+            return Some(Access::MemberAddress);
         }
         found
     }
@@ -84,7 +84,7 @@ impl Reachable {
         // Mounts and subscriptions have an explicit or default port, which counts as named. Port 80 is plain HTTP
         // and needs no tunnel.
         if authority.port() != 80 && self.is_mounted(authority) {
-            return Some(Access::Named);
+            return Some(Access::MemberAddress);
         }
         let is_subscribed = authority.port() != 80 && self.is_subscribed(authority);
         let subscribed = is_subscribed.then(|| subscribed(authority));
@@ -116,7 +116,7 @@ impl Reachable {
 /// Access to a subscribed authority. The owner of a public name may point it into the local network. An IP
 /// address or a local name cannot be redirected that way.
 fn subscribed(authority: &Authority) -> Access {
-    if is_local(authority.host()) { Access::Named } else { Access::Public }
+    if is_local(authority.host()) { Access::MemberAddress } else { Access::Public }
 }
 
 /// Whether a host is an IP address, or a name that only the local network resolves.
@@ -167,11 +167,11 @@ mod tests {
         for (text, access) in [
             ("example.org:80", Access::Public),
             ("notlocal.org:80", Access::Public),
-            ("127.0.0.1:8080", Access::Named),
-            ("[::1]:8080", Access::Named),
-            ("nas:80", Access::Named),
-            ("box.local:80", Access::Named),
-            ("a.localhost:80", Access::Named),
+            ("127.0.0.1:8080", Access::MemberAddress),
+            ("[::1]:8080", Access::MemberAddress),
+            ("nas:80", Access::MemberAddress),
+            ("box.local:80", Access::MemberAddress),
+            ("a.localhost:80", Access::MemberAddress),
         ] {
             let authority: Authority = text.parse().unwrap();
             reachable.subscribe(authority.clone());
@@ -202,9 +202,9 @@ mod tests {
         let mounts = vec!["n=http://box.lan:8080/n/".parse().unwrap()];
         let reachable = Reachable::new(mounts, allowed);
         let access = |text: &str| reachable.access(&text.parse().unwrap());
-        assert_eq!(access("example.org:80"), Some(Access::Named));
+        assert_eq!(access("example.org:80"), Some(Access::MemberAddress));
         assert_eq!(access("example.com:80"), Some(Access::Public));
-        assert_eq!(access("box.lan:8080"), Some(Access::Named));
+        assert_eq!(access("box.lan:8080"), Some(Access::MemberAddress));
         assert_eq!(access("box.lan:22"), Some(Access::Public));
     }
 }

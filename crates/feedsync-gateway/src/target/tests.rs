@@ -4,7 +4,7 @@ fn addresses() -> Addresses {
     let mounts = ["notes=https://example.org/notes", "root=http://box.lan:8080/"];
     let mounts = mounts.map(|text| text.parse().unwrap()).to_vec();
     let allowed = ["example.com", "example.net:8443"].map(|text| text.parse().unwrap()).to_vec();
-    let own = Own::default();
+    let own = OwnAddresses::default();
     own.add("127.0.0.1:5023".parse().unwrap());
     Addresses { reachable: Reachable::new(mounts, allowed), own }
 }
@@ -163,7 +163,7 @@ fn an_address_has_its_path_at_the_gateway() {
     ] {
         let found = path(location).unwrap();
         assert_eq!(found, expected);
-        assert_eq!(addresses().meant_by(&found).unwrap().0.as_str(), location);
+        assert_eq!(addresses().resolve_path(&found).unwrap().0.as_str(), location);
     }
     assert_eq!(path("https://evil.example/"), None);
 }

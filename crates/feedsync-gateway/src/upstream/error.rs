@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use crate::face::BodyError;
+use crate::proxy::BodyError;
 use crate::target::Authority;
 
 /// Reason why there is no response.
@@ -33,7 +33,7 @@ pub enum UpstreamError {
     },
     /// The whole request was sent, and no response arrived in time. The origin may have acted on it.
     #[error("{0} has the request and has not answered in time")]
-    NoAnswer(Authority),
+    NoResponse(Authority),
     /// The response was ambiguous.
     #[error("{authority} has answered wrongly: {fault}")]
     Malformed {
@@ -118,7 +118,7 @@ impl UpstreamError {
             Self::Refused(_) | Self::NotSent(_) => false,
             Self::Broken { .. }
             | Self::Request { .. }
-            | Self::NoAnswer(_)
+            | Self::NoResponse(_)
             | Self::Malformed { .. } => true,
         }
     }

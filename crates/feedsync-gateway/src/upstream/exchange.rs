@@ -14,18 +14,18 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use crate::face::{Body, BodyError, Paced};
 use crate::programs;
+use crate::proxy::{Body, BodyError, TimeoutBody};
 use crate::target::Authority;
 use crate::upstream::Upstream;
+use crate::upstream::connection_auth;
 use crate::upstream::error::{NotSent, UpstreamError};
 use crate::upstream::expect::expecting;
-use crate::upstream::pool::{Connection, Key, Place, Pool};
-use crate::upstream::sent::watched;
-use crate::upstream::signed;
+use crate::upstream::pool::{Connection, ConnectionPermits, Key, Pool};
+use crate::upstream::sent_notifier::watched;
 
 /// Time that a connection may take to become ready again after its response was read.
-const SETTLING: Duration = Duration::from_secs(1);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Sends a request, and waits for the head of the final response.
 pub(crate) async fn exchange(
@@ -33,8 +33,8 @@ pub(crate) async fn exchange(
     key: Key,
     request: Request<Body>,
 ) -> Result<Response<Body>, UpstreamError> {
-    let place = upstream.pool.place(&key.authority).await?;
-    let asks_as_somebody = signed::is_signed(request.headers());
+    let permits = upstream.pool.permits(&key.authority).await?;
+    let asks_as_somebody = connection_auth::is_signed(request.headers());
     let is_marked = programs::is_marked(request.headers());
     let (request, wanted) = expecting(request);
     let (parts, body) = request.into_parts();
@@ -51,17 +51,17 @@ pub(crate) async fn exchange(
             None => open(upstream, &key).await?,
         };
         programs::show(upstream.hubs.as_ref(), is_marked, connection.peer, request.headers_mut());
-        let asked = connection.sender.try_send_request(request);
-        match in_time(asked, &mut sent, upstream.limits.answer_time).await {
-            None => return Err(UpstreamError::NoAnswer(key.authority)),
+        let requested = connection.sender.try_send_request(request);
+        match in_time(requested, &mut sent, upstream.limits.answer_time).await {
+            None => return Err(UpstreamError::NoResponse(key.authority)),
             Some(Ok(mut answer)) => {
                 checked(&answer, &key.authority)?;
-                let is_somebodys = asks_as_somebody | signed::strip(answer.headers_mut());
+                let is_somebodys = asks_as_somebody | connection_auth::strip(answer.headers_mut());
                 // A body that the origin never requested stays pending, so the connection cannot serve another
                 // request.
                 let reusable = !wanted.answered() && !is_somebodys;
                 let pool = Arc::clone(&upstream.pool);
-                let lease = Lease { connection, key, pool, place, reusable };
+                let lease = Lease { connection, key, pool, permits, reusable };
                 return Ok(leased(answer, lease, upstream.limits.origin_pause));
             }
             Some(Err(mut failed)) => match (failed.take_message(), spare.take()) {
@@ -150,14 +150,14 @@ struct Lease {
     connection: Connection,
     key: Key,
     pool: Arc<Pool>,
-    place: Place,
+    permits: ConnectionPermits,
     reusable: bool,
 }
 
 impl Lease {
     /// Returns the connection to the pool, once its response was read to the end and it is ready.
     fn give_back(self) {
-        let Self { mut connection, key, pool, place, reusable } = self;
+        let Self { mut connection, key, pool, permits, reusable } = self;
         if !reusable {
             return;
         }
@@ -165,10 +165,10 @@ impl Lease {
             return pool.put(key, connection);
         }
         tokio::spawn(async move {
-            if let Ok(Ok(())) = timeout(SETTLING, connection.sender.ready()).await {
+            if let Ok(Ok(())) = timeout(SETTLE_TIMEOUT, connection.sender.ready()).await {
                 pool.put(key, connection);
             }
-            drop(place);
+            drop(permits);
         });
     }
 }
@@ -176,7 +176,7 @@ impl Lease {
 /// Body of a response. At its end it returns its connection to the pool; dropped earlier, it closes the
 /// connection.
 struct Leased {
-    body: Paced<Incoming>,
+    body: TimeoutBody<Incoming>,
     lease: Option<Lease>,
 }
 
@@ -186,7 +186,7 @@ fn leased(answer: Response<Incoming>, lease: Lease, pause: Duration) -> Response
             lease.give_back();
             return Body::empty();
         }
-        Body::new(Leased { body: Paced::new(body, pause), lease: Some(lease) })
+        Body::new(Leased { body: TimeoutBody::new(body, pause), lease: Some(lease) })
     })
 }
 

@@ -15,16 +15,16 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep};
 
-use crate::face::{Body, BodyError};
+use crate::proxy::{Body, BodyError};
 
 /// Time without a response after which the body is sent anyway.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Releases a waiting body; dropping it cancels the body.
 #[derive(Clone, Default)]
-pub(crate) struct Wanted(Arc<Mutex<Option<oneshot::Sender<()>>>>);
+pub(crate) struct ContinueSignal(Arc<Mutex<Option<oneshot::Sender<()>>>>);
 
-impl Wanted {
+impl ContinueSignal {
     /// Records that the final response has arrived. Returns whether the body is still waiting, and so will never
     /// be sent.
     pub(crate) fn answered(&self) -> bool {
@@ -40,14 +40,14 @@ impl Wanted {
     }
 }
 
-struct Expected {
+struct WaitingBody {
     body: Body,
     waits: Option<(oneshot::Receiver<()>, Pin<Box<Sleep>>)>,
 }
 
 /// Makes the body of a request wait, if the request has this expectation.
-pub(crate) fn expecting(request: Request<Body>) -> (Request<Body>, Wanted) {
-    let wanted = Wanted::default();
+pub(crate) fn expecting(request: Request<Body>) -> (Request<Body>, ContinueSignal) {
+    let wanted = ContinueSignal::default();
     let expects = request.headers().get_all(header::EXPECT).iter();
     let mut expects = expects.map(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
     if !expects.any(|expects| expects) || request.body().is_end_stream() {
@@ -56,7 +56,7 @@ pub(crate) fn expecting(request: Request<Body>) -> (Request<Body>, Wanted) {
     let (told, waiting) = oneshot::channel();
     *wanted.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
     let mut request = request.map(|body| {
-        Body::new(Expected { body, waits: Some((waiting, Box::pin(sleep(PATIENCE)))) })
+        Body::new(WaitingBody { body, waits: Some((waiting, Box::pin(sleep(CONTINUE_TIMEOUT)))) })
     });
     let heard = wanted.clone();
     hyper::ext::on_informational(&mut request, move |answer| {
@@ -67,7 +67,7 @@ pub(crate) fn expecting(request: Request<Body>) -> (Request<Body>, Wanted) {
     (request, wanted)
 }
 
-impl HttpBody for Expected {
+impl HttpBody for WaitingBody {
     type Data = Bytes;
     type Error = BodyError;
 

@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::config::Limits;
-use crate::face::Body;
+use crate::proxy::Body;
 use crate::target::{Access, Authority};
 use crate::upstream::error::NotSent;
 
@@ -49,7 +49,7 @@ impl Drop for Connection {
 
 /// Permits of one request to be in progress.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPermits {
     _of_authority: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
@@ -73,7 +73,10 @@ impl Pool {
     }
 
     /// Acquires the permits of a request.
-    pub(crate) async fn place(&self, authority: &Authority) -> Result<Place, NotSent> {
+    pub(crate) async fn permits(
+        &self,
+        authority: &Authority,
+    ) -> Result<ConnectionPermits, NotSent> {
         let busy = || NotSent::Busy(authority.clone());
         let own = self.authority(authority);
         // The permit of the authority comes first, so that requests to a slow origin do not take permits from
@@ -81,7 +84,7 @@ impl Pool {
         let both = async {
             let of_authority = own.acquire_owned().await.ok()?;
             let of_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
-            Some(Place { _of_authority: of_authority, _of_all: of_all })
+            Some(ConnectionPermits { _of_authority: of_authority, _of_all: of_all })
         };
         timeout(self.limits.connect_time, both).await.ok().flatten().ok_or_else(busy)
     }
@@ -136,9 +139,9 @@ impl Pool {
             return Arc::clone(known);
         }
         // An unused semaphore is equivalent to a new one.
-        authorities.retain(|_, places| Arc::strong_count(places) > 1);
-        let places = Arc::new(Semaphore::new(self.limits.origin_connections));
-        authorities.insert(authority.clone(), Arc::clone(&places));
-        places
+        authorities.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
+        let semaphore = Arc::new(Semaphore::new(self.limits.origin_connections));
+        authorities.insert(authority.clone(), Arc::clone(&semaphore));
+        semaphore
     }
 }

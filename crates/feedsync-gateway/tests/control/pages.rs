@@ -175,15 +175,21 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
             "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:1</id><title>{title}</title></entry>"
         )
     };
-    world.decisions.answers(Method::GET, "http://example.org/feed", 200, &[ATOM], &feed(&["one"]));
+    world.interceptor_handle.answers(
+        Method::GET,
+        "http://example.org/feed",
+        200,
+        &[ATOM],
+        &feed(&["one"]),
+    );
     let tag = ("etag", "\"1\"");
-    world.decisions.answers(Method::GET, member, 200, &[ATOM, tag], &entry("two litres"));
+    world.interceptor_handle.answers(Method::GET, member, 200, &[ATOM, tag], &entry("two litres"));
     let wanted = json!({ "feed": "http://example.org/feed", "follows": ["edit"] });
     world.program(Method::POST, "/subscriptions", wanted).await.ok(201);
-    world.decisions.run();
+    world.interceptor_handle.run();
     browser.done("/", "action=offline").await;
     let mine = entry("three litres");
-    assert_eq!(world.decisions.edit(Method::PUT, member, &[ATOM], &mine), 200);
+    assert_eq!(world.interceptor_handle.edit(Method::PUT, member, &[ATOM], &mine), 200);
     let outbox = browser.get("/pages/outbox").await;
     assert!(
         outbox.text.contains(member) && outbox.text.contains("not sent yet"),
@@ -193,10 +199,10 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
     assert_eq!(browser.done("/pages/outbox", "action=retry&id=1").await, "/pages/outbox?tried");
 
     let theirs = entry("<em>four</em> litres");
-    world.decisions.answers(Method::PUT, member, 409, &[], "somebody was <quicker>");
-    world.decisions.answers(Method::GET, member, 200, &[ATOM, ("etag", "\"2\"")], &theirs);
+    world.interceptor_handle.answers(Method::PUT, member, 409, &[], "somebody was <quicker>");
+    world.interceptor_handle.answers(Method::GET, member, 200, &[ATOM, ("etag", "\"2\"")], &theirs);
     browser.done("/", "action=online").await;
-    world.decisions.run();
+    world.interceptor_handle.run();
     let errors = browser.get("/pages/errors").await;
     assert!(errors.text.contains("409 Conflict") && errors.text.contains("/pages/errors/1"));
     let error = browser.get("/pages/errors/1").await.text;
@@ -217,10 +223,10 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
     assert_eq!((&*copy.text, copy.header(header::CONTENT_DISPOSITION)), (&*theirs, "attachment"));
     assert_eq!(browser.done("/pages/errors/1", "action=retry").await, "/pages/errors?retried");
     assert!(browser.get("/pages/errors").await.text.contains("There are no errors."));
-    world.decisions.run();
+    world.interceptor_handle.run();
     assert_eq!(browser.done("/pages/errors", "action=clear&id=2").await, "/pages/errors?cleared");
     world.program(Method::PUT, "/network", json!({ "policy": "offline" })).await.ok(200);
-    assert_eq!(world.decisions.edit(Method::DELETE, member, &[], ""), 204);
+    assert_eq!(world.interceptor_handle.edit(Method::DELETE, member, &[], ""), 204);
     let list = world.program(Method::GET, "/outbox", Value::Null).await.ok(200);
     let drop = format!("action=drop&id={}", list[0]["id"].as_str().unwrap());
     assert_eq!(browser.done("/pages/outbox", &drop).await, "/pages/outbox?dropped");

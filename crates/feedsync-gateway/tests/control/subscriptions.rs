@@ -38,8 +38,8 @@ async fn a_subscription_is_made_read_changed_and_ended() {
     let list = get("/subscriptions").await.ok(200);
     assert_eq!(list.as_array().unwrap().len(), 1);
     let date = ("date", "Tue, 14 Nov 2023 22:00:00 GMT");
-    world.decisions.answers(Method::GET, FEED, 200, &[ATOM, date], &feed(&[]));
-    world.decisions.run();
+    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM, date], &feed(&[]));
+    world.interceptor_handle.run();
     let view = get("/subscriptions/1").await.ok(200);
     assert_eq!((&view["state"], &view["status"]), (&json!("WAITING"), &json!(2)));
     assert_eq!(view["lastUpdated"], 1_699_999_200_000_u64, "by the clock of its server");
@@ -183,13 +183,13 @@ async fn existing_subscription_is_returned_in_its_current_state() {
     };
     let one = |state: &str| (json!("1"), json!(state));
     assert_eq!(subscribe().await, one("READY"));
-    world.decisions.begin();
+    world.interceptor_handle.begin();
     assert_eq!(subscribe().await, one("FETCHING"));
-    world.decisions.answers(Method::GET, FEED, 200, &[ATOM], &feed(&[]));
+    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &feed(&[]));
     world.program(Method::POST, "/subscriptions/1/pause", Value::Null).await.ok(200);
     assert_eq!(subscribe().await, one("PAUSED"));
     world.program(Method::POST, "/subscriptions/1/resume", Value::Null).await.ok(200);
-    world.decisions.run();
+    world.interceptor_handle.run();
     assert_eq!(subscribe().await, one("WAITING"));
 }
 

@@ -15,7 +15,7 @@ use feedsync_bitsy::interceptor::{
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::time::Time;
 use feedsync_gateway::control::{
-    Asked, ChangeError, Control, Decisions, StoreFailed, TOKEN_FILE, router,
+    ChangeError, ChangeRequest, Control, InterceptorHandle, StoreFailed, TOKEN_FILE, router,
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use serde_json::Value;
@@ -27,7 +27,7 @@ use tower::ServiceExt as _;
 pub(crate) const BEGINNING: u64 = 1_700_000_000_000;
 
 pub(crate) struct World {
-    pub(crate) decisions: Arc<Memory>,
+    pub(crate) interceptor_handle: Arc<Memory>,
     pub(crate) control: Control,
     pub(crate) token: String,
     pub(crate) directory: TempDir,
@@ -152,7 +152,7 @@ impl Memory {
                     let key = (task.method.clone(), task.location.to_string());
                     let outcome = match state.answers.get(&key).cloned() {
                         None => Outcome::Lost { perhaps_arrived: false },
-                        Some((status, headers, body)) => Outcome::Answered {
+                        Some((status, headers, body)) => Outcome::ServerResponse {
                             status: StatusCode::from_u16(status).unwrap(),
                             headers,
                             content: state.stored.keep(&body),
@@ -180,7 +180,7 @@ impl Memory {
             let request = Request { method: &method, location: &location, headers: &headers };
             let Ok(decision) = state.interceptor.decide(&state.stored, request, now);
             let proposed = match decision {
-                Decision::Take(proposed) => proposed,
+                Decision::QueueEdit(proposed) => proposed,
                 Decision::Answer(reply) => return (reply.status.as_u16(), Step::default()),
                 other => panic!("{other:?}"),
             };
@@ -199,15 +199,15 @@ impl Memory {
 }
 
 #[async_trait]
-impl Decisions for Memory {
-    fn look(&self, look: &mut dyn FnMut(&Interceptor)) {
-        look(&self.state.lock().unwrap().interceptor);
+impl InterceptorHandle for Memory {
+    fn inspect(&self, inspect: &mut dyn FnMut(&Interceptor)) {
+        inspect(&self.state.lock().unwrap().interceptor);
     }
 
-    async fn change(&self, asked: Asked) -> Result<(), ChangeError> {
+    async fn change(&self, requested: ChangeRequest) -> Result<(), ChangeError> {
         let done = self.act(|state| {
             let now = Time::from_millis(state.now);
-            match asked(&mut state.interceptor, now) {
+            match requested(&mut state.interceptor, now) {
                 Ok(step) => (Ok(()), step),
                 Err(error) => (Err(error), Step::default()),
             }
@@ -297,11 +297,12 @@ impl World {
             answers: HashMap::new(),
         };
         let (events, _) = broadcast::channel(64);
-        let decisions = Arc::new(Memory { state: Mutex::new(state), events });
+        let interceptor_handle = Arc::new(Memory { state: Mutex::new(state), events });
         let origins = origins.iter().map(|origin| origin.parse().unwrap()).collect();
-        let control = Control::new(decisions.clone(), directory.path(), origins, None).unwrap();
+        let control =
+            Control::new(interceptor_handle.clone(), directory.path(), origins, None).unwrap();
         let token = std::fs::read_to_string(directory.path().join(TOKEN_FILE)).unwrap();
-        Self { decisions, control, token: token.trim().to_owned(), directory }
+        Self { interceptor_handle, control, token: token.trim().to_owned(), directory }
     }
 
     /// Sends a request without additional headers.

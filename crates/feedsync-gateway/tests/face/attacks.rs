@@ -61,7 +61,7 @@ async fn a_private_address_is_reached_by_who_was_named() {
     let gateway = Gateway::of(config(&[], &["*"]), knowing(&names)).await;
     let path = format!("/http/{named}/");
     assert_eq!(gateway.get(&path, &[]).await.status(), 403);
-    let reachable = gateway.serving().face().addresses().reachable.clone();
+    let reachable = gateway.serving().proxy().addresses().reachable.clone();
     reachable.subscribe(named.parse().unwrap());
     assert_eq!(gateway.get(&path, &[]).await.status(), 200);
     reachable.unsubscribe(&named.parse().unwrap());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use feedsync_gateway::control::Client;
 use feedsync_gateway::upstream::Origins;
-use feedsync_gateway::{Config, Keep, Running, start_with};
+use feedsync_gateway::{Config, Running, StoreConfig, start_with};
 use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -108,7 +108,7 @@ impl Kept {
     }
 
     async fn begun(config: &Config, directory: TempDir) -> Self {
-        let mut keep = Keep::new(directory.path().to_owned());
+        let mut keep = StoreConfig::new(directory.path().to_owned());
         keep.control.set_port(0);
         let (stop, stopped) = oneshot::channel();
         let shutdown = async {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use feedsync_gateway::face::{Serving, serve_with};
+use feedsync_gateway::proxy::{Serving, serve_with};
 use feedsync_gateway::upstream::{Origins, Resolve};
 use feedsync_gateway::{Config, Limits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use feedsync_gateway::face::Body;
+use feedsync_gateway::proxy::Body;
 use feedsync_gateway::target::{Mode, Target};
 use feedsync_gateway::upstream::{NotSent, Origins, Refused, UpstreamError};
 use http::Request;
@@ -26,7 +26,7 @@ fn target(url: &str) -> Target {
 
 async fn failure(gateway: &Gateway, url: &str) -> UpstreamError {
     let request = Request::post("/").body(Body::from(Bytes::from_static(b"body"))).unwrap();
-    gateway.serving().face().exchange(&target(url), request).await.unwrap_err()
+    gateway.serving().proxy().exchange(&target(url), request).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn an_error_tells_whether_something_may_have_arrived() {
     assert!(matches!(error, UpstreamError::Broken { .. }), "{error:?}");
     assert!(error.may_have_arrived());
     let error = of(&format!("http://{}/", silent.local_addr().unwrap())).await;
-    assert!(matches!(error, UpstreamError::NoAnswer(_)), "{error:?}");
+    assert!(matches!(error, UpstreamError::NoResponse(_)), "{error:?}");
     assert!(error.may_have_arrived());
     assert_eq!(gateway.get(&format!("http://{closed}/"), &[]).await.status(), 502);
     let late = format!("http://{}/", silent.local_addr().unwrap());
@@ -150,7 +150,7 @@ async fn a_connection_that_was_closed_meanwhile_costs_nothing() {
     let mut failed = None;
     for _ in 0..10 {
         let request = Request::post("/").body(Body::empty()).unwrap();
-        match gateway.serving().face().exchange(&target(&url), request).await {
+        match gateway.serving().proxy().exchange(&target(&url), request).await {
             Ok(answer) => drop(answer.into_body().collect().await.unwrap()),
             Err(error) => failed = Some(error),
         }
@@ -239,7 +239,7 @@ async fn private_addresses_need_a_source_in_their_own_network() {
     let own = async |source: &str| {
         let request = Request::new(Body::empty());
         let (location, source) = (origin.url().parse().unwrap(), source.parse().unwrap());
-        gateway.serving().face().upstream().send_own(&location, &source, request).await
+        gateway.serving().proxy().upstream().send_own(&location, &source, request).await
     };
     for source in ["http://feeds.example/feed", "http://93.184.215.14/feed"] {
         let error = own(source).await.unwrap_err();

@@ -3,11 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 
 use feedsync_bitsy::authentication::Partition;
-use feedsync_bitsy::headers::Registered;
-use feedsync_bitsy::interceptor::{Change, Content, Keeping, KeepingId, Step, Stored as _};
-use feedsync_bitsy::subscription::builder::Wanted;
+use feedsync_bitsy::headers::RegisteredHeaders;
+use feedsync_bitsy::interceptor::{
+    Change, Content, Step, Stored as _, StoredSubscription, SubscriptionId,
+};
+use feedsync_bitsy::subscription::builder::SubscriptionRequest;
 use feedsync_bitsy::subscription::{Holder, Subscription};
-use feedsync_gateway::store::{Held, Store, StoreError};
+use feedsync_gateway::store::{PinnedContent, Store, StoreError};
 use http::{HeaderMap, HeaderValue};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -34,8 +36,8 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-fn held(store: &Store) -> Vec<Held> {
-    (0..CONTENTS).map(|number| store.hold(&sample(number)).unwrap()).collect()
+fn held(store: &Store) -> Vec<PinnedContent> {
+    (0..CONTENTS).map(|number| store.pin(&sample(number)).unwrap()).collect()
 }
 
 fn check(store: &Store, model: &Model) {
@@ -132,18 +134,18 @@ fn headers_of_one_name_and_secrets_come_back_as_they_were() {
     let content = Content::of(b"");
     let mut stored = crate::samples::representation(content, 1);
     stored.headers = headers.clone();
-    let wanted = Wanted {
+    let wanted = SubscriptionRequest {
         feed: at("feed"),
-        registered: Registered::default(),
+        registered: RegisteredHeaders::default(),
         interval: 1,
         follows: BTreeSet::new(),
         proxy: None,
     };
-    let mut registered = Registered::default();
+    let mut registered = RegisteredHeaders::default();
     registered.set("Authorization", "Bearer secret").unwrap();
-    let wanted = Wanted { registered, ..wanted };
-    let keeping = Keeping {
-        id: KeepingId(1),
+    let wanted = SubscriptionRequest { registered, ..wanted };
+    let stored_subscription = StoredSubscription {
+        id: SubscriptionId(1),
         subscription: Subscription::new(wanted, Holder(1)),
         collection: None,
         moved: None,
@@ -155,7 +157,7 @@ fn headers_of_one_name_and_secrets_come_back_as_they_were() {
             location: at("a"),
             representation: Some(Box::new(stored)),
         },
-        Change::Keeping(Box::new(keeping)),
+        Change::StoredSubscription(Box::new(stored_subscription)),
     ];
     store.apply(&[crate::samples::durable(changes)]).unwrap();
     drop(store);
@@ -163,7 +165,7 @@ fn headers_of_one_name_and_secrets_come_back_as_they_were() {
     let again = store.reader().representation(Partition::public(), &at("a")).unwrap();
     let links: Vec<_> = again.as_ref().unwrap().headers.get_all("link").iter().collect();
     assert_eq!(links, ["<a>", "<c>"]);
-    let registered = rows.keepings[0].subscription.registered();
+    let registered = rows.stored_subscriptions[0].subscription.registered();
     assert!(registered.get(&http::header::AUTHORIZATION).unwrap().is_sensitive());
     assert!(!format!("{rows:?}").contains("Bearer secret"));
 }

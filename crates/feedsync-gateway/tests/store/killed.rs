@@ -12,7 +12,7 @@ use feedsync_bitsy::interceptor::Stored as _;
 use feedsync_gateway::store::{Quota, Store};
 use tempfile::TempDir;
 
-use crate::samples::{LARGE, bytes, durable, edit, hold, open};
+use crate::samples::{LARGE, bytes, durable, edit, open, pin};
 
 const THREADS: u64 = 4;
 
@@ -30,7 +30,7 @@ fn child() {
             thread::spawn(move || {
                 for round in first.. {
                     let number = round * THREADS + thread;
-                    let body = hold(&store, number, length(number));
+                    let body = pin(&store, number, length(number));
                     let change = edit(number, &number.to_string(), body.content());
                     store.apply(&[durable(vec![change])]).unwrap();
                     println!("\nacknowledged {number}");
@@ -76,7 +76,7 @@ fn acknowledged_steps_survive_a_kill() {
             assert!(there.contains(number), "{number} was acknowledged");
         }
         for edit in rows.edits {
-            let body = edit.asked.body.unwrap().content;
+            let body = edit.requested.body.unwrap().content;
             let number = edit.id.0;
             assert_eq!(reader.content(&body).unwrap(), bytes(number, length(number)));
         }

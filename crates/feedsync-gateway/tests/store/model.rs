@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::event::{ErrorId, SyncError};
 use feedsync_bitsy::interceptor::{
-    Attempt, Belonging, Change, Content, Counters, Digest, Entity, Keeping, KeepingId, Policy,
-    Representation, Resource, Rows, Shown,
+    Attempt, Belonging, Change, Content, Counters, Digest, Entity, OverlayEdit, Policy,
+    Representation, Resource, Rows, StoredSubscription, SubscriptionId,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::outbox::{Edit, EditId};
@@ -16,10 +16,10 @@ type Key = (Partition, Location);
 /// Rows in memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Model {
-    keepings: BTreeMap<KeepingId, Keeping>,
+    stored_subscriptions: BTreeMap<SubscriptionId, StoredSubscription>,
     edits: BTreeMap<EditId, Edit<Entity>>,
     errors: BTreeMap<ErrorId, SyncError<Option<Content>>>,
-    shown: BTreeMap<u64, Shown>,
+    shown: BTreeMap<u64, OverlayEdit>,
     named: BTreeMap<Key, Option<Location>>,
     attempts: Vec<Attempt>,
     newsreaders: feedsync_bitsy::newsreader::Rows,
@@ -32,20 +32,22 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn make(&mut self, change: &Change) {
         match change.clone() {
-            Change::Keeping(keeping) => drop(self.keepings.insert(keeping.id, *keeping)),
-            Change::KeepingGone(id) => drop(self.keepings.remove(&id)),
+            Change::StoredSubscription(stored_subscription) => {
+                drop(self.stored_subscriptions.insert(stored_subscription.id, *stored_subscription))
+            }
+            Change::SubscriptionRemoved(id) => drop(self.stored_subscriptions.remove(&id)),
             Change::Edit(edit) => drop(self.edits.insert(edit.id, *edit)),
-            Change::EditGone(id) => drop(self.edits.remove(&id)),
+            Change::EditRemoved(id) => drop(self.edits.remove(&id)),
             Change::Error(error) => drop(self.errors.insert(error.id, *error)),
-            Change::ErrorGone(id) => drop(self.errors.remove(&id)),
-            Change::Shown(shown) => drop(self.shown.insert(shown.place, *shown)),
-            Change::ShownGone(place) => drop(self.shown.remove(&place)),
-            Change::Named { partition, pending, member } => {
+            Change::ErrorRemoved(id) => drop(self.errors.remove(&id)),
+            Change::OverlayEdit(shown) => drop(self.shown.insert(shown.place, *shown)),
+            Change::OverlayEditRemoved(place) => drop(self.shown.remove(&place)),
+            Change::MemberAddress { partition, pending, member } => {
                 self.named.insert((partition, pending), member);
             }
             Change::Attempt(it) if self.attempts.contains(&it) => {}
             Change::Attempt(it) => self.attempts.push(*it),
-            Change::AttemptGone(it) => self.attempts.retain(|other| *other != *it),
+            Change::AttemptRemoved(it) => self.attempts.retain(|other| *other != *it),
             Change::Representation { partition, location, representation } => {
                 let key = (partition, location);
                 match representation {
@@ -53,7 +55,7 @@ impl Model {
                     None => drop(self.representations.remove(&key)),
                 }
             }
-            Change::NamedGone { partition, pending } => {
+            Change::MemberAddressRemoved { partition, pending } => {
                 self.named.remove(&(partition, pending));
             }
             Change::Policy(policy) => self.policy = policy,
@@ -67,14 +69,14 @@ impl Model {
                     let mut feeds = self.feeds.iter().filter(|((whose, _), _)| *whose == partition);
                     let belongs = feeds.any(|(_, resources)| resources.contains_key(&location));
                     let is_edited = self.edits.values().any(|edit| {
-                        edit.asked.partition == partition && edit.asked.resource == location
+                        edit.requested.partition == partition && edit.requested.resource == location
                     });
                     if !belongs && !is_edited {
                         self.representations.remove(&(partition, location));
                     }
                 }
             }
-            Change::Forgotten(partition) => {
+            Change::PartitionRemoved(partition) => {
                 self.named.retain(|(whose, _), _| *whose != partition);
                 self.attempts.retain(|attempt| attempt.partition != partition);
                 self.representations.retain(|(whose, _), _| *whose != partition);
@@ -88,7 +90,7 @@ impl Model {
     pub(crate) fn rows(&self) -> Rows {
         let named = self.named.clone().into_iter();
         Rows {
-            keepings: self.keepings.values().cloned().collect(),
+            stored_subscriptions: self.stored_subscriptions.values().cloned().collect(),
             edits: self.edits.values().cloned().collect(),
             errors: self.errors.values().cloned().collect(),
             shown: self.shown.values().cloned().collect(),
@@ -111,12 +113,13 @@ impl Model {
 
     /// Contents that are needed without a representation.
     pub(crate) fn needed(&self) -> BTreeSet<Digest> {
-        let edits = self.edits.values().flat_map(|edit| [&edit.asked.was, &edit.asked.body]);
+        let edits =
+            self.edits.values().flat_map(|edit| [&edit.requested.previous, &edit.requested.body]);
         let shown = self.shown.values().map(|shown| &shown.entity);
         let entities = edits.chain(shown).flatten().map(|entity| entity.content);
         let errors = self.errors.values().flat_map(|error| {
             let interaction = &error.interaction;
-            [interaction.request_body, interaction.response_body, error.was]
+            [interaction.request_body, interaction.response_body, error.previous]
         });
         let attempts = self.attempts.iter().map(|attempt| attempt.content);
         let kept = self.newsreaders.kept.iter().map(|kept| kept.content);

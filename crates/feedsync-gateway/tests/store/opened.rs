@@ -5,7 +5,7 @@ use feedsync_bitsy::interceptor::{Content, Stored as _};
 use feedsync_gateway::store::{Opened, Quota, Store, StoreError};
 use tempfile::TempDir;
 
-use crate::samples::{LARGE, at, bytes, durable, hold, open, stored};
+use crate::samples::{LARGE, at, bytes, durable, open, pin, stored};
 
 #[test]
 fn one_process_at_a_time_has_a_directory() {
@@ -52,7 +52,7 @@ fn files_are_readable_by_their_owner_only() {
     let parent = TempDir::new().unwrap();
     let directory = parent.path().join("data");
     let (store, _) = Store::open(&directory, Quota::default()).unwrap();
-    let held = hold(&store, 1, LARGE);
+    let held = pin(&store, 1, LARGE);
     store.apply(&[durable(vec![stored("a", held.content(), 1)])]).unwrap();
     let mut directories = vec![directory];
     let mut files = 0;
@@ -78,7 +78,7 @@ fn bytes_are_read_at_once_and_large_ones_from_a_file() {
     let (store, _) = open(&directory);
     let reader = store.reader();
     for (number, length) in [(1, 100), (2, LARGE)] {
-        let held = hold(&store, number, length);
+        let held = pin(&store, number, length);
         let content = held.content();
         assert_eq!(content, Content::of(&bytes(number, length)));
         assert_eq!(reader.content(&content).unwrap(), bytes(number, length));
@@ -95,7 +95,7 @@ fn bytes_are_read_at_once_and_large_ones_from_a_file() {
 fn a_step_whose_bytes_nobody_has_is_refused_whole() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
-    let held = hold(&store, 1, 10);
+    let held = pin(&store, 1, 10);
     let nowhere = Content::of(b"nowhere");
     let changes = vec![stored("a", held.content(), 1), stored("b", nowhere, 1)];
     let error = store.apply(&[durable(changes)]).unwrap_err();
@@ -109,7 +109,7 @@ fn a_step_whose_bytes_nobody_has_is_refused_whole() {
 fn an_address_whose_file_was_taken_away_is_fetched_again() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
-    let (lost, kept) = (hold(&store, 1, LARGE), hold(&store, 2, LARGE));
+    let (lost, kept) = (pin(&store, 1, LARGE), pin(&store, 2, LARGE));
     let changes = vec![stored("lost", lost.content(), 1), stored("kept", kept.content(), 1)];
     store.apply(&[durable(changes)]).unwrap();
     let name = lost.content().digest.to_string();

@@ -6,7 +6,7 @@ use feedsync_bitsy::interceptor::{Content, Stored as _};
 use feedsync_gateway::store::{Quota, Store};
 use tempfile::TempDir;
 
-use crate::samples::{at, durable, edit, generation, hold, step, stored};
+use crate::samples::{at, durable, edit, generation, pin, step, stored};
 
 fn there(store: &Store, paths: &[&str]) -> Vec<bool> {
     let reader = store.reader();
@@ -19,7 +19,7 @@ fn there(store: &Store, paths: &[&str]) -> Vec<bool> {
 fn oldest_links_are_deleted_first_then_members_then_feeds_but_never_edits() {
     let directory = TempDir::new().unwrap();
     let (store, _) = Store::open(directory.path(), Quota(10_000)).unwrap();
-    let held: Vec<_> = (0..8).map(|number| hold(&store, number, 1_000)).collect();
+    let held: Vec<_> = (0..8).map(|number| pin(&store, number, 1_000)).collect();
     let content = |number: usize| -> Content { held[number].content() };
     let paths = ["feed", "member", "edited", "old", "new", "orphan"];
     let roles = [
@@ -40,7 +40,7 @@ fn oldest_links_are_deleted_first_then_members_then_feeds_but_never_edits() {
     let mut fetched = 100;
     let mut add = |path: &str, length: usize| {
         fetched += 1;
-        let more = hold(&store, fetched, length);
+        let more = pin(&store, fetched, length);
         store.apply(&[step(vec![stored(path, more.content(), fetched)])]).unwrap();
         there(&store, &["feed", "member", "edited", "old", "new", "orphan", path])
     };
@@ -53,7 +53,7 @@ fn oldest_links_are_deleted_first_then_members_then_feeds_but_never_edits() {
     drop(held);
     drop(store);
     let (store, rows) = Store::open(directory.path(), Quota(10_000)).unwrap();
-    let body = rows.edits[0].asked.body.clone().unwrap().content;
+    let body = rows.edits[0].requested.body.clone().unwrap().content;
     assert_eq!(store.reader().content(&body).unwrap().len(), 1_000);
 }
 
@@ -62,7 +62,7 @@ fn quota_includes_representations_of_earlier_processes() {
     let directory = TempDir::new().unwrap();
     let put = |path: &str, number: u64| {
         let (store, _) = Store::open(directory.path(), Quota(1_600)).unwrap();
-        let held = hold(&store, number, 600);
+        let held = pin(&store, number, 600);
         store.apply(&[step(vec![stored(path, held.content(), number)])]).unwrap();
         there(&store, &["a", "b", "c"])
     };

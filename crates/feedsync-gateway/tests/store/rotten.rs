@@ -11,7 +11,7 @@ use rand::{Rng as _, SeedableRng as _};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::samples::{LARGE, bytes, durable, edit, hold, open, stored};
+use crate::samples::{LARGE, bytes, durable, edit, open, pin, stored};
 
 /// Kind of storage in which a bit was flipped.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ fn flip_stored(directory: &Path, content: &Content, random: &mut SmallRng) -> Wh
 /// A store with one content, as a representation and as an edit.
 fn store(directory: &TempDir, number: u64, length: usize) -> (Store, Content) {
     let (store, _) = open(directory);
-    let held = hold(&store, number, length);
+    let held = pin(&store, number, length);
     let content = held.content();
     let changes = match number % 2 {
         0 => vec![stored("a", content, 1)],
@@ -84,13 +84,13 @@ fn a_flipped_bit_is_an_error_and_never_bytes() {
         assert_eq!(faults[0].about, owner);
         let (store, _) = open(&directory);
         for error in [opened(&store, &content).err(), store.reader().content(&content).err()] {
-            assert!(error.is_some_and(|error| error.is_rotten()), "{number}");
+            assert!(error.is_some_and(|error| error.is_corrupt()), "{number}");
         }
         let damaged = store.take_damaged();
         assert_eq!(damaged, HashSet::from([content.digest]));
         // Intact bytes can be stored again.
         store.forget_damaged(&damaged).unwrap();
-        let held = hold(&store, number, length);
+        let held = pin(&store, number, length);
         store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();
         drop(held);
         assert_eq!(store.reader().content(&content).unwrap(), bytes(number, length));
@@ -109,7 +109,7 @@ fn the_right_bytes_stay_where_they_are_stored_before_the_damaged_ones_are_forgot
         let (store, _) = open(&directory);
         assert!(opened(&store, &content).is_err());
         let damaged = store.take_damaged();
-        let held = hold(&store, 2, length);
+        let held = pin(&store, 2, length);
         store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();
         drop(held);
         store.forget_damaged(&damaged).unwrap();
@@ -126,7 +126,7 @@ fn damaged_bytes_are_replaced_by_the_same_ones_that_come_again() {
         flip_stored(directory.path(), &content, &mut SmallRng::seed_from_u64(1));
         // The damage was not read since.
         let (store, _) = open(&directory);
-        let held = hold(&store, 2, length);
+        let held = pin(&store, 2, length);
         store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();
         drop(held);
         assert_eq!(store.reader().content(&content).unwrap(), bytes(2, length));

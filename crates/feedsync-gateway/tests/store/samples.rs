@@ -12,7 +12,7 @@ use feedsync_bitsy::location::Location;
 use feedsync_bitsy::outbox::{Edit, EditId, NewEdit, Progress};
 use feedsync_bitsy::propagation::Method;
 use feedsync_bitsy::time::Time;
-use feedsync_gateway::store::{Held, Quota, Store, StoreError};
+use feedsync_gateway::store::{PinnedContent, Quota, Store, StoreError};
 use http::{HeaderMap, StatusCode};
 use tempfile::TempDir;
 
@@ -45,7 +45,7 @@ pub(crate) fn durable(changes: Vec<Change>) -> Step {
 pub(crate) fn representation(content: Content, fetched: u64) -> Representation {
     let headers = HeaderMap::new();
     let fetched = Time::from_millis(fetched);
-    Representation { status: StatusCode::OK, headers, content, fetched, also: None }
+    Representation { status: StatusCode::OK, headers, content, fetched, alias_tag: None }
 }
 
 pub(crate) fn stored(path: &str, content: Content, fetched: u64) -> Change {
@@ -66,23 +66,23 @@ pub(crate) fn generation(feed: &str, resources: &[(&str, Role)]) -> Change {
 }
 
 pub(crate) fn edit(id: u64, path: &str, body: Content) -> Change {
-    let asked = NewEdit {
+    let requested = NewEdit {
         partition: Partition::public(),
         method: Method::Put,
         location: at(path),
         feed: at("feed"),
         resource: at(path),
-        line: at("feed"),
+        queue: at("feed"),
         base: None,
         is_conditional: false,
-        was: None,
+        previous: None,
         body: Some(Entity { headers: HeaderMap::new(), content: body }),
         slug: None,
         generation: 1,
         key: format!("{id:032x}"),
     };
     let (tries, progress, stall) = (0, Progress::Queued, None);
-    Change::Edit(Box::new(Edit { id: EditId(id), asked, tries, progress, stall }))
+    Change::Edit(Box::new(Edit { id: EditId(id), requested, tries, progress, stall }))
 }
 
 /// Sweeps one batch; returns whether there are more.
@@ -97,6 +97,6 @@ pub(crate) fn bytes(number: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-pub(crate) fn hold(store: &Store, number: u64, length: usize) -> Held {
-    store.hold(&bytes(number, length)).unwrap()
+pub(crate) fn pin(store: &Store, number: u64, length: usize) -> PinnedContent {
+    store.pin(&bytes(number, length)).unwrap()
 }

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::event::{ErrorId, Interaction, SyncError};
-use feedsync_bitsy::headers::Registered;
+use feedsync_bitsy::headers::RegisteredHeaders;
 use feedsync_bitsy::interception::Role;
 use feedsync_bitsy::interceptor::{
-    Attempt, Belonging, Change, Content, Counters, Entity, Keeping, KeepingId, Policy,
-    Representation, Shown,
+    Attempt, Belonging, Change, Content, Counters, Entity, OverlayEdit, Policy, Representation,
+    StoredSubscription, SubscriptionId,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::newsreader::{
-    self, Account, Fact, Facts, Interface, Kept, Key, Mark, Sending, SignIn, Turn, Written,
-    WrittenId,
+    self, Account, CachedResponse, ChangeId, Fact, Facts, Interface, Key, Mark, SignIn,
+    StoredChange, Transition, UnsignedRequest,
 };
 use feedsync_bitsy::outbox::{Edit, EditId, NewEdit, Progress, Stall};
 use feedsync_bitsy::propagation::Method;
 use feedsync_bitsy::relation::Relation;
-use feedsync_bitsy::subscription::builder::Wanted;
+use feedsync_bitsy::subscription::builder::SubscriptionRequest;
 use feedsync_bitsy::subscription::state::State;
 use feedsync_bitsy::subscription::{Failure, Hold, Holder, Parts, Subscription};
 use feedsync_bitsy::time::Time;
@@ -74,10 +74,10 @@ fn relations() -> impl Strategy<Value = BTreeSet<Relation>> {
     btree_set(relation.prop_map(|relation| relation.parse().unwrap()), 0..3)
 }
 
-fn registered() -> impl Strategy<Value = Registered> {
+fn registered() -> impl Strategy<Value = RegisteredHeaders> {
     let field = (select(vec!["Accept", "COOKIE", "authorization"]), "[a-z;=\u{e4} ]{0,6}");
     vec(field, 0..4).prop_map(|fields| {
-        let mut registered = Registered::default();
+        let mut registered = RegisteredHeaders::default();
         for (name, value) in fields {
             // Some fields accept only one value.
             let _ = registered.add(name, &value);
@@ -86,14 +86,10 @@ fn registered() -> impl Strategy<Value = Registered> {
     })
 }
 
-fn keeping() -> impl Strategy<Value = Keeping> {
+fn stored_subscription() -> impl Strategy<Value = StoredSubscription> {
     let wanted = (location(), registered(), any::<u16>(), relations(), option::of(location()));
-    let wanted = wanted.prop_map(|(feed, registered, interval, follows, proxy)| Wanted {
-        feed,
-        registered,
-        interval,
-        follows,
-        proxy,
+    let wanted = wanted.prop_map(|(feed, registered, interval, follows, proxy)| {
+        SubscriptionRequest { feed, registered, interval, follows, proxy }
     });
     let hold =
         (any::<u16>(), relations()).prop_map(|(interval, follows)| Hold { interval, follows });
@@ -117,8 +113,8 @@ fn keeping() -> impl Strategy<Value = Keeping> {
         });
     let optional = || option::of(location());
     let all = (0..3u64, parts, optional(), optional(), option::of(relations()));
-    all.prop_map(|(id, parts, collection, moved, followed)| Keeping {
-        id: KeepingId(id),
+    all.prop_map(|(id, parts, collection, moved, followed)| StoredSubscription {
+        id: SubscriptionId(id),
         subscription: Subscription::restored(parts),
         collection,
         moved,
@@ -152,20 +148,20 @@ fn edit() -> impl Strategy<Value = Edit<Entity>> {
     let stall = option::of((100..600u16, time(), option::of(0..9u64)));
     let stands = (progress, stall);
     let all = (0..4u64, partition(), methods, places, entities, texts, any::<u32>(), stands);
-    all.prop_map(|(id, partition, method, places, (was, body), texts, tries, stands)| {
+    all.prop_map(|(id, partition, method, places, (previous, body), texts, tries, stands)| {
         let (base, slug, is_conditional) = texts;
-        let (location, feed, resource, line) = places;
+        let (location, feed, resource, queue) = places;
         let key = format!("{id:032x}");
-        let asked = NewEdit {
+        let requested = NewEdit {
             partition,
             method,
             location,
             feed,
             resource,
-            line,
+            queue,
             base,
             is_conditional,
-            was,
+            previous,
             body,
             slug,
             generation: u64::from(tries) * 3,
@@ -177,7 +173,7 @@ fn edit() -> impl Strategy<Value = Edit<Entity>> {
             since,
             error: error.map(ErrorId),
         });
-        Edit { id: EditId(id), asked, tries, progress, stall }
+        Edit { id: EditId(id), requested, tries, progress, stall }
     })
 }
 
@@ -185,7 +181,7 @@ fn error() -> impl Strategy<Value = SyncError<Option<Content>>> {
     let body = || option::of(content());
     let whose = (0..3u64, partition(), location(), body());
     let what = (100..600u16, time(), location(), headers(), body(), headers(), body());
-    (whose, what).prop_map(|((id, partition, feed, was), what)| {
+    (whose, what).prop_map(|((id, partition, feed, previous), what)| {
         let (
             status,
             time,
@@ -205,14 +201,14 @@ fn error() -> impl Strategy<Value = SyncError<Option<Content>>> {
             response_headers,
             response_body,
         };
-        SyncError { id: ErrorId(id), partition, feed, interaction, was }
+        SyncError { id: ErrorId(id), partition, feed, interaction, previous }
     })
 }
 
-fn shown() -> impl Strategy<Value = Shown> {
+fn shown() -> impl Strategy<Value = OverlayEdit> {
     let optional = (option::of(location()), option::of(entity()));
     let all = (0..3u64, partition(), location(), location(), optional);
-    all.prop_map(|(place, partition, feed, resource, (pending, entity))| Shown {
+    all.prop_map(|(place, partition, feed, resource, (pending, entity))| OverlayEdit {
         place,
         partition,
         feed,
@@ -230,12 +226,12 @@ fn attempt() -> impl Strategy<Value = Attempt> {
 
 fn representation() -> impl Strategy<Value = Representation> {
     let all = (100..600u16, headers(), content(), time(), text());
-    all.prop_map(|(status, headers, content, fetched, also)| Representation {
+    all.prop_map(|(status, headers, content, fetched, alias_tag)| Representation {
         status: StatusCode::from_u16(status).unwrap(),
         headers,
         content,
         fetched,
-        also,
+        alias_tag,
     })
 }
 
@@ -270,7 +266,7 @@ fn account() -> impl Strategy<Value = Account> {
     })
 }
 
-fn kept() -> impl Strategy<Value = Kept> {
+fn kept() -> impl Strategy<Value = CachedResponse> {
     let fact = (any::<i64>(), option::of(any::<bool>()), option::of(any::<bool>()));
     let facts = vec(fact, 0..3).prop_map(|facts| {
         let fact = |(article, is_read, is_starred)| Fact {
@@ -282,11 +278,11 @@ fn kept() -> impl Strategy<Value = Kept> {
         Facts { articles: facts.into_iter().map(fact).collect(), filed: Vec::new() }
     });
     let all = (partition(), 0..3u8, any::<u8>(), any::<u64>(), time(), content(), facts);
-    all.prop_map(|(partition, key, kind, stamp, fetched, content, facts)| Kept {
+    all.prop_map(|(partition, key, kind, stamp, fetched, content, facts)| CachedResponse {
         partition,
         key: Key([key; 32]),
         kind,
-        stamp: WrittenId(stamp),
+        stamp: ChangeId(stamp),
         fetched,
         media_type: "application/json".to_owned(),
         content,
@@ -294,10 +290,11 @@ fn kept() -> impl Strategy<Value = Kept> {
     })
 }
 
-fn written() -> impl Strategy<Value = Written> {
+fn written() -> impl Strategy<Value = StoredChange> {
     let turn = || {
         option::of(
-            (option::of(any::<bool>()), any::<bool>()).prop_map(|(was, now)| Turn { was, now }),
+            (option::of(any::<bool>()), any::<bool>())
+                .prop_map(|(previous, now)| Transition { was: previous, now }),
         )
     };
     let mark = (any::<i64>(), turn(), turn()).prop_map(|(article, read, starred)| Mark {
@@ -308,25 +305,25 @@ fn written() -> impl Strategy<Value = Written> {
     });
     let all = (0..4u64, partition(), any::<bool>(), vec(mark, 0..3), "\\PC{0,9}");
     all.prop_map(|(id, partition, is_sent, marks, body)| {
-        let request = Sending { body, ..Sending::default() };
+        let request = UnsignedRequest { body, ..UnsignedRequest::default() };
         let change = newsreader::Change { request, marks, ..newsreader::Change::default() };
-        Written { id: WrittenId(id), partition, is_sent, change }
+        StoredChange { id: ChangeId(id), partition, is_sent, change }
     })
 }
 
 pub(crate) fn change() -> impl Strategy<Value = Change> {
     let places = [any::<u64>(); 6];
     prop_oneof![
-        2 => keeping().prop_map(|it| Change::Keeping(Box::new(it))),
-        1 => (0..3u64).prop_map(|id| Change::KeepingGone(KeepingId(id))),
+        2 => stored_subscription().prop_map(|it| Change::StoredSubscription(Box::new(it))),
+        1 => (0..3u64).prop_map(|id| Change::SubscriptionRemoved(SubscriptionId(id))),
         3 => edit().prop_map(|it| Change::Edit(Box::new(it))),
-        2 => (0..4u64).prop_map(|id| Change::EditGone(EditId(id))),
+        2 => (0..4u64).prop_map(|id| Change::EditRemoved(EditId(id))),
         2 => error().prop_map(|it| Change::Error(Box::new(it))),
-        1 => (0..3u64).prop_map(|id| Change::ErrorGone(ErrorId(id))),
-        2 => shown().prop_map(|it| Change::Shown(Box::new(it))),
-        1 => (0..3u64).prop_map(Change::ShownGone),
+        1 => (0..3u64).prop_map(|id| Change::ErrorRemoved(ErrorId(id))),
+        2 => shown().prop_map(|it| Change::OverlayEdit(Box::new(it))),
+        1 => (0..3u64).prop_map(Change::OverlayEditRemoved),
         1 => (partition(), location(), option::of(location()))
-            .prop_map(|(partition, pending, member)| Change::Named { partition, pending, member }),
+            .prop_map(|(partition, pending, member)| Change::MemberAddress { partition, pending, member }),
         4 => (partition(), location(), option::of(representation().prop_map(Box::new)))
             .prop_map(|(partition, location, representation)| Change::Representation {
                 partition,
@@ -341,20 +338,20 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
                 is_whole,
             }),
         1 => (partition(), location())
-            .prop_map(|(partition, pending)| Change::NamedGone { partition, pending }),
+            .prop_map(|(partition, pending)| Change::MemberAddressRemoved { partition, pending }),
         2 => attempt().prop_map(|it| Change::Attempt(Box::new(it))),
-        1 => attempt().prop_map(|it| Change::AttemptGone(Box::new(it))),
+        1 => attempt().prop_map(|it| Change::AttemptRemoved(Box::new(it))),
         2 => account().prop_map(|it| Change::Account(Box::new(it))),
-        1 => partition().prop_map(Change::AccountGone),
-        3 => kept().prop_map(|it| Change::Kept(Box::new(it))),
+        1 => partition().prop_map(Change::AccountRemoved),
+        3 => kept().prop_map(|it| Change::CachedResponse(Box::new(it))),
         1 => (partition(), 0..3u8)
-            .prop_map(|(partition, key)| Change::KeptGone { partition, key: Key([key; 32]) }),
-        2 => written().prop_map(|it| Change::Written(Box::new(it))),
-        1 => (0..4u64).prop_map(|id| Change::WrittenGone(WrittenId(id))),
+            .prop_map(|(partition, key)| Change::CachedResponseRemoved { partition, key: Key([key; 32]) }),
+        2 => written().prop_map(|it| Change::StoredChange(Box::new(it))),
+        1 => (0..4u64).prop_map(|id| Change::StoredChangeRemoved(ChangeId(id))),
         1 => select(vec![Policy::Auto, Policy::Offline]).prop_map(Change::Policy),
-        1 => partition().prop_map(Change::Forgotten),
-        1 => places.prop_map(|[keeping, holder, edit, error, shown, generation]| {
-            Change::Counters(Counters { keeping, holder, edit, error, shown, generation })
+        1 => partition().prop_map(Change::PartitionRemoved),
+        1 => places.prop_map(|[stored_subscription, holder, edit, error, shown, generation]| {
+            Change::Counters(Counters { stored_subscription, holder, edit, error, shown, generation })
         }),
     ]
 }

@@ -8,7 +8,7 @@ use feedsync_bitsy::outbox::EditId;
 use feedsync_gateway::store::{Store, StoreError};
 use tempfile::TempDir;
 
-use crate::samples::{LARGE, bytes, durable, edit, hold, open, step, stored, sweep_once};
+use crate::samples::{LARGE, bytes, durable, edit, open, pin, step, stored, sweep_once};
 
 fn is_there(store: &Store, content: &Content) -> bool {
     match store.reader().content(content) {
@@ -28,8 +28,8 @@ fn unused_contents_are_deleted_after_their_last_holder() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
     for length in [10, LARGE] {
-        let held = hold(&store, 1, length);
-        let again = hold(&store, 1, length);
+        let held = pin(&store, 1, length);
+        let again = pin(&store, 1, length);
         let content = held.content();
         drop(held);
         sweep_once(&store, &HashSet::new());
@@ -47,19 +47,19 @@ fn unused_contents_are_deleted_after_their_last_holder() {
 fn released_unused_contents_make_a_sweep_due() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
-    assert!(!store.is_crowded());
-    (0..100).for_each(|number| drop(hold(&store, number, 50_000)));
-    assert!(store.is_crowded());
+    assert!(!store.needs_sweep());
+    (0..100).for_each(|number| drop(pin(&store, number, 50_000)));
+    assert!(store.needs_sweep());
     sweep_once(&store, &HashSet::new());
-    assert!(!store.is_crowded());
+    assert!(!store.needs_sweep());
 }
 
 #[test]
 fn replaced_contents_are_deleted_in_batches_unless_needed_elsewhere() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
-    let held: Vec<_> = (0..200).map(|number| hold(&store, number, 100)).collect();
-    let large = hold(&store, 1_000, LARGE);
+    let held: Vec<_> = (0..200).map(|number| pin(&store, number, 100)).collect();
+    let large = pin(&store, 1_000, LARGE);
     let mut changes: Vec<_> = held
         .iter()
         .enumerate()
@@ -70,7 +70,7 @@ fn replaced_contents_are_deleted_in_batches_unless_needed_elsewhere() {
     changes.push(edit(1, "edited", held[1].content()));
     store.apply(&[step(changes)]).unwrap();
     let contents: Vec<_> = held.iter().map(|held| held.content()).collect();
-    let (other, gone) = (hold(&store, 2_000, 5), large.content());
+    let (other, gone) = (pin(&store, 2_000, 5), large.content());
     drop((held, large));
     let mut changes: Vec<_> =
         (0..200).map(|number| stored(&number.to_string(), other.content(), 2)).collect();
@@ -87,7 +87,7 @@ fn replaced_contents_are_deleted_in_batches_unless_needed_elsewhere() {
         .collect();
     assert_eq!(there, [0, 1]);
     assert!(!is_there(&store, &gone) && files(&directory) == 0);
-    store.apply(&[durable(vec![Change::EditGone(EditId(1))])]).unwrap();
+    store.apply(&[durable(vec![Change::EditRemoved(EditId(1))])]).unwrap();
     sweep_once(&store, &HashSet::new());
     assert!(!is_there(&store, &contents[1]));
 }
@@ -98,14 +98,14 @@ fn contents_stored_again_during_a_sweep_stay() {
     let (store, _) = open(&directory);
     for length in [10, LARGE] {
         for _ in 0..3 {
-            let held = hold(&store, 1, length);
+            let held = pin(&store, 1, length);
             store.apply(&[step(vec![stored("a", held.content(), 1)])]).unwrap();
             let content = held.content();
             drop(held);
-            let other = hold(&store, 2, length);
+            let other = pin(&store, 2, length);
             store.apply(&[step(vec![stored("a", other.content(), 1)])]).unwrap();
             // The content is stored again while its deletion is in progress.
-            let held = hold(&store, 1, length);
+            let held = pin(&store, 1, length);
             sweep_once(&store, &HashSet::new());
             store.apply(&[step(vec![stored("b", held.content(), 1)])]).unwrap();
             drop(held);
@@ -119,9 +119,9 @@ fn contents_stored_again_during_a_sweep_stay() {
 fn files_of_a_crashed_process_are_deleted_at_the_next_start() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
-    let kept = hold(&store, 1, LARGE);
+    let kept = pin(&store, 1, LARGE);
     store.apply(&[durable(vec![stored("a", kept.content(), 1)])]).unwrap();
-    let left = hold(&store, 2, LARGE);
+    let left = pin(&store, 2, LARGE);
     let mut begun = store.incoming();
     begun.take(&bytes(3, LARGE)).unwrap();
     // As after a crash: nothing was swept, and an incomplete content was not finished.

@@ -28,7 +28,7 @@ impl World {
         let outcome = self.on_the_way(gateway, method, location, headers, body);
         self.trace(|| {
             let what = match &outcome {
-                Outcome::Answered { status, .. } => status.to_string(),
+                Outcome::ServerResponse { status, .. } => status.to_string(),
                 lost => format!("{lost:?}"),
             };
             let done = self.origin.log.len() - before;
@@ -84,6 +84,6 @@ impl World {
 
     fn answered(&self, gateway: usize, answer: Answer) -> Outcome {
         let content = self.gateways[gateway].disk.hold(answer.body);
-        Outcome::Answered { status: answer.status, headers: answer.headers, content }
+        Outcome::ServerResponse { status: answer.status, headers: answer.headers, content }
     }
 }

@@ -23,10 +23,10 @@ use super::form::Form;
 use super::{Frame, Moment, person, shown};
 
 /// Maximum number of displayed bytes of a side.
-const MOST: u64 = 64 << 10;
+const MAX_SHOWN_BYTES: u64 = 64 << 10;
 
 /// Time limit for the comparison of words.
-const PATIENCE: Duration = Duration::from_millis(200);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -72,7 +72,7 @@ pub(super) async fn read(
     let current = control.current(&error).await?;
     let theirs = current.as_ref().map(|current| current.representation.content);
     let mut read = Vec::new();
-    for content in [interaction.request_body, error.was, theirs] {
+    for content in [interaction.request_body, error.previous, theirs] {
         read.push(text(&control, content).await?);
     }
     let note = note(current.as_ref());
@@ -120,10 +120,11 @@ async fn text(control: &Control, content: Option<Content>) -> Result<Read, Probl
         return Ok(Read { text: None, instead: "nothing".to_owned(), has_bytes: false });
     };
     let instead = format!("{} bytes", content.length);
-    if content.length > MOST {
+    if content.length > MAX_SHOWN_BYTES {
         return Ok(Read { text: None, instead, has_bytes: true });
     }
-    let bytes = control.0.decisions.content(content).await.map_err(|error| failed(&error))?;
+    let bytes =
+        control.0.interceptor_handle.content(content).await.map_err(|error| failed(&error))?;
     Ok(Read { text: String::from_utf8(bytes).ok(), instead, has_bytes: true })
 }
 
@@ -146,7 +147,7 @@ fn panes(read: &[Read], note: String) -> Vec<Pane> {
     };
     let [mine, base, theirs] = read else { return Vec::new() };
     let (left, right) = match (&mine.text, &theirs.text) {
-        (Some(mine), Some(theirs)) => sides(mine, theirs, Instant::now() + PATIENCE),
+        (Some(mine), Some(theirs)) => sides(mine, theirs, Instant::now() + DIFF_TIMEOUT),
         _ => (plain(&mine.text), plain(&theirs.text)),
     };
     let pane = |name, heading, mark, read: &Read, text| Pane {

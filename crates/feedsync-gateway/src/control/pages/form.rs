@@ -9,7 +9,7 @@ use http::{HeaderMap, StatusCode, header};
 use super::super::sessions::Session;
 
 /// Maximum size of a form, in bytes.
-const MOST: usize = 64 << 10;
+const MAX_FORM_BYTES: usize = 64 << 10;
 
 /// Fields of a form.
 #[derive(Debug)]
@@ -32,8 +32,9 @@ impl Form {
                 "what is sent here is a form",
             ));
         }
-        let bytes = to_bytes(body, MOST).await;
-        let bytes = bytes.map_err(|_| Problem::too_large(format!("more than {MOST} bytes")))?;
+        let bytes = to_bytes(body, MAX_FORM_BYTES).await;
+        let bytes =
+            bytes.map_err(|_| Problem::too_large(format!("more than {MAX_FORM_BYTES} bytes")))?;
         let form = Self(url::form_urlencoded::parse(&bytes).into_owned().collect());
         if session.proof().is(form.text("form")) {
             return Ok(form);

@@ -13,7 +13,7 @@ use http::{HeaderMap, StatusCode, Uri};
 use super::super::Control;
 use super::super::answer::refused;
 use super::super::caller::Caller;
-use super::super::network::Wish;
+use super::super::network::RequestedPolicy;
 use super::super::subscriptions::{self, Header, New};
 use super::super::view;
 use super::form::Form;
@@ -28,11 +28,11 @@ struct HomePage {
     edits: usize,
     errors: usize,
     /// Input of the form, if the request failed.
-    typed: Typed,
+    typed: FormInput,
 }
 
 #[derive(Default)]
-struct Typed {
+struct FormInput {
     feed: String,
     follows: String,
     interval: String,
@@ -71,7 +71,7 @@ pub(super) async fn read(
         Some("network") => "It is done.",
         _ => "",
     };
-    home(&control, &caller, said, String::new(), Typed::default()).await
+    home(&control, &caller, said, String::new(), FormInput::default()).await
 }
 
 /// `POST /`.
@@ -104,11 +104,11 @@ pub(super) async fn act(
             "refreshed"
         }
         "offline" => {
-            control.use_network(Wish::Offline).await?;
+            control.use_network(RequestedPolicy::Offline).await?;
             "network"
         }
         "online" => {
-            control.use_network(Wish::Online).await?;
+            control.use_network(RequestedPolicy::Online).await?;
             "network"
         }
         _ => return Err(Problem::bad_request("the form has no such action")),
@@ -117,14 +117,14 @@ pub(super) async fn act(
 }
 
 async fn subscribe(control: &Control, caller: &Caller, form: &Form) -> Result<Response, Problem> {
-    let typed = || Typed {
+    let typed = || FormInput {
         feed: form.text("feed").to_owned(),
         follows: form.text("follows").to_owned(),
         interval: form.text("interval").to_owned(),
         headers: form.text("headers").to_owned(),
     };
-    let asked = asked(&typed());
-    match asked.and_then(|new| subscriptions::wanted(&new).map_err(|(_, error)| error)) {
+    let requested = requested(&typed());
+    match requested.and_then(|new| subscriptions::wanted(&new).map_err(|(_, error)| error)) {
         Ok(wanted) => {
             control.subscribe(caller, wanted).await?;
             Ok(see_other("/?subscribed"))
@@ -134,7 +134,7 @@ async fn subscribe(control: &Control, caller: &Caller, form: &Form) -> Result<Re
 }
 
 /// Converts the form input to a subscription request.
-fn asked(typed: &Typed) -> Result<New, String> {
+fn requested(typed: &FormInput) -> Result<New, String> {
     let interval = match &*typed.interval {
         "" => 0,
         text => text.parse().map_err(|_| format!("{text:?} is not a number of minutes"))?,
@@ -158,17 +158,19 @@ async fn home(
     caller: &Caller,
     said: &'static str,
     fault: String,
-    typed: Typed,
+    typed: FormInput,
 ) -> Result<Response, Problem> {
     let session = person(caller)?;
     let status = if fault.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let frame = Frame::of(session, said, fault);
-    let page = control.see(caller, |interceptor, sight, _| {
-        let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
+    let page = control.see(caller, |interceptor, visibility, _| {
+        let told = interceptor
+            .stored_subscriptions()
+            .filter(|stored_subscription| visibility.lists(stored_subscription));
         HomePage {
             frame,
             is_offline: interceptor.policy() == Policy::Offline,
-            rows: told.map(|keeping| row(interceptor, keeping)).collect(),
+            rows: told.map(|stored_subscription| row(interceptor, stored_subscription)).collect(),
             edits: interceptor.edits().count(),
             errors: interceptor.errors().all().count(),
             typed,
@@ -177,14 +179,17 @@ async fn home(
     shown(status, &page.await)
 }
 
-fn row(interceptor: &Interceptor, keeping: &feedsync_bitsy::interceptor::Keeping) -> Row {
-    let subscription = &keeping.subscription;
+fn row(
+    interceptor: &Interceptor,
+    stored_subscription: &feedsync_bitsy::interceptor::StoredSubscription,
+) -> Row {
+    let subscription = &stored_subscription.subscription;
     let (partition, feed) = (subscription.partition(), subscription.feed());
     let of = |edit: &&feedsync_bitsy::outbox::Edit<_>| {
-        (edit.asked.partition, &edit.asked.feed) == (partition, feed)
+        (edit.requested.partition, &edit.requested.feed) == (partition, feed)
     };
     Row {
-        id: keeping.id.0,
+        id: stored_subscription.id.0,
         feed: feed.to_string(),
         state: subscription.state().name(),
         why: (subscription.state() == Stands::Paused).then(|| view::paused(subscription.failure())),

@@ -80,7 +80,7 @@ pub(crate) fn refused(problem: Problem) -> Response {
 }
 
 /// Converts a problem response to a page.
-pub(crate) async fn readable(answer: Response) -> Response {
+pub(crate) async fn problem_page(answer: Response) -> Response {
     let kind = answer.headers().get(header::CONTENT_TYPE);
     if kind.is_none_or(|kind| kind != "application/problem+json") {
         return answer;

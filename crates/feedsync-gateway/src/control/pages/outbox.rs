@@ -5,7 +5,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_bitsy::interceptor::{Entity, Standing};
+use feedsync_bitsy::interceptor::{EditStatus, Entity};
 use feedsync_bitsy::outbox::Edit;
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode, Uri};
@@ -66,21 +66,21 @@ pub(super) async fn act(
             Ok(see_other("/pages/outbox?dropped"))
         }
         "retry" => {
-            control.hurry(&caller, form.text("id")).await?;
+            control.retry_now(&caller, form.text("id")).await?;
             Ok(see_other("/pages/outbox?tried"))
         }
         _ => Err(Problem::bad_request("the form has no such action")),
     }
 }
 
-fn row((edit, standing): &(Edit<Entity>, Standing)) -> Row {
-    let asked = &edit.asked;
+fn row((edit, standing): &(Edit<Entity>, EditStatus)) -> Row {
+    let requested = &edit.requested;
     Row {
         id: edit.id.0,
-        method: view::method(asked.method),
-        location: asked.location.to_string(),
-        feed: asked.feed.to_string(),
-        bytes: asked.body.as_ref().map(|entity| entity.content.length),
+        method: view::method(requested.method),
+        location: requested.location.to_string(),
+        feed: requested.feed.to_string(),
+        bytes: requested.body.as_ref().map(|entity| entity.content.length),
         tries: edit.tries,
         why: view::why(&standing.why),
         since: standing.since.map(Moment::of),

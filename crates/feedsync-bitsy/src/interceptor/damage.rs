@@ -1,0 +1,177 @@
+//! Damaged contents: stored bytes that the disk has changed or lost. They are treated as if they had never
+//! been stored. Representations of a server are fetched again. An edit with a damaged body becomes an error
+//! and is never sent.
+
+use std::collections::BTreeSet;
+
+use http::header::{self, HeaderMap};
+use http::{HeaderValue, StatusCode};
+
+use super::settle::{method, without_secrets};
+use super::step::{Change, Step};
+use super::stored::{Content, Digest, Entity, Stored};
+use super::{Attempt, Interceptor, SubscriptionId};
+use crate::authentication::Partition;
+use crate::event::Interaction;
+use crate::location::Location;
+use crate::outbox::{Edit, EditId};
+use crate::propagation;
+use crate::time::Time;
+
+/// Text of the error that reports a damaged edit.
+const NOT_SENT: HeaderValue = HeaderValue::from_static(
+    "299 feedsync \"the stored body of this edit is damaged, so it was not sent\"",
+);
+
+impl Interceptor {
+    /// Removes references to damaged contents. `addresses` are the addresses whose representations are
+    /// damaged.
+    pub fn damaged<S: Stored>(
+        &mut self,
+        stored: &S,
+        is_damaged: impl Fn(&Digest) -> bool,
+        addresses: Vec<(Partition, Location)>,
+        now: Time,
+    ) -> Result<Step, S::Error> {
+        let mut step = Step { is_durable: true, ..Step::default() };
+        for (partition, location) in addresses {
+            self.represent_keeping_attempts(&mut step, partition, &location, None);
+            let resources = stored.resources(&location)?.into_iter();
+            for resource in resources.filter(|resource| resource.partition == partition) {
+                let Some(id) =
+                    self.stored_subscription_of(partition, &resource.feed).map(|it| it.id)
+                else {
+                    continue;
+                };
+                match resource.feed == location {
+                    true => self.start_round_soon(&mut step, id, now),
+                    false => drop(self.requested.insert((id, location.clone()))),
+                }
+            }
+        }
+        let is_it = |content: &Content| is_damaged(&content.digest);
+        self.damaged_edits(&mut step, &is_it, now);
+        self.damaged_shown(&mut step, &is_it, now);
+        self.damaged_errors(&mut step, &is_it);
+        for (partition, location, content) in self.attempts.all().collect::<Vec<_>>() {
+            if is_it(&content) {
+                self.remove_attempt(&mut step, &Attempt { partition, location, content });
+            }
+        }
+        step.changes.extend(self.accounts.damaged(&is_it));
+        // A round with damaged documents begins again.
+        let in_progress =
+            self.in_progress.iter().filter(|(_, it)| it.contents().any(|it| is_it(&it)));
+        for id in in_progress.map(|(id, _)| *id).collect::<Vec<SubscriptionId>>() {
+            self.in_progress.remove(&id);
+            if let Some(stored_subscription) = self.stored_subscriptions.get_mut(&id) {
+                stored_subscription.subscription.interrupted();
+            }
+            self.store(&mut step, id);
+        }
+        self.remove_drained(&mut step);
+        self.count(&mut step);
+        Ok(step)
+    }
+
+    fn damaged_edits(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool, now: Time) {
+        let is_of = |entity: &Option<Entity>| entity.as_ref().is_some_and(|it| is_it(&it.content));
+        let of = |is: &dyn Fn(&Edit<Entity>) -> bool| -> BTreeSet<EditId> {
+            self.outbox.edits().filter(|edit| is(edit)).map(|edit| edit.id).collect()
+        };
+        let bodies = of(&|edit| is_of(&edit.requested.body));
+        for id in bodies.into_iter().filter(|id| !self.is_busy(*id)).collect::<Vec<_>>() {
+            let ended = self.outbox.discard(id);
+            for (place, edit) in ended.edit.iter().chain(&ended.dependents).enumerate() {
+                let status = match place {
+                    0 => StatusCode::INTERNAL_SERVER_ERROR,
+                    _ => StatusCode::FAILED_DEPENDENCY,
+                };
+                self.unsent(step, edit, status, is_it, now);
+            }
+        }
+        let is_of = |entity: &Option<Entity>| entity.as_ref().is_some_and(|it| is_it(&it.content));
+        let previous =
+            self.outbox.edits().filter(|edit| is_of(&edit.requested.previous)).map(|edit| edit.id);
+        for id in previous.collect::<Vec<_>>() {
+            self.outbox.forget_previous(id);
+            self.store_edit(step, id);
+        }
+    }
+
+    /// Turns an edit into an error without sending it.
+    fn unsent(
+        &mut self,
+        step: &mut Step,
+        edit: &Edit<Entity>,
+        status: StatusCode,
+        is_it: &impl Fn(&Content) -> bool,
+        now: Time,
+    ) {
+        step.changes.push(Change::EditRemoved(edit.id));
+        self.delivery_states.remove(&edit.id);
+        self.clear_held_error(step, edit);
+        let requested = &edit.requested;
+        if requested.method == propagation::Method::Post {
+            self.name(step, requested.partition, &requested.resource, None);
+        }
+        let whole = |entity: &Option<Entity>| {
+            entity.as_ref().map(|entity| entity.content).filter(|content| !is_it(content))
+        };
+        let request = self.sending(edit, requested.location.clone());
+        let interaction = Interaction {
+            status,
+            time: now,
+            location: requested.location.clone(),
+            method: method(requested.method).to_string(),
+            request_headers: without_secrets(&request.headers),
+            request_body: whole(&requested.body),
+            response_headers: HeaderMap::from_iter([(header::WARNING, NOT_SENT)]),
+            response_body: None,
+        };
+        let previous = whole(&requested.previous);
+        self.interacted(step, (requested.partition, &requested.feed), interaction, Some(previous));
+        self.refresh(step, requested.partition, &requested.feed, &requested.queue, now);
+    }
+
+    /// Requests the feed of each overlay whose bytes are damaged.
+    fn damaged_shown(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool, now: Time) {
+        let shown = self
+            .shown
+            .all()
+            .filter(|shown| shown.entity.as_ref().is_some_and(|entity| is_it(&entity.content)));
+        let shown: Vec<_> = shown
+            .map(|it| (it.place, it.partition, it.feed.clone(), it.resource.clone()))
+            .collect();
+        for (place, partition, feed, resource) in shown {
+            self.shown.remove(place);
+            step.changes.push(Change::OverlayEditRemoved(place));
+            if let Some(id) = self
+                .stored_subscription_of(partition, &feed)
+                .map(|stored_subscription| stored_subscription.id)
+            {
+                self.requested.insert((id, resource));
+                self.start_round_soon(step, id, now);
+            }
+        }
+    }
+
+    /// Removes damaged contents from errors, whose other parts stay.
+    fn damaged_errors(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool) {
+        for error in self.errors.all_mut() {
+            let interaction = &mut error.interaction;
+            let parts = [
+                &mut interaction.request_body,
+                &mut interaction.response_body,
+                &mut error.previous,
+            ];
+            let mut is_changed = false;
+            for part in parts {
+                is_changed |= part.take_if(|content| is_it(content)).is_some();
+            }
+            if is_changed {
+                step.changes.push(Change::Error(Box::new(error.clone())));
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Pages in a browser that use the gateway.
+//!
+//! A browser sends requests for any page that it shows, and in reverse mode all mounts have one origin. In that
+//! mode, pages of other origins are refused unless they are allowed. Requests of a page of one mount to another
+//! mount are refused, too. Edits by pages of other origins are refused in either mode. Programs that are not
+//! browsers do not send the header fields that are checked here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use feedsync_bitsy::location::Location;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::proxy::Proxy;
+use crate::proxy::problem::Problem;
+use crate::target::{Addresses, Target};
+
+/// Relation between the requesting page and the target, set by browsers.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The origin of pages: `https://example.org`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageOrigin(String);
+
+/// Error for a text that is not an origin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not an origin: scheme, host and perhaps port, such as https://example.org")]
+pub struct PageOriginError(String);
+
+impl FromStr for PageOrigin {
+    type Err = PageOriginError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || PageOriginError(text.to_owned());
+        let location: Location = text.parse().map_err(|_| error())?;
+        let bare = text.trim_end_matches('/');
+        let path =
+            bare.split_once("://").is_none_or(|(_, rest)| rest.contains(['/', '?', '#', '\\']));
+        if path { Err(error()) } else { Ok(Self(location.origin().to_owned())) }
+    }
+}
+
+impl fmt::Display for PageOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a browser sent the request, as far as can be detected. A browser identifies itself by `Sec-Fetch-Site`
+/// if it trusts the address. Over plain HTTP to another machine it is recognised by its name and by other fields.
+pub(crate) fn is_browser(headers: &HeaderMap) -> bool {
+    let starts = |name, with: &str| {
+        let value = headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        value.is_some_and(|value| value.starts_with(with))
+    };
+    let is_named = || starts(header::USER_AGENT, "Mozilla/");
+    let is_shown = || headers.contains_key(header::REFERER) || starts(header::ACCEPT, "text/html");
+    let says = || headers.keys().any(|name| name.as_str().starts_with("sec-"));
+    headers.contains_key(SITE) || (is_named() && (is_shown() || says()))
+}
+
+impl Proxy {
+    /// Refuses an edit by a page of an origin other than the edited one. The edit would be delivered later
+    /// without the `Origin` field, so that the server could not refuse it.
+    pub(super) fn check_page(&self, target: &Target, headers: &HeaderMap) -> Result<(), Problem> {
+        let own = target.location.origin();
+        let may = |origin: &str| origin == own || is_among(origin, &self.allow_origins);
+        let refused =
+            |who: &str| Err(Problem::foreign_origin(format!("{who} may not edit what {own} has")));
+        let mut is_known = false;
+        for origin in headers.get_all(header::ORIGIN) {
+            let origin = origin.to_str().unwrap_or_default();
+            if !may(origin) {
+                return refused(&format!("a page of {origin}"));
+            }
+            is_known = true;
+        }
+        // Requests without an `Origin` may still have this field.
+        let mut sites = headers.get_all(SITE).iter();
+        let is_foreign = sites.any(|site| site == "cross-site" || site == "same-site");
+        let is_known = is_known || referer(headers).is_some_and(|page| may(page.origin()));
+        if is_foreign && !is_known { refused("a page of another site") } else { Ok(()) }
+    }
+}
+
+/// Returns the origin of the requesting page, if exactly one is named and it is allowed.
+pub(super) fn asking<'h>(
+    headers: &'h HeaderMap,
+    allowed: &[PageOrigin],
+) -> Option<&'h HeaderValue> {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let (Some(origin), None) = (origins.next(), origins.next()) else { return None };
+    origin.to_str().is_ok_and(|origin| is_among(origin, allowed)).then_some(origin)
+}
+
+fn is_among(origin: &str, allowed: &[PageOrigin]) -> bool {
+    allowed.iter().any(|allowed| allowed.0 == origin)
+}
+
+/// Refuses requests of pages that are not allowed. `host` is the gateway as the request names it.
+pub(crate) fn check(
+    headers: &HeaderMap,
+    host: &str,
+    target: &Target,
+    addresses: &Addresses,
+    allowed: &[PageOrigin],
+) -> Result<(), Problem> {
+    let own = format!("http://{host}");
+    let is_allowed = |origin: &str| is_among(origin, allowed);
+    let mut is_ours = false;
+    let mut is_known = false;
+    for origin in headers.get_all(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        if origin.eq_ignore_ascii_case(&own) {
+            is_ours = true;
+        } else if is_allowed(origin) {
+            is_known = true;
+        } else {
+            return Err(foreign(origin));
+        }
+    }
+    let referer = referer(headers);
+    for site in headers.get_all(SITE) {
+        match site.as_bytes() {
+            // The person caused the request, by a typed address or a bookmark.
+            b"none" => {}
+            b"same-origin" => is_ours = true,
+            // Browsers omit the origin where they consider that harmless; this field then identifies the page.
+            _ if is_known => {}
+            _ => match &referer {
+                Some(referer) if is_allowed(referer.origin()) => {}
+                _ => return Err(foreign("another site")),
+            },
+        }
+    }
+    if !is_ours {
+        return Ok(());
+    }
+    let asks = referer.as_ref().and_then(|referer| behind(referer, host, addresses));
+    match asks {
+        Some(page) if page.is_same_origin(&target.location) => Ok(()),
+        _ => Err(Problem::foreign_origin(
+            "a page that came through this gateway may ask for what is of its own origin only, and must \
+             say where it is",
+        )),
+    }
+}
+
+/// Restores the addresses of the origin in the fields that name the requesting page.
+pub(crate) fn restore(headers: &mut HeaderMap, host: &str, target: &Target, addresses: &Addresses) {
+    let shown = referer(headers);
+    let page = shown.and_then(|referer| behind(&referer, host, addresses));
+    if let Some(page) = page.and_then(|page| page.as_str().parse().ok()) {
+        headers.insert(header::REFERER, page);
+    }
+    let own = format!("http://{host}");
+    let is_ours = |origin: &HeaderValue| origin.as_bytes().eq_ignore_ascii_case(own.as_bytes());
+    if headers.get(header::ORIGIN).is_some_and(is_ours)
+        && let Ok(origin) = target.location.origin().parse()
+    {
+        headers.insert(header::ORIGIN, origin);
+    }
+}
+
+fn referer(headers: &HeaderMap) -> Option<Location> {
+    headers.get(header::REFERER)?.to_str().ok()?.parse().ok()
+}
+
+/// Resolves an address of the gateway to the original address.
+fn behind(shown: &Location, host: &str, addresses: &Addresses) -> Option<Location> {
+    let origin: Location = format!("http://{host}").parse().ok()?;
+    let path = shown.as_str().strip_prefix(shown.origin())?;
+    if !shown.is_same_origin(&origin) {
+        return None;
+    }
+    addresses.resolve_path(path).ok().map(|(location, _)| location)
+}
+
+fn foreign(who: &str) -> Problem {
+    Problem::foreign_origin(format!(
+        "pages of {who} may not use this gateway: allow an origin with --allow-origin, as in \
+         --allow-origin https://example.org"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        for (text, origin) in [
+            ("https://Example.org", "https://example.org"),
+            ("https://example.org:443/", "https://example.org"),
+            ("http://localhost:3000", "http://localhost:3000"),
+        ] {
+            assert_eq!(text.parse::<PageOrigin>().unwrap().to_string(), origin);
+        }
+        for text in
+            ["", "null", "*", "example.org", "https://example.org/a", "https://a/?b", "file:///"]
+        {
+            assert!(text.parse::<PageOrigin>().is_err(), "{text}");
+        }
+    }
+}
