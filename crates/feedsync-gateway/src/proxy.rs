@@ -113,7 +113,7 @@ impl Proxy {
         })
     }
 
-    /// Adds an agent, so that requests for stored resources are answered from the store.
+    /// Adds a driver, so that requests for stored resources are answered from the store.
     #[must_use]
     pub fn with(self, driver: Arc<Driver>) -> Self {
         Self { driver: Some(driver), ..self }

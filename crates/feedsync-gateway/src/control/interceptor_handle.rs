@@ -1,4 +1,4 @@
-//! Interface between the control port and the agent with its store.
+//! Interface between the control port and the driver with its store.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use feedsync_bitsy::time::Time;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
-/// Clock and random number generator of an agent.
+/// Clock and random number generator of a driver.
 pub struct Environment {
     /// Returns the current time.
     pub now: Box<dyn Fn() -> Time + Send + Sync>,

@@ -1,4 +1,4 @@
-//! Executes the decisions of the interceptor. The agent is the only owner of the interceptor and of its store.
+//! Executes the decisions of the interceptor. The driver is the only owner of the interceptor and of its store.
 //!
 //! - The decided state and the stored state change together, under one lock. Code that reads the interceptor
 //!   finds the matching rows. Waiting for the disk happens after that. An edit may therefore be visible just
@@ -7,7 +7,7 @@
 //!   gets the error.
 //! - Events are sent in the order of the steps. Events of a step that must survive a power failure are sent once
 //!   the disk holds the step.
-//! - Only the agent sends the gateway's own requests, with the credentials that were registered (BI31, BI152).
+//! - Only the driver sends the gateway's own requests, with the credentials that were registered (BI31, BI152).
 
 mod background;
 mod cookie_date;
@@ -90,7 +90,7 @@ struct Decided {
     begun: TaskId,
 }
 
-/// Error of an operation of the agent.
+/// Error of an operation of the driver.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     /// The store failed.
@@ -111,7 +111,7 @@ pub enum DriverError {
 }
 
 impl Driver {
-    /// Creates an agent that continues from the state of a store.
+    /// Creates a driver that continues from the state of a store.
     pub fn new(
         store: Arc<Store>,
         settings: Settings,
@@ -343,7 +343,7 @@ impl Driver {
         self.wake.notify_one();
     }
 
-    /// Makes the agent retry an unreachable newsreader server frequently.
+    /// Makes the driver retry an unreachable newsreader server frequently.
     pub fn watch(&self, base: &Location) {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
         decided.interceptor.watch(base);
