@@ -24,6 +24,7 @@ use feedsync_reader_api::FeedNumber;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use tracing::Instrument as _;
 
 use crate::reading::ReadingError;
 
@@ -134,7 +135,7 @@ impl FeedSchedule {
                     let until = self.now().after(pace::millis(LEASE / 2));
                     due.into_iter().for_each(|feed| waiting.add(feed, until));
                 }
-                Err(error) => tracing::warn!(%error, "feeds cannot be looked up"),
+                Err(error) => tracing::warn!(%error, "cannot list the feeds that are due"),
             }
             self.begin(&mut waiting, &mut polls);
             // Finished polls are replaced at once; the library is only queried again when few feeds wait.
@@ -144,7 +145,7 @@ impl FeedSchedule {
                     () = self.bell.notified() => break,
                     Some(done) = polls.join_next() => match done {
                         Ok(host) => waiting.free(&host),
-                        Err(error) => tracing::error!(%error, "a feed was not asked"),
+                        Err(error) => tracing::error!(%error, "the poll of a feed failed"),
                     },
                 }
                 self.begin(&mut waiting, &mut polls);
@@ -180,6 +181,12 @@ impl FeedSchedule {
 
     /// Polls a claimed feed and stores the result.
     pub async fn poll(&self, feed: DueFeed) -> Result<Settled, ReadingError> {
+        let address = shown_text(feed.address.as_str());
+        let span = tracing::info_span!("poll", feed = %feed.number, address);
+        self.poll_within(feed).instrument(span).await
+    }
+
+    async fn poll_within(&self, feed: DueFeed) -> Result<Settled, ReadingError> {
         let (number, address) = (feed.number, feed.address.clone());
         let (now, chance) = (self.now(), self.endpoint.environment().random());
         if let Some(until) = self.library.held(&host(&feed), now).await? {
@@ -191,6 +198,12 @@ impl FeedSchedule {
         let for_untrusted = has_strangers.then(|| self.fetcher.for_untrusted());
         let fetcher = for_untrusted.as_ref().unwrap_or(&self.fetcher);
         let poll = fetch::poll(fetcher, &*self.library, feed, now, chance).await?;
+        tracing::debug!(
+            has_document = poll.document.is_some(),
+            failures = poll.state.failures,
+            fault = poll.state.fault,
+            "the feed was fetched"
+        );
         let head = poll.document.as_ref().map(|document| document.head.clone());
         let settled = self.library.settle(number, poll, now).await?;
         if let Some(head) = head {
@@ -212,9 +225,11 @@ impl FeedSchedule {
         match self.poll(feed).await {
             Ok(settled) if settled.added.is_empty() => {}
             Ok(settled) => {
-                tracing::info!(%feed_number, address, added = settled.added.len(), "a feed has news");
+                tracing::info!(%feed_number, address, added = settled.added.len(), "new articles");
             }
-            Err(error) => tracing::warn!(%error, %feed_number, address, "a feed cannot be kept"),
+            Err(error) => {
+                tracing::warn!(%error, %feed_number, address, "cannot store the result of a poll")
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use crate::commands;
 use crate::context::{Context, data_directory, remember_call};
 use crate::explanation::explained;
 use crate::failure::{EXIT_CODES, Failure};
+use crate::logging;
 use crate::source::Way;
 
 const EXAMPLES: &str = "\
@@ -144,6 +145,9 @@ impl Cli {
         remember_call(&global);
         let way = Way::new(data_directory(&global));
         let context = || Context::new(global);
+        if !command.is_server() {
+            logging::begin_if_requested()?;
+        }
         match command {
             Command::Init(command) => command.run(&context()?).await,
             Command::Create(command) => command.run(&context()?).await,
@@ -223,6 +227,17 @@ pub(crate) fn public_url(text: &str) -> Result<Url, String> {
 /// Parser of the name of one of the five formats.
 pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
+
+impl Command {
+    /// Whether the command runs a server, which always writes a log.
+    fn is_server(&self) -> bool {
+        match self {
+            Self::Serve(_) => true,
+            Self::Gateway(gateway) => gateway.is_server(),
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]

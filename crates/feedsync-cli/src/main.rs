@@ -10,6 +10,7 @@ mod edited_file;
 mod explanation;
 mod failure;
 mod feed_file;
+mod logging;
 mod media_files;
 mod output;
 mod secret;

@@ -158,11 +158,11 @@ fn curl_reads_over_https_and_a_renewed_certificate_is_read_on_sighup() {
     // A half-written certificate file changes nothing.
     std::fs::write(place.path("hub.pem"), "-----BEGIN").unwrap();
     service.signal("HUP");
-    await_log(&place, "the certificate stays as it was");
+    await_log(&place, "certificate unchanged");
     assert!(reads("one.pem"));
     copy("two");
     service.signal("HUP");
-    await_log(&place, "the certificate was read again");
+    await_log(&place, "certificate reloaded");
     assert!(reads("two.pem") && !reads("one.pem"));
 }
 

@@ -85,7 +85,7 @@ impl DocumentReader<'_> {
         let Decoded { reading, is_sse, losses } =
             decoded.map_err(|error| SyncError::Document { url: shown(url), error })?;
         if losses > 0 {
-            tracing::debug!(losses, url = %shown(url), "items of SSE do not fit whole");
+            tracing::debug!(losses, url = %shown(url), "some SSE items lost data in conversion");
         }
         let feed = &reading.feed;
         let takes_part =

@@ -108,6 +108,12 @@ impl Run<'_> {
         self.take_up(&page.reading.details).await?;
         let sharing = self.sharing(&page);
         let Judgement { step, reason } = self.judge(sharing.as_ref(), &page.url);
+        tracing::debug!(
+            items = page.reading.feed.items.len(),
+            until = page.until(),
+            reason = reason.as_ref().map(tracing::field::debug),
+            "a page was read"
+        );
         if let Some(hub) = hub {
             self.offer_before_reading(hub, reason).await?;
         }
@@ -130,6 +136,7 @@ impl Run<'_> {
                 self.merge_without_complete(page, sharing.as_ref(), reason, noted).await
             }
             Step::ReadComplete { link, reason } => {
+                tracing::debug!("the complete feed is needed");
                 let origin = if hub.is_some() { Origin::Hub } else { Origin::Web };
                 match self.read_complete(&page.url, &link, origin).await {
                     Ok(whole) => {

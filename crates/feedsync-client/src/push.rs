@@ -86,7 +86,14 @@ impl Run<'_> {
         while after < up_to {
             let store = self.endpoint.store();
             let page = store.changes(&name, after, Some(up_to), BATCH).await?;
-            let offered = page.items.into_iter().filter(|stored| self.must_offer(stored)).collect();
+            let offered: Vec<_> =
+                page.items.into_iter().filter(|stored| self.must_offer(stored)).collect();
+            tracing::debug!(
+                items = offered.len(),
+                through = page.through.get(),
+                of = up_to.get(),
+                "offering changes"
+            );
             match self.offer(hub, &page.collection, offered).await? {
                 Some(PushOutcome::InSync) => {}
                 Some(PushOutcome::Behind) => aftermath = PushOutcome::Behind,
@@ -145,10 +152,12 @@ impl Run<'_> {
                     }
                 }
                 Some(PostResult::Closed(error)) => {
+                    tracing::debug!(%error, "the hub accepts no changes from here");
                     self.close(error).await?;
                     return Ok(None);
                 }
                 Some(PostResult::Refused(error)) if batch.len() == 1 => {
+                    tracing::debug!(%error, number = batch[0].number.get(), "the hub refused an item");
                     faulty += 1;
                     if faulty > MAX_FAULTY_ITEMS {
                         return Err(error.into());

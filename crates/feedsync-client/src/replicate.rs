@@ -29,6 +29,7 @@ use feedsync_couch::replication::UpdateSequence;
 use feedsync_store::Environment;
 use tokio::task::JoinSet;
 use tokio::time::{sleep_until, timeout};
+use tracing::Instrument as _;
 
 use batch::Batch;
 use batch_replicator::BatchReplicator;
@@ -109,6 +110,19 @@ impl Replication {
         progress: &dyn ReplicationProgress,
         stop: impl Future<Output = ()>,
     ) -> Result<Replicated, ReplicationError> {
+        let id = format!("{:016x}", environment.random());
+        let span = tracing::info_span!("replication", id);
+        self.run_within(source, target, environment, progress, stop).instrument(span).await
+    }
+
+    async fn run_within(
+        &self,
+        source: Arc<dyn Replica>,
+        target: Arc<dyn Replica>,
+        environment: Arc<dyn Environment>,
+        progress: &dyn ReplicationProgress,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Replicated, ReplicationError> {
         let sides = (Arc::clone(&source), Arc::clone(&target));
         let mut stop = pin!(stop);
         let log = tokio::select! {
@@ -117,7 +131,9 @@ impl Replication {
             () = &mut stop => return Ok(Replicated { has_checkpoints: true, ..Replicated::default() }),
         };
         let after = log.began_at().cloned().unwrap_or_else(UpdateSequence::beginning);
-        progress.begins(log.began_at().is_some());
+        let is_resumed = log.began_at().is_some();
+        tracing::debug!(is_resumed, "replication begins");
+        progress.begins(is_resumed);
         let filter = Arc::new(self.filter.clone());
         let run = Run {
             feed: Feed::follow(
@@ -177,6 +193,7 @@ impl Run {
                             let pending = page.pending;
                             let batches = Batch::of(page, self.pace.batch);
                             let count = batches.iter().map(|it| it.documents.len() as u64).sum();
+                            tracing::debug!(documents = count, pending, "changes were read");
                             progress.examined(count, pending);
                             for batch in batches {
                                 self.waiting.push_back((self.next, batch));
@@ -188,7 +205,9 @@ impl Run {
                 }
                 Some(done) = self.tasks.join_next() => {
                     let (number, batch, done) = done.map_err(|_| ReplicationError::Ended)??;
-                    progress.replicated(batch.documents.len() as u64);
+                    let documents = batch.documents.len();
+                    tracing::debug!(batch = number, documents, "a batch was replicated");
+                    progress.replicated(documents as u64);
                     self.finished.insert(number, (batch.last, done));
                     self.advance(progress);
                 }

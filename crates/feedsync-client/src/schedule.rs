@@ -83,7 +83,7 @@ impl Schedule {
                         pulls.spawn(async move { schedule.read_and_log(&remote).await });
                     }
                 }
-                Err(error) => tracing::warn!(%error, "subscriptions cannot be looked up"),
+                Err(error) => tracing::warn!(%error, "cannot list the subscriptions that are due"),
             }
             tokio::select! {
                 () = sleep(POLL_INTERVAL) => {}
@@ -98,7 +98,9 @@ impl Schedule {
             Ok(Ok(fetcher)) => {
                 self.session = Session::new(self.session.endpoint().clone(), fetcher);
             }
-            Ok(Err(error)) => tracing::warn!(%error, "logins cannot be read; the last ones count"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "cannot read the logins; the previous ones stay in use")
+            }
             Err(failure) => std::panic::resume_unwind(failure.into_panic()),
         }
     }
@@ -142,10 +144,10 @@ impl Schedule {
             Ok(None) | Err(SyncError::NotYet { .. } | SyncError::Forgotten { .. }) => {}
             Ok(Some(report)) => {
                 let changed = report.pulled.changed();
-                tracing::info!(%collection, url, changed, "a subscription was read");
+                tracing::info!(%collection, url, changed, "subscription read");
             }
             Err(error) => {
-                tracing::warn!(%error, %collection, url, "a subscription cannot be read");
+                tracing::warn!(%error, %collection, url, "cannot read a subscription");
             }
         }
     }

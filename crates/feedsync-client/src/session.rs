@@ -15,6 +15,7 @@ use feedsync_endpoint::{Conclusion, Endpoint, Source};
 use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{ChangeNumber, Digest, Moment, Remote, RemoteState};
 use http::StatusCode;
+use tracing::Instrument as _;
 
 use crate::document::DocumentReader;
 use crate::error::SyncError;
@@ -88,6 +89,22 @@ impl Session {
         progress: &dyn Progress,
         dry_run: bool,
     ) -> Result<SyncReport, SyncError> {
+        let span = tracing::info_span!(
+            "sync",
+            remote = remote.id.0,
+            collection = %remote.collection,
+            url = shown_text(&remote.url),
+        );
+        self.sync_within(remote, direction, progress, dry_run).instrument(span).await
+    }
+
+    async fn sync_within(
+        &self,
+        remote: &Remote,
+        direction: Direction,
+        progress: &dyn Progress,
+        dry_run: bool,
+    ) -> Result<SyncReport, SyncError> {
         let known = self.endpoint.store().remotes(Some(&remote.collection)).await?;
         let remote = known
             .into_iter()
@@ -127,6 +144,7 @@ impl Session {
         match run.through().await {
             Ok(()) => Ok(run.finish().await?),
             Err(error) => {
+                tracing::debug!(%error, "synchronisation failed");
                 // If it cannot be stored, a later failure will show that; this failure came first.
                 let _ = run.fail(&error).await;
                 Err(error)
@@ -171,6 +189,17 @@ enum Peer {
     Unchanged,
 }
 
+impl Peer {
+    /// Name of the kind, for logs.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Hub(_) => "hub",
+            Self::Unchanged => "unchanged feed",
+            Self::Feed(_) => "feed",
+        }
+    }
+}
+
 impl<'a> Run<'a> {
     /// Returns the reader of the remote's documents.
     pub(crate) fn reader(&self) -> DocumentReader<'a> {
@@ -180,7 +209,9 @@ impl<'a> Run<'a> {
     async fn through(&mut self) -> Result<(), SyncError> {
         // All requests to this remote derive from this address.
         self.fetcher = self.fetcher.given(address(&self.remote.url)?);
-        let hub = match self.peer().await? {
+        let peer = self.peer().await?;
+        tracing::debug!(kind = peer.name(), "the kind of the remote is known");
+        let hub = match peer {
             Peer::Hub(hub) => hub,
             Peer::Unchanged if self.direction.pull => return Ok(()),
             Peer::Feed(feed) if self.direction.pull => return self.pull_feed(*feed).await,
@@ -307,6 +338,14 @@ impl<'a> Run<'a> {
         self.check_space()?;
         self.state = self.conclusion(self.state.clone()).state;
         let traffic = self.fetcher.traffic();
+        tracing::debug!(
+            changed = self.report.pulled.changed(),
+            offered = self.report.offered,
+            discarded = self.report.discarded,
+            refused = self.report.refused.len(),
+            requests = traffic.requests(),
+            "synchronised"
+        );
         Ok(SyncReport {
             requests: traffic.requests(),
             sent: traffic.sent(),

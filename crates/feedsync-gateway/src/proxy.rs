@@ -196,7 +196,7 @@ impl Proxy {
         match answered {
             Ok(response) => response,
             Err(error) => {
-                tracing::debug!(%error, "a request was not answered");
+                tracing::debug!(%error, "no response from the origin server");
                 Problem::from(&error).response()
             }
         }

@@ -114,7 +114,7 @@ pub async fn serve(
         if let Some(refused) = ServeError::without_user(&config) {
             return Err(refused);
         }
-        tracing::warn!("there is no user: whoever is on this machine may do everything");
+        tracing::warn!("no user exists: every program on this machine has full access");
     }
     let certificate = Certificate::configured(&config.tls)?.map(Arc::new);
     let (mut listeners, mut addresses, mut couch_addresses) = (Vec::new(), Vec::new(), Vec::new());
@@ -180,7 +180,7 @@ async fn run(
         let connection = match open.take(address.ip()) {
             Ok(connection) => connection,
             Err(full) => {
-                tracing::debug!(%address, %full, "closed a connection");
+                tracing::debug!(%address, %full, "connection closed");
                 // The write does not block, and a client that does not read it is closed all the same.
                 if certificate.is_none()
                     && let Ok(mut stream) = stream.into_std()
@@ -205,8 +205,8 @@ async fn run(
                     };
                     match encrypted {
                         Ok(Ok(stream)) => converse(stream, service, &limits, watcher).await,
-                        Ok(Err(error)) => tracing::debug!(%error, "a connection is not encrypted"),
-                        Err(_) => tracing::debug!("a connection was not encrypted in time"),
+                        Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+                        Err(_) => tracing::debug!("TLS handshake timed out"),
                     }
                 }
             }
@@ -216,7 +216,7 @@ async fn run(
     drop(listeners);
     stop.send_replace(true);
     if timeout(limits.drain_time, graceful.shutdown()).await.is_err() {
-        tracing::warn!("answers that were still being sent are cut off");
+        tracing::warn!("shutdown: aborting responses that are still being sent");
     }
     connections.shutdown().await;
 }
@@ -233,7 +233,7 @@ async fn converse(
     let stream = service.lines().of(stream);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended");
+        tracing::debug!(%error, "connection ended");
     }
 }
 
@@ -256,13 +256,13 @@ async fn accept(
         Ok((stream, address)) => {
             // Events are small and must not be delayed.
             if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "a connection will be slower than it could be");
+                tracing::debug!(%error, "cannot set TCP_NODELAY");
             }
             Some((stream, address, permit))
         }
         Err(error) => {
             // The usual cause is too many open files; other connections must end first.
-            tracing::warn!(%error, "a connection could not be taken");
+            tracing::warn!(%error, "cannot accept a connection");
             sleep(Duration::from_millis(100)).await;
             None
         }
@@ -278,15 +278,15 @@ async fn reloading(certificate: Option<Arc<Certificate>>) {
             Ok(mut hangup) => {
                 while hangup.recv().await.is_some() {
                     match certificate.as_ref().map(|certificate| certificate.reload()) {
-                        None => tracing::info!("SIGHUP: there is no certificate to read again"),
-                        Some(Ok(())) => tracing::info!("the certificate was read again"),
+                        None => tracing::info!("SIGHUP: no certificate to reload"),
+                        Some(Ok(())) => tracing::info!("certificate reloaded"),
                         Some(Err(error)) => {
-                            tracing::error!(%error, "the certificate stays as it was");
+                            tracing::error!(%error, "certificate unchanged");
                         }
                     }
                 }
             }
-            Err(error) => tracing::warn!(%error, "SIGHUP cannot be heard"),
+            Err(error) => tracing::warn!(%error, "cannot listen for SIGHUP"),
         }
     }
     #[cfg(not(unix))]

@@ -51,13 +51,13 @@ impl Newsreading {
         loop {
             pause.tick().await;
             if let Err(error) = self.look(endpoint).await {
-                tracing::warn!(%error, "it cannot be told what devices subscribed to");
+                tracing::warn!(%error, "cannot read the subscriptions of devices");
             }
             if looks % LOOKS == 0 {
                 match self.sweep(endpoint, kept).await {
                     Ok(swept) if swept == Swept::default() => {}
                     Ok(Swept { articles, feeds }) => {
-                        tracing::info!(articles, feeds, "swept articles that are kept no longer");
+                        tracing::info!(articles, feeds, "deleted articles past their retention");
                     }
                     Err(error) => tracing::warn!(%error, "articles cannot be swept"),
                 }
@@ -71,7 +71,7 @@ impl Newsreading {
     pub async fn look(&self, endpoint: &Endpoint) -> Result<(), ReadingError> {
         for reader in self.library().readers().await? {
             if let Err(error) = self.look_at(endpoint, &reader).await {
-                tracing::warn!(%error, %reader, "somebody's reading is not to be had");
+                tracing::warn!(%error, %reader, "cannot read a reading state");
             }
         }
         Ok(())

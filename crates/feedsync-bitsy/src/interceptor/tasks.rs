@@ -140,7 +140,7 @@ impl Interceptor {
                     self.fetch_again((stored_subscription, round), fetch)
                 }
                 TaskPurpose::Learn { stored_subscription, location } => {
-                    drop(self.requested.insert((stored_subscription, location)))
+                    self.requested.insert((stored_subscription, location));
                 }
                 TaskPurpose::Send { .. }
                 | TaskPurpose::Verify { .. }

@@ -17,14 +17,15 @@ use feedsync_gateway::proxy::PageOrigin;
 use feedsync_gateway::store::Quota;
 use feedsync_gateway::target::{Allowed, Mount, Newsreader};
 use feedsync_gateway::{Config, Running, StoreConfig, start};
+use feedsync_server::configuration::LogFormat;
 use serde_json::json;
-use tracing_subscriber::EnvFilter;
 
 pub(crate) use control::directory;
 
 use crate::arguments::socket;
 use crate::context::{Context, local_hubs};
 use crate::failure::{self, Failure};
+use crate::logging;
 use crate::output::{self, BOLD};
 use crate::signals::asked_to_stop;
 
@@ -139,6 +140,11 @@ impl Command {
 }
 
 impl Gateway {
+    /// Whether it runs the gateway, and does not control one that runs.
+    pub(crate) fn is_server(&self) -> bool {
+        self.command.is_none()
+    }
+
     pub(crate) async fn run(mut self, context: &Context) -> Result<(), Failure> {
         match self.command.take() {
             Some(command) => command.run(context).await,
@@ -147,7 +153,8 @@ impl Gateway {
     }
 
     async fn serve(self, context: &Context) -> Result<(), Failure> {
-        begin_log()?;
+        let level = std::env::var("FEEDSYNC_LOG_LEVEL").unwrap_or_else(|_| "info".to_owned());
+        logging::begin(&level, "FEEDSYNC_LOG_LEVEL", LogFormat::Text)?;
         let newsreaders = self.newsreader.iter().map(|newsreader| &newsreader.mount);
         let mounts: Vec<&Mount> = self.mount.iter().chain(newsreaders).collect();
         for (at, mount) in mounts.iter().enumerate() {
@@ -207,12 +214,4 @@ fn tell(as_json: bool, config: &Config, running: &Running) -> Result<(), Failure
         "{BOLD}feedsync{BOLD:#} passes on what applications ask, and keeps what is subscribed to\n\
          {BOLD}listening on {url}/{BOLD:#}\ncontrolled on {control}/\n\n{ways}\nStop with Ctrl-C.\n"
     ))
-}
-
-fn begin_log() -> Result<(), Failure> {
-    let level = std::env::var("FEEDSYNC_LOG_LEVEL").unwrap_or_else(|_| "info".to_owned());
-    let filter = EnvFilter::try_new(&level)
-        .map_err(|error| Failure::usage(format!("FEEDSYNC_LOG_LEVEL {level:?}: {error}")))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    Ok(())
 }

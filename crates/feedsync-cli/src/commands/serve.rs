@@ -9,17 +9,17 @@ use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_client::fetch::{Fetcher, address};
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
-use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
+use feedsync_server::configuration::{self, Sources, StoreAddress};
 use feedsync_server::{
     Announced, Config, LocalProof, ProxyAddress, ServeError, Served, Serving, serve,
 };
 use serde_json::json;
 use tokio::sync::Notify;
-use tracing_subscriber::EnvFilter;
 
 use crate::context::{Context, local_hubs};
 use crate::dropped;
 use crate::failure::{Failure, warn};
+use crate::logging;
 use crate::output::{self, BOLD};
 use crate::signals::asked_to_stop;
 use crate::source::Way;
@@ -66,7 +66,7 @@ impl Serve {
         if self.print_config {
             return output::print(&configuration::as_toml(&config));
         }
-        begin_log(&config)?;
+        logging::begin(&config.log.level.to_string(), "log.level", config.log.format)?;
         let address =
             config.store.clone().unwrap_or_else(|| StoreAddress::Sqlite(context.data.clone()));
         // This is checked before the store is created: a store that does not exist has no user.
@@ -207,18 +207,4 @@ fn next_steps(context: &Context, address: &str) -> String {
         there("init --endpoint other"),
         there(&format!("sync notes {url}")),
     )
-}
-
-fn begin_log(config: &Config) -> Result<(), Failure> {
-    let level = config.log.level.to_string();
-    let filter = EnvFilter::try_new(&level)
-        .map_err(|error| Failure::usage(format!("log.level {level:?}: {error}")))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match config.log.format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => {
-            log.json().flatten_event(true).with_current_span(true).with_span_list(false).init()
-        }
-    }
-    Ok(())
 }

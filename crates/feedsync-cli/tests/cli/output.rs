@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::support::Place;
+use crate::support::{Hub, Place, Run};
 
 #[test]
 fn the_command_line_is_checked_before_anything_is_done() {
@@ -176,4 +176,33 @@ fn a_full_disk_below_the_store_is_called_a_full_disk() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(5), "{said}");
     assert!(said.contains("the disk is full: make room"), "{said}");
+}
+
+/// With `FEEDSYNC_LOG=debug` an operator sees each step of a synchronisation, under the span that names it.
+#[test]
+fn debug_log_shows_each_step_of_a_sync() {
+    let place = Place::new();
+    let hub = Hub::start(&place, "hub");
+    let desk = place.desk("desk");
+    desk.add("Milk", "two litres");
+    let sync = |filter: &str| {
+        let url = hub.notes();
+        let mut command = place.command(&["--data", "desk", "sync", "notes", &url]);
+        let run = Run::of(command.env("FEEDSYNC_LOG", filter).output().unwrap());
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.err
+    };
+    let log = sync("debug");
+    for step in
+        ["the kind of the remote is known", "a page was read", "offering changes", "synchronised"]
+    {
+        let line = log.lines().find(|line| line.contains(step));
+        let line = line.unwrap_or_else(|| panic!("{step}: {log}"));
+        assert!(line.contains("sync{") && line.contains("notes"), "{line}");
+    }
+    assert!(!sync("warn").contains("synchronised"));
+    let refused = place.command(&["list"]).env("FEEDSYNC_LOG", "=[").output().unwrap();
+    let refused = Run::of(refused);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("FEEDSYNC_LOG"), "{}", refused.err);
 }

@@ -54,6 +54,7 @@ impl Place {
             .env_remove("PGPASSWORD")
             .env_remove("PGPASSFILE")
             .env("FEEDSYNC_LOG_LEVEL", "warn")
+            .env_remove("FEEDSYNC_LOG")
             .env_remove("VISUAL")
             .env_remove("EDITOR")
             .env_remove("NO_COLOR")

@@ -45,7 +45,7 @@ pub(crate) fn refused(error: ChangeError) -> Problem {
 
 /// Problem response for a failure of the store.
 pub(crate) fn failed(error: &StoreFailed) -> Problem {
-    tracing::error!(%error, "the control port could not do what it was asked");
+    tracing::error!(%error, "a request to the control port failed");
     Problem::unavailable("the store of the gateway cannot be used at the moment; its log says why")
 }
 

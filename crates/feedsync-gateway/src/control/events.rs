@@ -142,7 +142,7 @@ impl EventStream {
                     Ok(Some(text)) => return Some(text),
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::error!(%error, "a stream of events ends because the store failed");
+                        tracing::error!(%error, "event stream ended: the store failed");
                         return None;
                     }
                 }

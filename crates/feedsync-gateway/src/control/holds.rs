@@ -159,7 +159,7 @@ impl Holds {
         let Some(path) = &self.file else { return };
         let text = serde_json::to_vec(&self.holds).unwrap_or_else(|_| unreachable!("plain values"));
         if let Err(error) = file::replace(path, &text) {
-            tracing::warn!(path = %path.display(), %error, "who holds what could not be kept");
+            tracing::warn!(path = %path.display(), %error, "cannot store which applications hold which subscriptions");
         }
     }
 }

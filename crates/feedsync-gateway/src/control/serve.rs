@@ -103,7 +103,7 @@ async fn run(
             }
             Some((_, Err(error))) => {
                 // Usually too many files are open; other connections must end first.
-                tracing::warn!(%error, "a connection could not be taken");
+                tracing::warn!(%error, "cannot accept a connection");
                 sleep(Duration::from_millis(100)).await;
             }
             None => break,
@@ -139,6 +139,6 @@ async fn converse(stream: TcpStream, control: Control, stopping: watch::Receiver
         .serve_connection(TokioIo::new(stream), service);
     let end = http1::Connection::graceful_shutdown;
     if let Err(error) = until_stopped(connection, stopping, end).await {
-        tracing::debug!(%error, "a connection of the control port ended");
+        tracing::debug!(%error, "connection to the control port ended");
     }
 }

@@ -10,6 +10,8 @@ use http::{Method, Request};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
 
+use tracing::Instrument as _;
+
 use super::{Driver, DriverError, MAX_INLINE_BYTES};
 use crate::proxy::Body;
 use crate::store::{PinnedContent, StoreError};
@@ -53,12 +55,12 @@ impl Driver {
                 sweep.as_mut().reset(soon);
             }
             if let Err(error) = self.heal().await {
-                tracing::error!(%error, "damaged bytes cannot be dealt with");
+                tracing::error!(%error, "cannot handle damaged stored bytes");
             }
             let wait = match self.started(&upstream, &mut tasks) {
                 Ok(wait) => wait,
                 Err(error) => {
-                    tracing::error!(%error, "what is due cannot be begun");
+                    tracing::error!(%error, "cannot start the tasks that are due");
                     Duration::from_secs(1)
                 }
             };
@@ -82,10 +84,10 @@ impl Driver {
         }
         let rested = self.change_at_once(|interceptor, _, _, _| Ok(((), interceptor.rest())));
         if let Err(error) = rested {
-            tracing::warn!(%error, "what was not sent is asked for first");
+            tracing::warn!(%error, "cannot record that no request is running; edits are verified after the restart");
         }
         if let Err(error) = self.sync().await {
-            tracing::error!(%error, "what was done last may be forgotten");
+            tracing::error!(%error, "the last change may not be durable");
         }
     }
 
@@ -107,7 +109,7 @@ impl Driver {
                 if let Some(durable) = durable
                     && let Err(error) = driver.wait(durable).await
                 {
-                    tracing::error!(%error, "nothing is sent");
+                    tracing::error!(%error, "cannot record that an edit is being sent; it is not sent");
                     return;
                 }
                 let mut all = JoinSet::new();
@@ -132,7 +134,12 @@ impl Driver {
         let mut next = Some(task);
         while let Some(task) = next.take() {
             let (id, is_edit) = (task.id, task.method != Method::GET);
-            let (outcome, held) = Arc::clone(&self).requested(upstream.clone(), task).await;
+            let span = match is_edit {
+                true => tracing::info_span!("delivery", task = id.0, method = %task.method),
+                false => tracing::info_span!("fetch", task = id.0),
+            };
+            let requested = Arc::clone(&self).requested(upstream.clone(), task);
+            let (outcome, held) = requested.instrument(span).await;
             if let (true, Outcome::ServerResponse { status, headers, .. }) = (is_edit, &outcome) {
                 next = self.next_in_queue(id, *status, headers);
             }
@@ -158,13 +165,14 @@ impl Driver {
         let lost = || (Outcome::Lost { perhaps_arrived: true }, None);
         // The request ends with this future, and a panic in it does not end this task.
         let mut requested = JoinSet::new();
-        requested.spawn(async move {
+        let send = async move {
             timeout(REQUEST_TIMEOUT, self.outcome(&upstream, task)).await.unwrap_or_else(|_| lost())
-        });
+        };
+        requested.spawn(send.in_current_span());
         match requested.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(error)) => {
-                tracing::error!(%error, "a request of ours has a fault");
+                tracing::error!(%error, "internal error in a request to an origin server");
                 lost()
             }
             None => lost(),
@@ -197,7 +205,7 @@ impl Driver {
             false => match spawn_blocking(finish).await {
                 Ok(finished) => finished,
                 Err(error) => {
-                    tracing::error!(%error, "what was done cannot be taken in");
+                    tracing::error!(%error, "cannot process the outcome of a request");
                     return;
                 }
             },
@@ -205,12 +213,12 @@ impl Driver {
         match finished {
             Ok(((), Some(durable))) => {
                 if let Err(error) = self.wait(durable).await {
-                    tracing::error!(%error, "what was done may be forgotten");
+                    tracing::error!(%error, "the last change may not be durable");
                 }
             }
             Ok(((), None)) => {}
             Err(error) => {
-                tracing::error!(%error, "what was done cannot be stored");
+                tracing::error!(%error, "cannot store the outcome of a request");
                 // Delays the next requests, whose outcomes could not be stored either.
                 sleep(FAST_SWEEP_INTERVAL).await;
             }
@@ -229,7 +237,7 @@ impl Driver {
             Ok(body) => body,
             // Damaged bytes are never sent. The edit becomes an error as soon as it is no longer being sent.
             Err(error) => {
-                tracing::error!(%error, "an edit cannot be read");
+                tracing::error!(%error, "cannot read a stored edit");
                 // The server is not at fault. The edit is retried with growing intervals.
                 return (Outcome::OutOfSpace, None);
             }
@@ -240,7 +248,7 @@ impl Driver {
         let response = match upstream.send_own(&location, &source, request).await {
             Ok(response) => response,
             Err(error) => {
-                tracing::debug!(%error, origin = location.origin(), "a request of ours was not answered");
+                tracing::debug!(%error, origin = location.origin(), "no response from the origin server");
                 let perhaps_arrived = match error {
                     UpstreamError::Refused(_) => false,
                     error => error.may_have_arrived(),
@@ -249,6 +257,11 @@ impl Driver {
             }
         };
         let (parts, body) = response.into_parts();
+        tracing::debug!(
+            status = parts.status.as_u16(),
+            origin = location.origin(),
+            "response received"
+        );
         self.jar.take(partition, &location, &parts.headers, self.now());
         match self.pin(body, max_response_bytes(&parts.headers)).await {
             Ok(held) => {
@@ -264,7 +277,7 @@ impl Driver {
                 (Outcome::Lost { perhaps_arrived: true }, None)
             }
             Err(error) => {
-                tracing::warn!(%error, origin = location.origin(), "an answer is not kept");
+                tracing::warn!(%error, origin = location.origin(), "cannot store a response");
                 (Outcome::OutOfSpace, None)
             }
         }
@@ -276,7 +289,7 @@ impl Driver {
         if self.is_full.swap(false, Ordering::Relaxed)
             && let Err(error) = self.store.free_space()
         {
-            tracing::warn!(%error, "the disk is full, and no room can be made");
+            tracing::warn!(%error, "the disk is full and no space could be freed");
         }
         let decided = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let needed = decided.interceptor.needed().collect();
@@ -284,10 +297,10 @@ impl Driver {
         drop(decided);
         let swept = swept.and_then(|swept| self.store.remove(swept));
         if let Err(error) = self.store.checkpoint_log() {
-            tracing::warn!(%error, "the log of the database grows on");
+            tracing::warn!(%error, "cannot checkpoint the write-ahead log of the database");
         }
         let has_more = swept.unwrap_or_else(|error| {
-            tracing::warn!(%error, "bytes that nobody needs cannot be removed");
+            tracing::warn!(%error, "cannot delete unused stored bytes");
             false
         });
         if !has_more {

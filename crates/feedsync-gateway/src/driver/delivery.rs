@@ -45,7 +45,7 @@ impl Driver {
             let (driver, upstream) = (Arc::clone(self), upstream.clone());
             tasks.spawn(async move {
                 if let Err(error) = driver.deliver(&upstream, partition).await {
-                    tracing::error!(%error, "what a newsreader changed cannot be sent");
+                    tracing::error!(%error, "cannot send a change of a newsreader");
                     // The next attempt would fail at once for the same reason.
                     sleep(RETRY_DELAY).await;
                 }
@@ -186,7 +186,7 @@ impl Driver {
         let requested = async {
             let response = upstream.send_own(&location, base, request).await;
             let response = response.inspect_err(|error| {
-                tracing::debug!(%error, origin = base.origin(), "a change was not answered");
+                tracing::debug!(%error, origin = base.origin(), "no response to a change of a newsreader");
             });
             let (parts, body) = response.ok()?.into_parts();
             let body = match Limited::new(body, MAX_RESPONSE_BYTES).collect().await {

@@ -196,7 +196,7 @@ impl Driver {
                 self.noticed(&error);
                 // If the store cannot be read now, the next change tries again.
                 let renewed = self.renew(&mut decided);
-                drop(renewed.inspect_err(|error| tracing::error!(%error, "nothing can be read")));
+                drop(renewed.inspect_err(|error| tracing::error!(%error, "cannot read the store")));
                 return Err(error);
             }
         };
@@ -380,7 +380,7 @@ impl Driver {
         if !decided.is_current
             && let Err(error) = self.renew(&mut decided)
         {
-            tracing::error!(%error, "what is stored cannot be read again");
+            tracing::error!(%error, "cannot reload the state from the store");
         }
         drop(decided);
         self.held.read().unwrap_or_else(PoisonError::into_inner)

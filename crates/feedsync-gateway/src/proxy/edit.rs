@@ -137,7 +137,7 @@ impl Proxy {
             (told, Some(mut answered)) => {
                 self.show(&there, &mut answered.parts.headers);
                 if let Err(error) = told {
-                    tracing::error!(%error, "what a server has done is not known here");
+                    tracing::error!(%error, "cannot store the outcome of a forwarded edit");
                 }
                 let body = replayed(driver, answered.held.as_ref()).await?;
                 Ok(Response::from_parts(answered.parts, body))
@@ -153,7 +153,7 @@ impl Proxy {
         let (mut parts, body) = response.into_parts();
         let held = driver.pin(body, self.limits.answer_bytes).await;
         let held = held.inspect_err(|error| {
-            tracing::warn!(%error, "the answer to an edit cannot be kept");
+            tracing::warn!(%error, "cannot store the response to an edit");
             for name in ENTITY_HEADERS {
                 parts.headers.remove(name);
             }

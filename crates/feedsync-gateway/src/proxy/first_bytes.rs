@@ -31,7 +31,7 @@ pub(super) async fn prepared(
         Ok(None) => None,
         Ok(Some(Ok(frame))) => frame.into_data().ok(),
         Ok(Some(Err(error))) => {
-            tracing::debug!(%error, "a body was malformed from its start");
+            tracing::debug!(%error, "malformed response body");
             let authority = Authority::of(&target.location);
             let fault = "its body is malformed or breaks off before its first byte";
             return Err(UpstreamError::Malformed { authority, fault });

@@ -90,7 +90,7 @@ async fn outdate(
         Ok(((), step))
     });
     if let Err(error) = changed.await {
-        tracing::error!(%error, location = %target.location, "an outdated representation is stored still");
+        tracing::error!(%error, location = %target.location, "cannot delete an outdated cached response");
     }
 }
 
@@ -190,7 +190,7 @@ impl Proxy {
                 if error.may_have_arrived() {
                     outdate(driver, target, &head.method, None).await;
                 }
-                tracing::debug!(%error, "a request was not answered");
+                tracing::debug!(%error, "no response from the origin server");
                 Problem::from(&error).response()
             }
         }

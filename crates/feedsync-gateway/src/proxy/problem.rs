@@ -171,7 +171,7 @@ impl From<DriverError> for Problem {
             ),
             DriverError::Body(error) => Self::from(&error),
             error @ (DriverError::Store(_) | DriverError::GivenUp(_)) => {
-                tracing::error!(%error, "the gateway failed");
+                tracing::error!(%error, "internal error of the gateway");
                 let title = "The gateway failed";
                 let detail = "what is kept cannot be used now; the gateway's log says why";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store", title, detail)

@@ -130,7 +130,7 @@ async fn run(
     stop.send_replace(true);
     let ended = async { while connections.join_next().await.is_some() {} };
     if timeout(limits.drain_time, ended).await.is_err() {
-        tracing::warn!("answers that were still being sent are cut off");
+        tracing::warn!("shutdown: aborting responses that are still being sent");
     }
     proxy.cut();
     connections.shutdown().await;
@@ -172,7 +172,7 @@ async fn converse(
         .with_upgrades();
     let end = http1::UpgradeableConnection::graceful_shutdown;
     if let Err(error) = until_stopped(connection, stopping, end).await {
-        tracing::debug!(%error, "a connection ended");
+        tracing::debug!(%error, "connection ended");
     }
 }
 
@@ -180,13 +180,13 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     match listener.accept().await {
         Ok((stream, _)) => {
             if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "a connection will be slower than it could be");
+                tracing::debug!(%error, "cannot set TCP_NODELAY");
             }
             Some(stream)
         }
         Err(error) => {
             // Usually too many files are open; other connections must end first.
-            tracing::warn!(%error, "a connection could not be taken");
+            tracing::warn!(%error, "cannot accept a connection");
             sleep(Duration::from_millis(100)).await;
             None
         }

@@ -42,7 +42,7 @@ impl Proxy {
             let carried = async {
                 match near.await {
                     Ok(near) => carry_both(TokioIo::new(near), far, pause).await,
-                    Err(error) => tracing::debug!(%error, "a tunnel was not opened"),
+                    Err(error) => tracing::debug!(%error, "cannot open a tunnel"),
                 }
             };
             tokio::select! {
@@ -71,10 +71,10 @@ where
     tokio::select! {
         carried = both => {
             if let Err(error) = carried {
-                tracing::debug!(%error, "a tunnel has broken");
+                tracing::debug!(%error, "tunnel broke off");
             }
         }
-        () = silence(&moved, pause) => tracing::debug!("a tunnel was silent for too long"),
+        () = silence(&moved, pause) => tracing::debug!("tunnel closed: idle timeout"),
     }
 }
 

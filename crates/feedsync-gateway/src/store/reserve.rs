@@ -26,7 +26,7 @@ impl Reserve {
         let kept =
             owned::make_file(&self.0).and_then(|mut file| file.write_all(&[0; RESERVE_BYTES]));
         if let Err(error) = kept {
-            tracing::debug!(%error, "no room is kept back");
+            tracing::debug!(%error, "no disk space is reserved");
             self.release();
         }
     }
@@ -35,7 +35,7 @@ impl Reserve {
     pub(super) fn release(&self) {
         match fs::remove_file(&self.0) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(%error, "what was kept back for a full disk cannot be removed");
+                tracing::warn!(%error, "cannot release the reserved disk space");
             }
             _ => {}
         }

@@ -97,7 +97,7 @@ async fn open(upstream: &Upstream, key: &Key) -> Result<Connection, UpstreamErro
     let (sender, connection) = handshake.await.map_err(failed)?;
     let task = tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection to an origin ended");
+            tracing::debug!(%error, "connection to an origin ended");
         }
     });
     Ok(Connection::new(sender, peer, task.abort_handle()))

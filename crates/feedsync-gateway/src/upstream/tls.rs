@@ -17,14 +17,14 @@ pub(crate) fn connector(given: Vec<CertificateDer<'static>>) -> Result<TlsConnec
     let mut roots = RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();
     for error in &native.errors {
-        tracing::warn!(%error, "a certificate of the system is not trusted");
+        tracing::warn!(%error, "ignoring an invalid root certificate of the system");
     }
     roots.add_parsable_certificates(native.certs);
     for root in given {
         roots.add(root)?;
     }
     if roots.is_empty() {
-        tracing::warn!("the system trusts no certificate: no https origin can be reached");
+        tracing::warn!("the system has no root certificates: https origins cannot be reached");
     }
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?

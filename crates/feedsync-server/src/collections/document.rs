@@ -280,7 +280,7 @@ impl Document {
             match writing.next().await {
                 Ok(part) => Ok(part.map(|part| (part, writing))),
                 Err(error) => {
-                    tracing::error!(%error, "a feed broke off while it was sent");
+                    tracing::error!(%error, "a feed broke off while it was being sent");
                     Err(error)
                 }
             }

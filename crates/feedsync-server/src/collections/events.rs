@@ -145,7 +145,7 @@ impl Following {
         match may {
             Ok(may) => may,
             Err(problem) => {
-                tracing::error!(?problem, "a stream of events ends because rights cannot be read");
+                tracing::error!(?problem, "event stream ended: rights cannot be read");
                 false
             }
         }
@@ -158,7 +158,7 @@ impl Following {
             Ok(page) => page,
             Err(StoreError::NoCollection(_)) => return None,
             Err(error) => {
-                tracing::error!(%error, "a stream of events ends because the store failed");
+                tracing::error!(%error, "event stream ended: the store failed");
                 return None;
             }
         };

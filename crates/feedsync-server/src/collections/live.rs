@@ -103,7 +103,7 @@ impl Reader {
         if let Err(error) = self.read_on().await
             && !matches!(error, StoreError::NoCollection(_))
         {
-            tracing::error!(%error, collection = %self.name, "nobody reads for those who follow");
+            tracing::error!(%error, collection = %self.name, "event reader failed; followers will reconnect");
         }
         self.live.leave(&self, false);
     }

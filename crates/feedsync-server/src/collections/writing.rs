@@ -153,7 +153,7 @@ impl From<Broken> for Problem {
         match broken {
             Broken::Places(PlacesError::Endpoint(error)) => error.into(),
             Broken::Places(error @ PlacesError::Nesting(_)) => {
-                tracing::error!(%error, "a feed could not be begun");
+                tracing::error!(%error, "cannot begin a feed");
                 Self::internal()
             }
             Broken::Anew => Self::unavailable(broken.to_string()),
@@ -285,7 +285,7 @@ impl Writing {
         if let Some(up_to) = shown
             && let Err(error) = self.endpoint.mark_sent(name, up_to).await
         {
-            tracing::warn!(%error, collection = %name, "what was shown could not be recorded");
+            tracing::warn!(%error, collection = %name, "cannot record which changes were published");
         }
     }
 }

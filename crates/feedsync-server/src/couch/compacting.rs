@@ -22,7 +22,7 @@ pub(super) async fn begin(asked: &Asked, name: &DatabaseName) -> Result<Response
     let compacted = tokio::spawn(async move {
         let compacted = asked.hub.endpoint.compact_database(underway.name()).await;
         if let Err(error) = &compacted {
-            tracing::warn!(%error, "a database was not compacted");
+            tracing::warn!(%error, "cannot compact a database");
         }
         drop(underway);
         sweep(&asked);

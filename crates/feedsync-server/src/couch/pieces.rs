@@ -82,6 +82,6 @@ async fn push<P: Pieces>(pieces: &mut P, text: &mut String) -> Result<(), Failur
 
 /// Error that aborts a response body. No other report is possible after its beginning.
 pub(super) fn broken(reason: impl std::fmt::Display) -> std::io::Error {
-    tracing::warn!(%reason, "an answer about a database breaks off");
+    tracing::warn!(%reason, "a response about a database broke off");
     std::io::Error::other("the answer breaks off")
 }

@@ -191,7 +191,7 @@ impl From<EndpointError> for Problem {
             }
             EndpointError::Overtaken(_) => Self::unavailable(error.to_string()),
             EndpointError::Clock => {
-                tracing::error!(%error, "the clock cannot be used");
+                tracing::error!(%error, "the system clock is unusable");
                 Self::unavailable("the clock of the hub cannot be used")
             }
         }
@@ -207,7 +207,7 @@ impl From<PeopleError> for Problem {
                 Self::conflict(error.to_string())
             }
             PeopleError::Hash(_) => {
-                tracing::error!(%error, "a password cannot be compared");
+                tracing::error!(%error, "cannot verify a password");
                 Self::internal()
             }
         }
@@ -230,11 +230,11 @@ impl From<StoreError> for Problem {
                 error.to_string(),
             ),
             StoreError::Full => {
-                tracing::error!(%error, "a change was not stored");
+                tracing::error!(%error, "cannot store a change");
                 Self::disk_full()
             }
             StoreError::DigestMismatch(_) => {
-                tracing::error!(%error, "stored bytes cannot be sent");
+                tracing::error!(%error, "cannot send stored bytes");
                 Self::new(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     "damaged",
@@ -243,7 +243,7 @@ impl From<StoreError> for Problem {
                 )
             }
             StoreError::Unknown(_) => {
-                tracing::error!(%error, "a change may or may not have been made");
+                tracing::error!(%error, "the outcome of a change is unknown");
                 Self::unavailable(
                     "it is not known whether the change was made; offering it again is safe",
                 )
@@ -257,7 +257,7 @@ impl From<StoreError> for Problem {
                 Self::unavailable("this node is too old for its store")
             }
             _ => {
-                tracing::error!(%error, "the store refused what the hub asked");
+                tracing::error!(%error, "the store rejected an operation of the hub");
                 Self::internal()
             }
         }

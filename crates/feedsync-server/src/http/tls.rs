@@ -100,7 +100,7 @@ fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, CertificateError
         tracing::warn!(
             file = %key.display(),
             mode = %format_args!("{mode:03o}"),
-            "other users of this machine may read the key of the certificate: chmod 600 it"
+            "other users of this machine can read the TLS key: chmod 600 it"
         );
     }
     let secret = PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|_: pem::Error| {

@@ -93,7 +93,7 @@ impl Upload {
 /// Result of a file operation. The log contains the reason of a failure.
 fn done<T>(result: io::Result<T>) -> Result<T, Problem> {
     result.map_err(|error| {
-        tracing::error!(%error, "an upload could not be kept in a file");
+        tracing::error!(%error, "cannot write an upload to a temporary file");
         Problem::unavailable("the hub has no room for uploads at the moment")
     })
 }

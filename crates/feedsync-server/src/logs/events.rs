@@ -92,7 +92,7 @@ impl Following {
         match super::known(&self.hub, &self.name).await {
             Ok(log) => log.filter(|log| !log.removed).map(|log| log.place),
             Err(problem) => {
-                tracing::error!(?problem, "a stream of events ends because the log cannot be read");
+                tracing::error!(?problem, "event stream ended: the log cannot be read");
                 None
             }
         }
@@ -103,7 +103,7 @@ impl Following {
         match access.still(&self.principal, Right::Read, &self.name).await {
             Ok(may) => may,
             Err(problem) => {
-                tracing::error!(?problem, "a stream of events ends because rights cannot be read");
+                tracing::error!(?problem, "event stream ended: rights cannot be read");
                 false
             }
         }

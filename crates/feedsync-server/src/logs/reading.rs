@@ -143,7 +143,7 @@ impl Pieces {
             match pieces.next().await {
                 Ok(piece) => Ok(piece.map(|piece| (piece, pieces))),
                 Err(error) => {
-                    tracing::error!(%error, "a log broke off while it was sent");
+                    tracing::error!(%error, "a log broke off while it was being sent");
                     Err(error)
                 }
             }

@@ -27,14 +27,14 @@ pub(crate) async fn all(endpoint: Endpoint) {
             if let Err(error) = ended
                 && error.is_panic()
             {
-                tracing::error!(%error, "what keeps a door open broke off, and begins again");
+                tracing::error!(%error, "a bridge failed and is restarted");
             }
         }
         open.retain(|_, task| !task.is_finished());
         let wanted = match wanted(&endpoint).await {
             Ok(wanted) => wanted,
             Err(error) => {
-                tracing::warn!(%error, "it cannot be told which collections are databases, too");
+                tracing::warn!(%error, "cannot list the collections that have a bridge");
                 continue;
             }
         };
@@ -62,7 +62,7 @@ async fn wanted(endpoint: &Endpoint) -> Result<Vec<CollectionName>, StoreError> 
 async fn one(endpoint: Endpoint, name: CollectionName) {
     loop {
         if let Err(error) = carry(&endpoint, &name).await {
-            tracing::warn!(collection = %name, %error, "what changed is not carried to the other door");
+            tracing::warn!(collection = %name, %error, "a bridge cannot transfer changes");
         }
         sleep(PAUSE).await;
     }
@@ -78,10 +78,10 @@ async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), BridgeE
         let BridgeReport { refused, left, waiting, .. } =
             endpoint.synchronize_bridge(&bridge).await?;
         for BridgeRefusal { id, why } in &left {
-            tracing::warn!(collection = %name, id, why, "what one door cannot take stays behind the other");
+            tracing::warn!(collection = %name, id, why, "a bridge cannot transfer an item");
         }
         if refused > left.len() as u64 {
-            tracing::warn!(collection = %name, refused, "there is more of this");
+            tracing::warn!(collection = %name, refused, "further items are not logged");
         }
         if waiting > 0 {
             tracing::debug!(collection = %name, waiting, "items wait for their blobs");

@@ -27,7 +27,7 @@ pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
     loop {
         pause.tick().await;
         if let Err(error) = retain(&endpoint, &mut retained).await {
-            tracing::warn!(%error, "it cannot be told what is kept no longer");
+            tracing::warn!(%error, "cannot list data past its retention");
         }
         match blobs(&endpoint).await {
             Ok(0) => {}
@@ -45,15 +45,15 @@ pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
             Err(error) => tracing::warn!(%error, "databases cannot be compacted"),
         }
         if let Err(error) = databases(&endpoint).await {
-            tracing::warn!(%error, "what dropped databases held cannot be swept");
+            tracing::warn!(%error, "cannot delete the data of dropped databases");
         }
         if let Err(error) = tokens(&endpoint).await {
-            tracing::warn!(%error, "expired tokens cannot be forgotten");
+            tracing::warn!(%error, "cannot delete expired tokens");
         }
         match acts(&endpoint, limits.record_time).await {
             Ok(0) => {}
             Ok(acts) => tracing::info!(acts, "removed old entries of the record of acts"),
-            Err(error) => tracing::warn!(%error, "old entries of the record cannot be removed"),
+            Err(error) => tracing::warn!(%error, "cannot delete old audit entries"),
         }
     }
 }
@@ -76,8 +76,10 @@ async fn retain(
         let name = collection.name;
         match endpoint.retain(&name, retained.entry(name.clone()).or_default()).await {
             Ok(0) => {}
-            Ok(items) => tracing::info!(collection = %name, items, "purged what is kept no longer"),
-            Err(error) => tracing::warn!(collection = %name, %error, "nothing can be purged"),
+            Ok(items) => {
+                tracing::info!(collection = %name, items, "purged items past their retention")
+            }
+            Err(error) => tracing::warn!(collection = %name, %error, "cannot purge"),
         }
     }
     Ok(())

@@ -101,7 +101,7 @@ pub(super) async fn page<T: Template>(
 
 pub(super) fn rendered(page: &impl Template) -> Result<String, Problem> {
     page.render().map_err(|error| {
-        tracing::error!(%error, "a page could not be written");
+        tracing::error!(%error, "cannot render a page");
         Problem::internal()
     })
 }

@@ -99,7 +99,7 @@ async fn issue(hub: &Hub, call: &Call, reader: ReadingOwner) -> Result<String, R
     let endpoint = call.endpoint_of(hub, Some(user.clone()));
     let collection = reading_collection(Some(&user));
     let failed = |error: &dyn std::fmt::Display| {
-        tracing::error!(%error, "a newsreader gets no token");
+        tracing::error!(%error, "cannot create a token for a newsreader");
         Problem::internal()
     };
     // A token for a collection ends with it and needs an existing one.

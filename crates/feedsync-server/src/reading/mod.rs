@@ -50,11 +50,11 @@ impl From<ReadingError> for Refusal {
                 Problem::bad_request(error.to_string())
             }
             ReadingError::Library(error @ LibraryError::Full) => {
-                tracing::error!(%error, "articles cannot be stored");
+                tracing::error!(%error, "cannot store articles");
                 Problem::disk_full()
             }
             error => {
-                tracing::error!(%error, "somebody's reading is not to be had");
+                tracing::error!(%error, "cannot read a reading state");
                 Problem::unavailable("what you read cannot be had just now")
             }
         })

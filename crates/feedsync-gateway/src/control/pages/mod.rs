@@ -100,7 +100,7 @@ fn said(status: StatusCode, detail: String) -> Response {
 /// Renders a page.
 fn shown(status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
     let text = page.render().map_err(|error| {
-        tracing::error!(%error, "a page could not be written");
+        tracing::error!(%error, "cannot render a page");
         Problem::unavailable("the page could not be written; the gateway's log says why")
     })?;
     Ok(theme::markup(status, text))

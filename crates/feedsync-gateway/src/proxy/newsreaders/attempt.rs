@@ -60,7 +60,7 @@ impl Proxy {
             .driver
             .inspect(|interceptor| interceptor.accounts().pending(partition).next().is_some());
         if is_behind && let Err(error) = sent.driver.deliver(&self.upstream, partition).await {
-            tracing::error!(%error, "what a newsreader changed cannot be sent");
+            tracing::error!(%error, "cannot send a change of a newsreader");
         }
     }
 
@@ -84,7 +84,7 @@ impl Proxy {
                 return AttemptResult::Failed(Problem::from(&error));
             }
             Err(error) => {
-                tracing::debug!(%error, "a newsreader is answered without its server");
+                tracing::debug!(%error, "responding to a newsreader from the store");
                 sent.driver.reached(location, false);
                 return AttemptResult::Away;
             }
@@ -107,7 +107,7 @@ impl Proxy {
             }
             Ok(Err(large)) => AttemptResult::Large(Response::from_parts(parts, large)),
             Err(error) => {
-                tracing::debug!(%error, "an answer to a newsreader has broken off");
+                tracing::debug!(%error, "a response to a newsreader broke off");
                 sent.driver.reached(location, false);
                 AttemptResult::Away
             }
