@@ -15,6 +15,7 @@
 
 mod address;
 mod body;
+#[cfg_attr(not(feature = "cookies"), path = "fetch/no_cookies.rs")]
 mod cookies;
 mod error;
 mod link;

@@ -14,6 +14,7 @@ mod events;
 pub mod fetch;
 mod follow;
 mod incoming;
+#[cfg(feature = "log")]
 mod log;
 mod logins;
 mod plain;
@@ -21,7 +22,9 @@ mod private_file;
 mod progress;
 mod pull;
 mod push;
+#[cfg(feature = "reader")]
 mod reader;
+#[cfg(feature = "couch")]
 pub mod replicate;
 mod report;
 mod schedule;
@@ -32,12 +35,14 @@ mod wire;
 pub use aggregate::SubscriptionOptions;
 pub use atomic_file::{FileReaders, replace_file};
 pub use error::SyncError;
+#[cfg(feature = "log")]
 pub use log::{
     CopyError, FileLog, Follower, LogAccess, LogCopy, LogError, PendingLines, RECORDS_MEDIA_TYPE,
     RemoteLog, StoredLog, synchronise,
 };
 pub use logins::{LoginFile, LoginFileError};
 pub use progress::{NoProgress, Progress, Step};
+#[cfg(feature = "reader")]
 pub use reader::{
     ReaderFile, ReaderFileError, ReaderJoin, ReaderJoinError, ReaderSync, StoredReader, compact,
     read_reader_log, synchronise_reader,

@@ -3,9 +3,11 @@
 mod attachment;
 mod bulk;
 mod canonical;
+#[cfg(feature = "queries")]
 mod changes;
 mod destination;
 mod document;
+#[cfg(feature = "queries")]
 mod find;
 mod json;
 mod many;
@@ -20,6 +22,7 @@ mod tree;
 pub mod mapping;
 pub mod multipart;
 pub mod replication;
+#[cfg(feature = "queries")]
 pub mod selector;
 
 pub use attachment::{
@@ -27,12 +30,14 @@ pub use attachment::{
     MAX_ATTACHMENTS, SentAttachment, SentForm,
 };
 pub use bulk::{RequestedDocument, bulk_documents, requested_documents, requested_revisions};
+#[cfg(feature = "queries")]
 pub use changes::{ChangesFeed, ChangesFilter, ChangesRequest, FunctionKind, Since};
 pub use destination::Destination;
 pub use document::{
     Body, DocumentWriter, Fingerprint, SpecialMembers, Submission, edited, members, push_revisions,
     signature,
 };
+#[cfg(feature = "queries")]
 pub use find::{FindRequest, bookmark};
 pub use json::{Json, MAX_DEPTH, boolean, integer, quoted, text};
 pub use many::{MAX_NAMED, named};

@@ -19,15 +19,13 @@ use std::sync::Arc;
 use feedsync_couch::{DatabaseName, Json};
 use feedsync_store::{Collection, CollectionName, Database, Databases, StoreError};
 
+use crate::database_owner::{COLLECTION_MEMBER, DatabaseOwner, bridged_feed_id};
 use crate::documents::DocumentsError;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::settings::is_database;
 
 pub use progress::PROGRESS_DOCUMENT;
-
-/// Member of a bridged database's security object that names its collection, by the immutable feed id.
-const COLLECTION_MEMBER: &str = "fs:collection";
 
 /// A bridge between a collection and the database of the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,29 +102,9 @@ pub enum BridgeStatus {
     Closed,
 }
 
-/// Owner of a database, as seen from one collection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DatabaseOwner {
-    /// The collection itself.
-    Collection,
-    /// Another collection, or none.
-    Other,
-    /// A collection that was removed.
-    Removed,
-}
-
 /// Whether a client's security object contains the member that marks a bridged database.
 pub fn names_collection(security: &Json) -> bool {
     security.root().member(COLLECTION_MEMBER).is_some()
-}
-
-/// Returns the feed id of the collection that a database says it is bridged to.
-fn bridged_feed_id(database: &Database) -> Option<String> {
-    // Nearly no database has this member.
-    let security =
-        database.security.as_ref().filter(|security| security.contains(COLLECTION_MEMBER))?;
-    let security = Json::read(security.clone().into_bytes()).ok()?;
-    Some(security.root().member(COLLECTION_MEMBER)?.value.string()?.into_owned())
 }
 
 impl Endpoint {
@@ -173,31 +151,6 @@ impl Endpoint {
             DatabaseOwner::Removed => Ok(self.databases().drop_database(name, found.epoch).await?),
             DatabaseOwner::Collection | DatabaseOwner::Other => Ok(()),
         }
-    }
-
-    /// Whether an existing database prevents a collection of this name from being bridged. The feed id is
-    /// that of the collection, if it exists.
-    pub async fn is_database_taken(
-        &self,
-        name: &CollectionName,
-        feed_id: Option<&str>,
-    ) -> Result<bool, StoreError> {
-        let Ok(name) = name.as_str().parse::<DatabaseName>() else { return Ok(false) };
-        let Some(found) = self.databases().database(&name).await? else { return Ok(false) };
-        Ok(self.database_owner(&found, feed_id).await? == DatabaseOwner::Other)
-    }
-
-    async fn database_owner(
-        &self,
-        database: &Database,
-        feed_id: Option<&str>,
-    ) -> Result<DatabaseOwner, StoreError> {
-        let Some(of) = bridged_feed_id(database) else { return Ok(DatabaseOwner::Other) };
-        if feed_id == Some(&*of) {
-            return Ok(DatabaseOwner::Collection);
-        }
-        let is_there = self.store().collections().await?.iter().any(|it| it.feed_id == of);
-        Ok(if is_there { DatabaseOwner::Other } else { DatabaseOwner::Removed })
     }
 
     /// Returns the current relation of a database to a collection.

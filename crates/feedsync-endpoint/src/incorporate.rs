@@ -106,6 +106,7 @@ impl Endpoint {
         self.incorporate_as(collection, None, incoming).await
     }
 
+    #[cfg(feature = "databases")]
     /// Incorporates offered items in the same way, if the collection has this feed id; otherwise it counts as
     /// missing.
     pub(crate) async fn incorporate_into(

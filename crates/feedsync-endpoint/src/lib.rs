@@ -5,10 +5,13 @@
 
 mod actor;
 mod aggregated;
+#[cfg(feature = "databases")]
 pub mod bridge;
 mod collections;
 mod compose;
+mod database_owner;
 mod discard;
+#[cfg(feature = "databases")]
 pub mod documents;
 mod edit;
 mod endpoint;
@@ -21,6 +24,7 @@ mod logs;
 mod member;
 mod nearest;
 mod outlines;
+#[cfg(feature = "people")]
 mod people;
 mod policy;
 mod publish;
@@ -47,6 +51,7 @@ pub use member::{
     BaseStatus, Compose, Guard, Member, MemberChange, MemberEdit, NewMember, Replace, base_status,
 };
 pub use nearest::{did_you_mean, nearest};
+#[cfg(feature = "people")]
 pub use people::{
     LabelError, NewToken, NewUser, Password, PasswordError, PeopleError, Person, TokenSecret, label,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use feedsync_core::{Item, ItemId, Payload, Version};
-use feedsync_store::{Collection, Snapshot, Write, item_bytes, payload_bytes};
+use feedsync_store::{Snapshot, Write, item_bytes, payload_bytes};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -26,8 +26,9 @@ impl Endpoint {
         Self { growth: Some(bytes), ..self.clone() }
     }
 
+    #[cfg(feature = "databases")]
     /// Whether a collection has reached its maximum number of live items.
-    pub(crate) fn is_full(&self, collection: &Collection) -> bool {
+    pub(crate) fn is_full(&self, collection: &feedsync_store::Collection) -> bool {
         self.most.is_some_and(|most| collection.live >= most.get())
     }
 

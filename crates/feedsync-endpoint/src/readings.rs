@@ -133,6 +133,7 @@ impl Endpoint {
         Ok(())
     }
 
+    #[cfg(feature = "people")]
     /// Gives the first administrator the reading collection of the time without users, if there is one.
     pub(crate) async fn transfer_reading_collection(
         &self,

@@ -1,7 +1,9 @@
 //! Errors of a store, by cause.
 
 use std::io;
-use std::path::{Path, PathBuf};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use std::path::Path;
+use std::path::PathBuf;
 
 use feedsync_couch::DatabaseName;
 
@@ -114,6 +116,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// The error of a file or directory.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn file(path: &Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,

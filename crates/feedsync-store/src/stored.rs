@@ -11,6 +11,7 @@ use crate::order::{ChangeNumber, Moment};
 use crate::remote::RemoteId;
 
 /// A text that is greater than every id: ids consist of graphic ASCII.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) const BEYOND_IDS: &str = "\u{7f}";
 
 /// An item with its stored metadata.

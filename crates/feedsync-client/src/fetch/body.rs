@@ -100,6 +100,7 @@ impl Body {
         }
     }
 
+    #[cfg(feature = "log")]
     /// Whether the body is sent compressed and is decompressed here.
     pub(crate) fn is_unpacked(&self) -> bool {
         self.gzip.is_some()

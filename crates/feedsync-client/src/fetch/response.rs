@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED};
+use http::header::{CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED};
 use http::{HeaderName, StatusCode};
 use reqwest::Url;
 
@@ -96,14 +96,16 @@ impl Response {
         self.head.text(name)
     }
 
+    #[cfg(feature = "log")]
     /// Whether the body is sent compressed and is decompressed here.
     pub(crate) fn is_unpacked(&self) -> bool {
         self.body.is_unpacked()
     }
 
+    #[cfg(feature = "log")]
     /// Returns the coding that the body still has when it is read.
     pub(crate) fn coding(&self) -> Option<&str> {
-        let coding = self.head.text(CONTENT_ENCODING)?.trim();
+        let coding = self.head.text(http::header::CONTENT_ENCODING)?.trim();
         let is_none = self.body.is_unpacked() || coding.eq_ignore_ascii_case("identity");
         (!is_none).then_some(coding)
     }

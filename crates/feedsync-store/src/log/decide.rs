@@ -24,6 +24,7 @@ pub(crate) enum LogRequest {
 pub(crate) struct Change {
     /// The log after the change.
     pub(crate) log: Log,
+    #[cfg_attr(not(any(feature = "sqlite", feature = "postgres")), allow(dead_code))]
     /// Whether the change begins a generation.
     pub(crate) begins: bool,
     /// Bytes to add at the end of the current generation.
