@@ -1,0 +1,221 @@
+//! Conflicts: versions of one item that were edited without knowing of each other.
+
+use feedsync_core::{
+    Item as CoreItem, Keep, Payload, Resolution as CoreResolution, Resolved, Timestamp,
+    Version as CoreVersion,
+};
+use feedsync_endpoint::{EditFailure, EndpointError};
+use feedsync_store::{PageLimit, Selection, item_bytes};
+use serde_json::Value;
+
+use crate::collection::Collection;
+use crate::content::Content;
+use crate::error::Error;
+use crate::listing::{MAX_BYTES, MAX_ITEMS};
+
+/// Items of one page that is read from the store.
+const PAGE: usize = 500;
+
+/// An item with versions that were edited without knowing of each other. Each replica shows the same one of them, the
+/// winner, and keeps the others until somebody resolves the conflict.
+#[derive(Debug, Clone)]
+pub struct Conflict<T = Value> {
+    seen: CoreItem<Payload>,
+    versions: Vec<Version<T>>,
+    /// Positions of the versions behind the winner among the conflicts of the item.
+    order: Vec<usize>,
+}
+
+/// One version of an item in conflict.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Version<T = Value> {
+    /// Content of the version. That of a deleted one is what it had before.
+    pub content: T,
+    /// Whether the version is a deletion.
+    pub deleted: bool,
+    /// Time of its last edit, by the clock of its author, to the second.
+    pub when: Option<Timestamp>,
+    /// Signature of its last edit.
+    pub by: Option<String>,
+}
+
+/// A decision on a [`Conflict`], for [`Collection::resolve`].
+#[derive(Debug, Clone)]
+#[must_use = "the conflict stays until the resolution is given to Collection::resolve"]
+pub struct Resolution<T = Value> {
+    seen: CoreItem<Payload>,
+    choice: Choice<T>,
+}
+
+#[derive(Debug, Clone)]
+enum Choice<T> {
+    Winner,
+    /// The conflict at this position of the item.
+    Conflict(usize),
+    Content(T),
+}
+
+impl<T: Content> Conflict<T> {
+    fn read(item: CoreItem<Payload>) -> Result<Self, Error> {
+        let ranked = item.ranked_conflicts();
+        let order: Vec<usize> = ranked.iter().map(|(position, _)| *position).collect();
+        let all = std::iter::once(&item.winner).chain(ranked.into_iter().map(|(_, it)| it));
+        let versions: Result<Vec<_>, _> = all.map(Version::read).collect();
+        let id = item.id.clone();
+        let versions = versions.map_err(|source| Error::Content { id, source })?;
+        Ok(Self { seen: item, versions, order })
+    }
+}
+
+impl<T: Content> Version<T> {
+    fn read(version: &CoreVersion<Payload>) -> Result<Self, crate::content::ContentError> {
+        let dot = version.dot();
+        Ok(Self {
+            content: T::read(&version.payload)?,
+            deleted: version.deleted,
+            when: dot.when(),
+            by: dot.by().map(|by| by.to_string()),
+        })
+    }
+}
+
+impl<T> Conflict<T> {
+    /// Id of the item.
+    pub fn id(&self) -> &feedsync_core::ItemId {
+        &self.seen.id
+    }
+
+    /// All versions, at least two: first the winner, then the others in an order that is the same on every replica.
+    pub fn versions(&self) -> &[Version<T>] {
+        &self.versions
+    }
+
+    /// Keeps the winner, and gives up the other versions.
+    pub fn keep_winner(self) -> Resolution<T> {
+        Resolution { seen: self.seen, choice: Choice::Winner }
+    }
+
+    /// Keeps the version at a position of [`versions`](Self::versions), and gives up the others. A position behind the
+    /// last one makes [`Collection::resolve`] fail.
+    pub fn keep(self, position: usize) -> Resolution<T> {
+        let choice = match position.checked_sub(1) {
+            None => Choice::Winner,
+            Some(behind) => Choice::Conflict(self.order.get(behind).copied().unwrap_or(usize::MAX)),
+        };
+        Resolution { seen: self.seen, choice }
+    }
+
+    /// Replaces all versions by a new content.
+    pub fn replace(self, content: T) -> Resolution<T> {
+        Resolution { seen: self.seen, choice: Choice::Content(content) }
+    }
+
+    /// Merges the versions: `merge` gets the winner, or what it made so far, and the next version. Deletions add
+    /// nothing. If one version is left it is kept as it is, and if all are deletions the winner is.
+    pub fn keep_both(self, mut merge: impl FnMut(&T, &T) -> T) -> Resolution<T> {
+        let live: Vec<_> = self.versions.iter().enumerate().filter(|(_, it)| !it.deleted).collect();
+        let merged = match live[..] {
+            [] => return self.keep_winner(),
+            [(position, _)] => return self.keep(position),
+            [(_, first), (_, second), ref others @ ..] => {
+                others.iter().fold(merge(&first.content, &second.content), |merged, (_, next)| {
+                    merge(&merged, &next.content)
+                })
+            }
+        };
+        self.replace(merged)
+    }
+}
+
+impl<T: Content> Collection<T> {
+    /// Items with conflicts, most recently changed first. An item that changes while they are read may be missing until
+    /// the next call.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), feedsync::Error> {
+    /// # use serde_json::{Value, json};
+    /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
+    /// # let id = todo.add(json!({"title": "Milk"})).await?;
+    /// // Two windows of one application edit what they had read.
+    /// let (mut one, mut other) = (todo.get(&id).await?.unwrap(), todo.get(&id).await?.unwrap());
+    /// one["title"] = json!("Oat milk");
+    /// other["title"] = json!("Milk, two litres");
+    /// todo.update(&one).await?;
+    /// todo.update(&other).await?;
+    ///
+    /// fn merge_titles(one: &Value, other: &Value) -> Value {
+    ///     let title = |item: &Value| item["title"].as_str().unwrap_or_default().to_owned();
+    ///     json!({"title": format!("{} / {}", title(one), title(other))})
+    /// }
+    /// for conflict in todo.conflicts().await? {
+    ///     todo.resolve(conflict.keep_both(merge_titles)).await?;
+    /// }
+    /// let title = todo.get(&id).await?.unwrap()["title"].to_string();
+    /// assert!(title.contains("Oat milk") && title.contains("two litres"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Content`] for a version whose content is not of this type; `collection.of::<Payload>()` has all of
+    /// them. [`Error::TooLarge`] for more than [`MAX_ITEMS`] items or [`MAX_BYTES`] bytes.
+    pub async fn conflicts(&self) -> Result<Vec<Conflict<T>>, Error> {
+        let mut selection = Selection { deleted: true, conflicted: true, ..Selection::default() };
+        let (mut conflicts, mut bytes) = (Vec::new(), 0);
+        loop {
+            let (store, limit) = (self.endpoint().store(), PageLimit::items(PAGE));
+            let page = store.listing(self.stored_name(), &selection, limit).await?;
+            selection.before = page.items.last().map(|stored| stored.number);
+            for stored in page.items {
+                bytes += item_bytes(&stored.item);
+                conflicts.push(Conflict::read(stored.item)?);
+            }
+            if conflicts.len() > MAX_ITEMS || bytes > MAX_BYTES {
+                let (items, bytes) = (MAX_ITEMS, MAX_BYTES);
+                return Err(Error::TooLarge { collection: self.name().to_owned(), items, bytes });
+            }
+            if !page.more {
+                return Ok(conflicts);
+            }
+        }
+    }
+
+    /// Resolves a conflict. The resolution is an edit that covers all versions of the conflict, and travels as any
+    /// other: nobody is asked again about these versions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stale`] if the item has changed since the conflict was read; nothing is resolved then.
+    /// [`Error::Edit`] if there is no version at the position. [`Error::Content`] for content that cannot be written.
+    pub async fn resolve(&self, resolution: Resolution<T>) -> Result<(), Error> {
+        let Resolution { seen, choice } = resolution;
+        let keep = match choice {
+            Choice::Winner => Keep::Winner,
+            Choice::Conflict(position) => Keep::Conflict(position),
+            Choice::Content(content) => {
+                let payload = self.write(&seen.id, &content, Some(&seen.winner.payload)).await?;
+                Keep::Content { payload, deleted: Some(false) }
+            }
+        };
+        let resolution = CoreResolution { resolved: Resolved::All, keep };
+        match self.endpoint().resolve(self.stored_name(), &seen, resolution).await {
+            Ok(_) => Ok(()),
+            Err(error @ EndpointError::Edit(EditFailure::Nothing(_))) => {
+                let now = self.endpoint().item(self.stored_name(), &seen.id).await?.item;
+                match is_same(&now, &seen) {
+                    true => Err(Error::of_edit(&seen.id, error)),
+                    false => Err(Error::Stale { id: seen.id }),
+                }
+            }
+            Err(error) => Err(Error::of_edit(&seen.id, error)),
+        }
+    }
+}
+
+/// Whether both have the same versions in the same order.
+fn is_same(one: &CoreItem<Payload>, other: &CoreItem<Payload>) -> bool {
+    one.versions().map(CoreVersion::dot).eq(other.versions().map(CoreVersion::dot))
+}

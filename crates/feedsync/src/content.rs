@@ -1,0 +1,142 @@
+//! Content of items: JSON values, types of the application, entries of feeds, or a format of its own.
+
+mod entry;
+mod json;
+mod payload;
+
+use feedsync_core::{Format, ItemId, Payload, Timestamp};
+use feedsync_formats::{Limits, Mode, ReadOptions, json as json_text, read_item};
+
+pub use json::Json;
+
+/// Maximum depth of elements, arrays and objects of an item, so that it can be nested in a feed.
+const MAX_DEPTH: usize = 200;
+
+/// Content of the items of a [`Collection`](crate::Collection), as the application holds it.
+///
+/// Implemented for [`serde_json::Value`], for [`Json<T>`] with a type that serde reads and writes, for
+/// [`Entry`](crate::Entry), the view that all formats share, and for [`Payload`], the bytes themselves. An application
+/// implements it for a format of its own:
+///
+/// ```
+/// use feedsync::{Content, ContentError, Format, Payload, Target};
+///
+/// /// A contact, as `<contact name="…"/>`.
+/// struct Contact(String);
+///
+/// impl Content for Contact {
+///     const FORMAT: Format = Format::Pox;
+///
+///     fn read(payload: &Payload) -> Result<Self, ContentError> {
+///         let name = payload.text.split('"').nth(1).ok_or_else(|| ContentError::new("it has no name"))?;
+///         Ok(Self(name.to_owned()))
+///     }
+///
+///     fn write(&self, _target: &Target<'_>) -> Result<Payload, ContentError> {
+///         if self.0.contains(['"', '<', '&']) {
+///             return Err(ContentError::new("a name without quotes and markup, please"));
+///         }
+///         Ok(Payload::new(Format::Pox, format!("<contact name=\"{}\"/>", self.0)))
+///     }
+/// }
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), feedsync::Error> {
+/// let contacts = feedsync::Replica::in_memory().collection_of::<Contact>("contacts").await?;
+/// let id = contacts.add(Contact("Anna".to_owned())).await?;
+/// assert_eq!(contacts.get(&id).await?.unwrap().0, "Anna");
+/// # Ok(())
+/// # }
+/// ```
+pub trait Content: Sized + Send + Sync {
+    /// Format of a collection that is created for this content. Peers see its feed in this format unless they ask for
+    /// another one.
+    const FORMAT: Format;
+
+    /// Reads the content of an item. A peer may have written the item in any format, and anything into it.
+    fn read(payload: &Payload) -> Result<Self, ContentError>;
+
+    /// Writes the content of an item that is added or edited. The result is parsed before it is stored, so that no item
+    /// can break a feed: it is one JSON object, or one XML element with its namespace declarations.
+    fn write(&self, target: &Target<'_>) -> Result<Payload, ContentError>;
+}
+
+/// The item that a content is written for.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Target<'a> {
+    /// Id of the item.
+    pub id: &'a ItemId,
+    /// Format of new items of the collection.
+    pub format: Format,
+    /// The current second; `None` if the clock shows a time that cannot be written.
+    pub now: Option<Timestamp>,
+    /// The item's content before the edit; `None` for a new item. An edit should keep the parts of it that the type
+    /// of the content does not have, since other applications may have written them.
+    pub before: Option<&'a Payload>,
+}
+
+/// Why a content cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ContentError {
+    message: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl ContentError {
+    /// An error with a message for people.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None }
+    }
+
+    /// An error that another error caused, which the message includes.
+    pub fn caused_by(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        let source = source.into();
+        Self { message: source.to_string(), source: Some(source) }
+    }
+}
+
+/// Writes a content and parses the result, so that what is stored can be read by every peer.
+pub(crate) fn written<T: Content>(
+    content: &T,
+    target: &Target<'_>,
+) -> Result<Payload, ContentError> {
+    let payload = content.write(target)?;
+    match payload.format {
+        Format::Json => checked_object(payload),
+        _ => checked_element(payload),
+    }
+}
+
+/// A JSON object whose members do not take the place of those that a feed adds.
+fn checked_object(payload: Payload) -> Result<Payload, ContentError> {
+    json_text::check_grammar(&payload.text, MAX_DEPTH)
+        .map_err(|malformed| ContentError::new(malformed.message))?;
+    let root = json_text::Node::root(&payload.text);
+    if root.kind() != json_text::Kind::Object {
+        return Err(ContentError::new("an item is a JSON object, such as {\"title\": \"Milk\"}"));
+    }
+    for reserved in ["sync", "fs:native"] {
+        if root.member(reserved).is_some() {
+            let message = format!("the member {reserved:?} is reserved for FeedSync; rename it");
+            return Err(ContentError::new(message));
+        }
+    }
+    Ok(payload)
+}
+
+/// One XML element that stands alone.
+fn checked_element(payload: Payload) -> Result<Payload, ContentError> {
+    let limits = Limits { depth: MAX_DEPTH, ..Limits::default() };
+    let options = ReadOptions { mode: Mode::Strict, limits, base: None };
+    let read = read_item(payload.text.as_bytes(), &options).map_err(ContentError::caused_by)?;
+    // Plain XML may have items that are named as those of RSS.
+    let is_plain_item = (payload.format, read.format) == (Format::Pox, Format::Rss);
+    match read.format == payload.format || is_plain_item {
+        true => Ok(Payload { text: read.text, ..payload }),
+        false => Err(ContentError::new(format!(
+            "the element is an item of the format {}, and not of {}",
+            read.format, payload.format
+        ))),
+    }
+}

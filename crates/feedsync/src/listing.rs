@@ -1,0 +1,194 @@
+//! Reading a collection: all items, or changes page by page.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+use feedsync_core::ItemId;
+use feedsync_store::{ChangeNumber, ChangePage, PageLimit, StoredItem, Until, UntilError};
+use serde_json::Value;
+
+use crate::collection::Collection;
+use crate::content::{Content, ContentError};
+use crate::error::Error;
+use crate::item::{Item, Items};
+
+/// Maximum number of items that [`Collection::items`] returns.
+pub const MAX_ITEMS: usize = 100_000;
+
+/// Maximum number of bytes of the items that [`Collection::items`] returns.
+pub const MAX_BYTES: usize = 256 << 20;
+
+/// Maximum number of items of a page.
+const MAX_PAGE: usize = 1_000;
+
+/// A position in the order of a collection's changes on one replica. Its text can be stored, and parsed again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(pub(crate) Until);
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for Position {
+    type Err = UntilError;
+
+    fn from_str(text: &str) -> Result<Self, UntilError> {
+        text.parse().map(Self)
+    }
+}
+
+/// One change of a collection.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Change<T = Value> {
+    /// An item is new, or has another content or more or fewer conflicts.
+    Put(Item<T>),
+    /// An item was deleted.
+    Deleted(ItemId),
+    /// An item has content that is not of this type.
+    Unreadable {
+        /// The item.
+        id: ItemId,
+        /// Why it cannot be read.
+        error: ContentError,
+    },
+    /// The changes do not continue where the reader was, because the collection was restored or has purged
+    /// deletions. All items follow. Those that do not are no longer there.
+    Restarted,
+}
+
+/// A page of changes, oldest first. An item that changed several times has its last change only.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Page<T = Value> {
+    /// The changes.
+    pub changes: Vec<Change<T>>,
+    /// Position after the page, for the next one.
+    pub position: Position,
+    /// Whether there were more changes when the page was read.
+    pub more: bool,
+}
+
+impl<T: Content> Collection<T> {
+    /// All items that are not deleted, least recently changed first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] for more than [`MAX_ITEMS`] items or [`MAX_BYTES`] bytes: read
+    /// [pages](Self::page) instead.
+    pub async fn items(&self) -> Result<Items<T>, Error> {
+        let mut found = Found::default();
+        let mut position = None;
+        loop {
+            let Read { page, restarted } = self.read(position, MAX_PAGE).await?;
+            if restarted {
+                found = Found::default();
+            }
+            for stored in &page.items {
+                found.take(stored);
+            }
+            if found.live.len() > MAX_ITEMS || found.bytes > MAX_BYTES {
+                let (items, bytes) = (MAX_ITEMS, MAX_BYTES);
+                return Err(Error::TooLarge { collection: self.name().to_owned(), items, bytes });
+            }
+            position = Some(Position(page.collection.until(page.through)));
+            if !page.more {
+                return Ok(found.items());
+            }
+        }
+    }
+
+    /// Changes after a position, or from the beginning, up to a number of items from 1 to 1,000. A page holds at most
+    /// 8 MiB, unless one item alone is larger.
+    pub async fn page(&self, after: Option<Position>, limit: usize) -> Result<Page<T>, Error> {
+        let Read { page, restarted } = self.read(after, limit).await?;
+        let position = Position(page.collection.until(page.through));
+        let restart = restarted.then_some(Change::Restarted);
+        let changes = restart.into_iter().chain(page.items.into_iter().map(change)).collect();
+        Ok(Page { changes, position, more: page.more })
+    }
+
+    /// Reads changes after a position. Begins anew where the position no longer counts.
+    pub(crate) async fn read(&self, after: Option<Position>, limit: usize) -> Result<Read, Error> {
+        let (store, name) = (self.endpoint().store(), self.stored_name());
+        let limit = PageLimit::items(limit.clamp(1, MAX_PAGE));
+        if let Some(Position(after)) = after {
+            let page = store.changes(name, after.number, None, limit).await?;
+            let collection = &page.collection;
+            let counts = collection.epoch == after.epoch && collection.horizon <= after.number;
+            if counts && after.number <= collection.last {
+                return Ok(Read { page, restarted: false });
+            }
+        }
+        let page = store.changes(name, ChangeNumber::ZERO, None, limit).await?;
+        Ok(Read { page, restarted: after.is_some() })
+    }
+}
+
+/// A page as it was read.
+pub(crate) struct Read {
+    pub(crate) page: ChangePage,
+    pub(crate) restarted: bool,
+}
+
+/// The change that a stored item is.
+pub(crate) fn change<T: Content>(stored: StoredItem) -> Change<T> {
+    let id = stored.item.id.clone();
+    if stored.item.winner.deleted {
+        return Change::Deleted(id);
+    }
+    match Item::read(stored.item) {
+        Ok(item) => Change::Put(item),
+        Err(error) => Change::Unreadable { id, error },
+    }
+}
+
+/// An item at a change.
+struct Live<T> {
+    number: ChangeNumber,
+    bytes: usize,
+    item: Result<Item<T>, ContentError>,
+}
+
+/// Items found so far, each at its last change.
+struct Found<T> {
+    live: HashMap<ItemId, Live<T>>,
+    bytes: usize,
+}
+
+impl<T> Default for Found<T> {
+    fn default() -> Self {
+        Self { live: HashMap::new(), bytes: 0 }
+    }
+}
+
+impl<T: Content> Found<T> {
+    fn take(&mut self, stored: &StoredItem) {
+        let id = &stored.item.id;
+        if let Some(before) = self.live.remove(id) {
+            self.bytes -= before.bytes;
+        }
+        if !stored.item.winner.deleted {
+            let bytes = stored.weight();
+            self.bytes += bytes;
+            let item = Item::read(stored.item.clone());
+            self.live.insert(id.clone(), Live { number: stored.number, bytes, item });
+        }
+    }
+
+    fn items(self) -> Items<T> {
+        let mut found: Vec<_> = self.live.into_iter().collect();
+        found.sort_unstable_by_key(|(_, live)| live.number);
+        let (mut items, mut unreadable) = (Vec::with_capacity(found.len()), Vec::new());
+        for (id, live) in found {
+            match live.item {
+                Ok(item) => items.push(item),
+                Err(error) => unreadable.push((id, error)),
+            }
+        }
+        Items { items, unreadable }
+    }
+}

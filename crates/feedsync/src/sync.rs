@@ -1,0 +1,233 @@
+//! Synchronization with a hub, or with a feed on any web server.
+
+use std::sync::{Mutex, PoisonError};
+
+use feedsync_client::fetch::{
+    FetchError, Fetcher, Login as ClientLogin, LoginError, LoginOrigin, Logins, Policy, Private,
+    address, shown_text,
+};
+use feedsync_client::{
+    Direction, NoProgress, Pace, Session, Side, SyncError, SyncReport as ClientReport, Watch,
+};
+use feedsync_store::{NewRemote, Remote, StoreError};
+use http::StatusCode;
+
+use crate::collection::Collection;
+use crate::error::Error;
+use crate::replica::Replica;
+use crate::report::{RefusedItem, SyncReport};
+
+/// Proof to a hub of who asks: a token of the user, or a name and its password. No message shows it.
+#[derive(Debug, Clone)]
+pub struct Login(ClientLogin);
+
+impl Login {
+    /// A token, as a hub issues them for applications.
+    pub fn token(text: impl Into<String>) -> Result<Self, LoginError> {
+        ClientLogin::token(text).map(Self)
+    }
+
+    /// A user's name and password.
+    pub fn password(
+        user: impl Into<String>,
+        password: impl Into<String>,
+    ) -> Result<Self, LoginError> {
+        ClientLogin::password(user, password).map(Self)
+    }
+}
+
+/// Connections of a replica, made when they are first used.
+#[derive(Default)]
+pub(crate) struct Connections(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    logins: Logins,
+    fetcher: Option<Fetcher>,
+}
+
+impl Connections {
+    pub(crate) fn fetcher(&self) -> Result<Fetcher, FetchError> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fetcher) = &state.fetcher {
+            return Ok(fetcher.clone());
+        }
+        let fetcher = Fetcher::new(Policy::new(Private::Allowed))?;
+        let fetcher = fetcher.with_logins(state.logins.clone())?;
+        Ok(state.fetcher.insert(fetcher).clone())
+    }
+
+    fn sign_in(&self, origin: LoginOrigin, login: ClientLogin) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.logins.keep(origin, login);
+        state.fetcher = None;
+    }
+}
+
+impl Replica {
+    /// Uses a login for the server of an address, as long as this replica is open. It is sent over `https`, or to this
+    /// machine, and never to another server.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Address`] for an address that is not of `https` or of this machine.
+    pub fn sign_in(&self, url: &str, login: Login) -> Result<(), Error> {
+        let origin = address(url).and_then(|url| LoginOrigin::of(&url)).map_err(fetch_error)?;
+        self.connections.sign_in(origin, login.0);
+        Ok(())
+    }
+}
+
+impl<T> Collection<T> {
+    /// Brings the collection in step with a remote: first it receives, then it sends.
+    ///
+    /// `url` is the address of a collection of a hub, such as `https://hub.example/collections/todo`, or of a FeedSync
+    /// feed on any web server, which is only read. The replica stores how far it is with each address, so that the next
+    /// call moves what has changed.
+    ///
+    /// The future may be dropped at any moment: what has arrived stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Offline`] if the network or the server is away. [`Error::Busy`], [`Error::Denied`] and
+    /// [`Error::Remote`] by the server's response, [`Error::Address`] for an address that cannot be, and
+    /// [`Error::Store`]. No edit is lost by any of them.
+    pub async fn sync(&self, url: &str) -> Result<SyncReport, Error> {
+        let (session, remote) = self.session(url).await?;
+        synchronize(&session, &remote).await
+    }
+
+    /// Keeps the collection in step with a remote: [`Following::next`] synchronizes when either side has changes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Address`] for an address that cannot be, [`Error::Store`].
+    pub async fn follow(&self, url: &str) -> Result<Following, Error> {
+        let (session, remote) = self.session(url).await?;
+        let watch = Watch::new(session.clone(), remote.clone(), Direction::BOTH, Pace::default());
+        Ok(Following { session, remote, watch })
+    }
+
+    async fn session(&self, url: &str) -> Result<(Session, Remote), Error> {
+        address(url).map_err(fetch_error)?;
+        let fetcher = self.replica().connections.fetcher().map_err(fetch_error)?;
+        let session = Session::new(self.endpoint().clone(), fetcher);
+        Ok((session, self.remote(url).await?))
+    }
+
+    /// The remote of an address. The store has its state.
+    async fn remote(&self, url: &str) -> Result<Remote, Error> {
+        let (store, collection) = (self.endpoint().store(), self.stored_name());
+        loop {
+            let known = store.remotes(Some(collection)).await?;
+            if let Some(known) = known.into_iter().find(|remote| remote.url == url) {
+                return Ok(known);
+            }
+            let (collection, url) = (collection.clone(), url.to_owned());
+            let new = NewRemote { collection, name: None, url, subscription: None };
+            match store.add_remote(new).await {
+                // Another call was faster.
+                Err(StoreError::RemoteExists(_)) => {}
+                added => return Ok(added?),
+            }
+        }
+    }
+}
+
+/// A collection that is kept in step with a remote.
+pub struct Following {
+    session: Session,
+    remote: Remote,
+    watch: Watch,
+}
+
+impl Following {
+    /// Waits until either side has changes, and synchronizes. The first call does so at once.
+    ///
+    /// After a failure the next call waits first: 2 seconds, then twice as long each time, up to an hour, or as long as
+    /// the remote demands. A hub reports its changes at once; other remotes are read every 30 seconds. The future may be
+    /// dropped at any moment.
+    ///
+    /// ```no_run
+    /// # async fn example(todo: feedsync::Collection) -> Result<(), feedsync::Error> {
+    /// let mut following = todo.follow("https://hub.example/collections/todo").await?;
+    /// loop {
+    ///     match following.next().await {
+    ///         Ok(report) => println!("{} received, {} sent", report.received, report.sent),
+    ///         Err(error) if error.is_temporary() => println!("{error}; the edits stay here until later"),
+    ///         Err(error) => return Err(error),
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Collection::sync`].
+    pub async fn next(&mut self) -> Result<SyncReport, Error> {
+        match self.watch.next().await.map_err(sync_error)? {
+            Some(_) => synchronize(&self.session, &self.remote).await,
+            None => Err(StoreError::Unknown("the store was closed".to_owned()).into()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Following {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Following").field(&shown_text(&self.remote.url)).finish()
+    }
+}
+
+async fn synchronize(session: &Session, remote: &Remote) -> Result<SyncReport, Error> {
+    let report = session.sync(remote, Direction::BOTH, &NoProgress, false).await;
+    report.map(SyncReport::from).map_err(sync_error)
+}
+
+impl From<ClientReport> for SyncReport {
+    fn from(report: ClientReport) -> Self {
+        let refused = report.refused.into_iter().map(|refused| RefusedItem {
+            id: refused.id,
+            by_remote: refused.by == Side::There,
+            reason: refused.reason,
+        });
+        Self {
+            received: report.pulled.changed(),
+            sent: report.pushed.changed(),
+            conflicts: report.pulled.conflict,
+            discarded: report.discarded,
+            refused: refused.collect(),
+            warnings: report.warnings.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+fn sync_error(error: SyncError) -> Error {
+    match error {
+        SyncError::Fetch(error) => fetch_error(error),
+        SyncError::Endpoint(error) => error.into(),
+        SyncError::DiskFull { .. } => StoreError::Full.into(),
+        error @ SyncError::NotYet { .. } => Error::Busy(Box::new(error)),
+        error => Error::Remote(Box::new(error)),
+    }
+}
+
+pub(crate) fn fetch_error(error: FetchError) -> Error {
+    match error {
+        FetchError::Address { url, reason } => Error::Address { url, reason },
+        FetchError::Insecure { url } => {
+            let reason = "a login goes over https only, or to this machine".to_owned();
+            Error::Address { url, reason }
+        }
+        FetchError::Private { url, host } => {
+            Error::Address { url, reason: format!("{host} is not a public address") }
+        }
+        FetchError::Unreachable { .. }
+        | FetchError::Timeout { .. }
+        | FetchError::Interrupted { .. } => Error::Offline { reason: error.to_string() },
+        FetchError::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, .. } => {
+            Error::Denied { reason: error.to_string() }
+        }
+        error if error.is_temporary() => Error::Busy(Box::new(error)),
+        error => Error::Remote(Box::new(error)),
+    }
+}

@@ -1,0 +1,102 @@
+//! Watching a collection for changes.
+
+use std::collections::VecDeque;
+
+use feedsync_store::{Notices, StoreError, Until};
+use serde_json::Value;
+
+use crate::collection::Collection;
+use crate::content::Content;
+use crate::error::Error;
+use crate::listing::{Change, Position, Read, change};
+
+/// Items that are read ahead at once.
+const PAGE: usize = 100;
+
+/// Changes of a collection as they happen, whoever makes them: this program, a synchronization, or another process
+/// with the same replica.
+#[derive(Debug)]
+pub struct Watch<T = Value> {
+    collection: Collection<T>,
+    notices: Notices,
+    /// Position after the last change that was returned.
+    position: Position,
+    /// Position after the last change that was read.
+    read: Position,
+    pending: VecDeque<(Change<T>, Position)>,
+}
+
+impl<T: Content> Collection<T> {
+    /// Watches for changes from now on.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), feedsync::Error> {
+    /// # use serde_json::json;
+    /// use feedsync::Change;
+    ///
+    /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
+    /// let mut watch = todo.watch().await?;
+    /// let milk = todo.add(json!({"title": "Milk"})).await?;
+    /// todo.delete(&todo.add(json!({"title": "Bread"})).await?).await?;
+    ///
+    /// assert!(matches!(watch.next().await?, Change::Put(item) if *item.id() == milk));
+    /// assert!(matches!(watch.next().await?, Change::Deleted(_)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn watch(&self) -> Result<Watch<T>, Error> {
+        let notices = self.endpoint().store().subscribe(self.stored_name());
+        let stored = self.stored().await?;
+        let now = Position(stored.until(stored.last));
+        Ok(Watch::new(self.clone(), notices, now))
+    }
+
+    /// Watches for changes after a position of an earlier [`Watch`] or [`Page`](crate::Page), also of an earlier run of
+    /// the program.
+    pub fn watch_from(&self, position: Position) -> Watch<T> {
+        let notices = self.endpoint().store().subscribe(self.stored_name());
+        Watch::new(self.clone(), notices, position)
+    }
+}
+
+impl<T: Content> Watch<T> {
+    fn new(collection: Collection<T>, notices: Notices, position: Position) -> Self {
+        Self { collection, notices, position, read: position, pending: VecDeque::new() }
+    }
+
+    /// Waits for the next change. An item that changes several times before it is returned has its last change only.
+    ///
+    /// The future may be dropped at any moment, as in `tokio::select!`: no change is lost. At most 100 items and 8 MiB
+    /// are read ahead.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoCollection`] once the collection was removed, [`Error::Store`].
+    pub async fn next(&mut self) -> Result<Change<T>, Error> {
+        loop {
+            if let Some((change, position)) = self.pending.pop_front() {
+                self.position = position;
+                return Ok(change);
+            }
+            let Read { page, restarted } = self.collection.read(Some(self.read), PAGE).await?;
+            let epoch = page.collection.epoch;
+            if restarted {
+                self.pending.push_back((Change::Restarted, self.position));
+            }
+            self.read = Position(page.collection.until(page.through));
+            for stored in page.items {
+                let position = Position(Until { epoch, number: stored.number });
+                self.pending.push_back((change(stored), position));
+            }
+            if self.pending.is_empty() && !self.notices.next().await {
+                return Err(StoreError::Unknown("the store was closed".to_owned()).into());
+            }
+        }
+    }
+
+    /// Position after the last change that [`next`](Self::next) returned, to continue there in a later run.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+}

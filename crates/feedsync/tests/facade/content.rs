@@ -1,0 +1,163 @@
+//! Content of items: JSON, types, entries, and formats of the application.
+
+use feedsync::{
+    Collection, Content, ContentError, Entry, Error, Format, Json, Payload, Replica, Target,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::scene::{titled, titles, todo};
+
+#[tokio::test]
+async fn json_that_no_feed_can_hold_is_refused_and_changes_nothing() {
+    let todo = todo().await;
+    let deep = (0..250).fold(json!(1), |inner, _| json!([inner]));
+    for wrong in [
+        json!(null),
+        json!("Milk"),
+        json!([{"title": "Milk"}]),
+        json!({"title": "Milk", "sync": {"id": "x"}}),
+        json!({"fs:native": {}}),
+        json!({"deep": deep}),
+    ] {
+        let refused = todo.add(wrong.clone()).await;
+        assert!(matches!(refused, Err(Error::Content { .. })), "{wrong}");
+    }
+    assert_eq!(todo.count().await.unwrap(), 0);
+    todo.add(json!({"items": [{"sync": 1}], "title": "\u{0} \u{1f980}"})).await.unwrap();
+}
+
+#[tokio::test]
+async fn json_reaches_a_replica_as_it_was_written() {
+    let (one, other) = (todo().await, todo().await);
+    let value = json!({
+        "title": "Milk <&> \"é\u{1f980}\"", "done": false, "list": [1, -2.5, 1e300, null, {}],
+        "large": u64::MAX, "": {"items": [], "sync": null},
+    });
+    let id = one.add(value.clone()).await.unwrap();
+    for format in Format::ALL {
+        let feed = one.to_feed(format).await.unwrap();
+        assert!(other.merge_feed(feed).await.unwrap().refused.is_empty());
+        assert_eq!(*other.get(&id).await.unwrap().unwrap(), value, "{format}");
+        other.replica().remove_collection("todo").await.unwrap();
+        other.replica().collection("todo").await.unwrap();
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Task {
+    title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[tokio::test]
+async fn members_that_a_type_does_not_have_stay_when_it_edits() {
+    let todo = todo().await;
+    let value = json!({"title": "Milk", "note": "two litres", "colour": "white"});
+    let id = todo.add(value).await.unwrap();
+    let tasks = todo.of::<Json<Task>>();
+    tasks.change(&id, |task| task.title = "Oat milk".to_owned()).await.unwrap();
+    let expected = json!({"title": "Oat milk", "note": "two litres", "colour": "white"});
+    assert_eq!(*todo.get(&id).await.unwrap().unwrap(), expected);
+    tasks.change(&id, |task| task.note = None).await.unwrap();
+    let expected = json!({"title": "Oat milk", "colour": "white"});
+    assert_eq!(*todo.get(&id).await.unwrap().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn items_that_a_type_cannot_read_are_listed_apart() {
+    let todo = todo().await;
+    let wrong = todo.add(json!({"name": "Milk"})).await.unwrap();
+    todo.add(titled("Bread")).await.unwrap();
+    let tasks = todo.of::<Json<Task>>();
+    let items = tasks.items().await.unwrap();
+    assert_eq!((items.len(), items[0].title.as_str()), (1, "Bread"));
+    assert_eq!(items.unreadable()[0].0, wrong);
+    assert!(matches!(tasks.get(&wrong).await, Err(Error::Content { id, .. }) if id == wrong));
+}
+
+#[tokio::test]
+async fn edit_that_changes_nothing_is_no_edit() {
+    let todo = todo().await;
+    let id = todo.add(titled("Milk")).await.unwrap();
+    let by = |todo: Collection| async move { todo.watch().await.unwrap().position() };
+    let before = by(todo.clone()).await;
+    todo.change(&id, |item| *item = titled("Milk")).await.unwrap();
+    assert_eq!(by(todo.clone()).await, before);
+}
+
+#[tokio::test]
+async fn json_edits_title_and_content_of_an_entry_and_keeps_the_rest() {
+    let notes = Replica::in_memory().collection_in::<Payload>("notes", Format::Atom).await.unwrap();
+    let text = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:1</id><title>Milk</title>\
+                <updated>2026-01-01T00:00:00Z</updated><x:y xmlns:x=\"urn:x\">z</x:y></entry>";
+    let id = notes.add(Payload::new(Format::Atom, text)).await.unwrap();
+    let values: Collection<Value> = notes.of();
+    let shown = values.get(&id).await.unwrap().unwrap();
+    assert_eq!(shown["title"], "Milk");
+    values.change(&id, |item| item["title"] = json!("Oat milk")).await.unwrap();
+    let payload = notes.get(&id).await.unwrap().unwrap();
+    assert!(payload.text.contains("<title>Oat milk</title>"), "{}", payload.text);
+    assert!(payload.text.contains("<x:y xmlns:x=\"urn:x\">z</x:y>"), "{}", payload.text);
+    let other = values.change(&id, |item| item["done"] = json!(true)).await;
+    assert!(matches!(other, Err(Error::Content { .. })), "{other:?}");
+}
+
+#[tokio::test]
+async fn entries_are_written_in_the_format_of_their_collection() {
+    for format in Format::ALL {
+        let notes = Replica::in_memory().collection_in::<Entry>("notes", format).await.unwrap();
+        let entry = Entry { title: Some("Milk".to_owned()), ..Entry::default() };
+        let id = notes.add(entry).await.unwrap();
+        let payload = notes.of::<Payload>().get(&id).await.unwrap().unwrap();
+        assert_eq!(payload.format, format);
+        notes.change(&id, |entry| entry.title = Some("Bread".to_owned())).await.unwrap();
+        assert_eq!(titles(&notes.of()).await, ["Bread"], "{format}");
+        let links = vec![feedsync::Link::new("alternate", "https://bread.example/")];
+        notes.change(&id, |entry| entry.links = links).await.unwrap();
+        let read = notes.get(&id).await.unwrap().unwrap();
+        assert_eq!(read.link(), Some("https://bread.example/"), "{format}");
+    }
+}
+
+/// Content that writes whatever it is told.
+struct Raw(Payload);
+
+impl Content for Raw {
+    const FORMAT: Format = Format::Pox;
+
+    fn read(payload: &Payload) -> Result<Self, ContentError> {
+        Ok(Self(payload.clone()))
+    }
+
+    fn write(&self, _target: &Target<'_>) -> Result<Payload, ContentError> {
+        Ok(self.0.clone())
+    }
+}
+
+#[tokio::test]
+async fn markup_that_would_break_a_feed_is_refused() {
+    let contacts = Replica::in_memory().collection_of::<Raw>("contacts").await.unwrap();
+    let deep = format!("{}{}", "<a>".repeat(250), "</a>".repeat(250));
+    for (format, wrong) in [
+        (Format::Pox, "<a>"),
+        (Format::Pox, "</feed><a/>"),
+        (Format::Pox, "<a/><b/>"),
+        (Format::Pox, "text"),
+        (Format::Pox, "<x:a/>"),
+        (Format::Pox, "<outline/>"),
+        (Format::Rss, "<a/>"),
+        (Format::Pox, &deep),
+        (Format::Atom, "<a/>"),
+        (Format::Json, "{"),
+        (Format::Json, "{}{}"),
+        (Format::Json, "<a/>"),
+        (Format::Opml, "{}"),
+    ] {
+        let refused = contacts.add(Raw(Payload::new(format, wrong))).await;
+        assert!(matches!(refused, Err(Error::Content { .. })), "{format} {wrong}");
+    }
+    let id = contacts.add(Raw(Payload::new(Format::Pox, "<a b=\"c\"/>"))).await.unwrap();
+    assert_eq!(&*contacts.get(&id).await.unwrap().unwrap().0.text, "<a b=\"c\"/>");
+}

@@ -1,0 +1,9 @@
+//! The library as an application uses it, with hubs in the same process.
+
+mod content;
+mod feeds;
+mod laws;
+mod remotes;
+mod replicas;
+mod scene;
+mod watching;

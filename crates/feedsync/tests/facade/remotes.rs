@@ -1,0 +1,143 @@
+//! Remotes that are away, refuse, or are no hubs: errors are values, and nothing is lost.
+
+use axum::Router;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::any;
+use feedsync::{Error, Login};
+
+use crate::scene::{Hub, nowhere, title, titled, titles, todo, versions};
+
+#[tokio::test]
+async fn offline_is_an_error_value_and_changes_nothing() {
+    let todo = todo().await;
+    let id = todo.add(titled("Milk")).await.unwrap();
+    let mut stale = todo.get(&id).await.unwrap().unwrap();
+    todo.change(&id, |item| *item = titled("Oat milk")).await.unwrap();
+    *stale = titled("Bread");
+    todo.update(&stale).await.unwrap();
+    let before = versions(&todo).await;
+
+    let error = todo.sync(&nowhere()).await.unwrap_err();
+    assert!(matches!(error, Error::Offline { .. }), "{error:?}");
+    assert!(error.is_offline() && error.is_temporary());
+    assert!(error.to_string().starts_with("offline: http://127.0.0.1"), "{error}");
+    assert_eq!(versions(&todo).await, before);
+
+    let hub = Hub::new().await;
+    let report = todo.sync(&hub.url()).await.unwrap();
+    assert_eq!((report.sent, report.received), (1, 0));
+    assert_eq!(versions(&hub.todo).await, before);
+}
+
+#[tokio::test]
+async fn edits_of_two_replicas_meet_at_a_hub() {
+    let (hub, one, other) = (Hub::new().await, todo().await, todo().await);
+    let id = one.add(titled("Milk")).await.unwrap();
+    one.sync(&hub.url()).await.unwrap();
+    assert_eq!(other.sync(&hub.url()).await.unwrap().received, 1);
+
+    one.change(&id, |item| *item = titled("Oat milk")).await.unwrap();
+    other.change(&id, |item| *item = titled("Milk, two litres")).await.unwrap();
+    one.sync(&hub.url()).await.unwrap();
+    assert_eq!(other.sync(&hub.url()).await.unwrap().conflicts, 1);
+    assert_eq!(other.get(&id).await.unwrap().unwrap().conflicts(), 1);
+
+    let conflict = other.conflicts().await.unwrap().remove(0);
+    let merged =
+        conflict.keep_both(|one, other| titled(&format!("{} and {}", title(one), title(other))));
+    other.resolve(merged).await.unwrap();
+    other.sync(&hub.url()).await.unwrap();
+    one.sync(&hub.url()).await.unwrap();
+    assert_eq!(titles(&one).await, titles(&other).await);
+    assert!(titles(&one).await[0].contains("Oat milk"), "{:?}", titles(&one).await);
+    assert!(one.conflicts().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn following_receives_and_sends_as_changes_happen() {
+    let (hub, todo) = (Hub::new().await, todo().await);
+    todo.add(titled("Milk")).await.unwrap();
+    let mut following = todo.follow(&hub.url()).await.unwrap();
+    assert_eq!(following.next().await.unwrap().sent, 1);
+    hub.todo.add(titled("Bread")).await.unwrap();
+    while titles(&todo).await.len() < 2 {
+        following.next().await.unwrap();
+    }
+    assert_eq!(titles(&todo).await, ["Bread", "Milk"]);
+}
+
+/// A server that answers everything alike; its address.
+async fn answering(
+    status: StatusCode,
+    media_type: &'static str,
+    body: &'static str,
+) -> (String, tokio::task::JoinHandle<()>) {
+    let answer =
+        move || async move { (status, [(header::CONTENT_TYPE, media_type)], body).into_response() };
+    let router = Router::new().fallback(any(answer));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/feed", listener.local_addr().unwrap());
+    (url, tokio::spawn(async { axum::serve(listener, router).await.unwrap() }))
+}
+
+#[tokio::test]
+async fn responses_are_errors_by_culprit() {
+    let todo = todo().await;
+    todo.add(titled("Milk")).await.unwrap();
+    let atom = "application/atom+xml";
+    for (status, media_type, body, expected) in [
+        (401, atom, "", "Denied"),
+        (403, atom, "", "Denied"),
+        (404, atom, "", "Remote"),
+        (429, atom, "", "Busy"),
+        (503, atom, "", "Busy"),
+        (200, atom, "<feed", "Remote"),
+        (200, "text/html", "<html>Sign in</html>", "Remote"),
+    ] {
+        let status = StatusCode::from_u16(status).unwrap();
+        let (url, server) = answering(status, media_type, body).await;
+        let error = todo.sync(&url).await.unwrap_err();
+        let found = format!("{error:?}");
+        assert!(found.starts_with(expected), "{status} {body}: {found}");
+        assert!(!error.is_offline() && error.is_temporary() == (expected == "Busy"));
+        server.abort();
+    }
+    assert_eq!(titles(&todo).await, ["Milk"]);
+}
+
+#[tokio::test]
+async fn addresses_that_cannot_be_are_refused_and_not_stored() {
+    let todo = todo().await;
+    for wrong in ["hub.example/collections/todo", "ftp://hub.example/", "", "http://"] {
+        let error = todo.sync(wrong).await.unwrap_err();
+        assert!(matches!(error, Error::Address { .. }), "{wrong}: {error:?}");
+    }
+    let store = todo.replica().endpoint().store();
+    assert!(store.remotes(None).await.unwrap().is_empty());
+
+    let login = || Login::token("fsy_secret").unwrap();
+    let replica = todo.replica();
+    assert!(matches!(replica.sign_in("http://hub.example/", login()), Err(Error::Address { .. })));
+    replica.sign_in("https://hub.example/collections/todo", login()).unwrap();
+    replica.sign_in("http://127.0.0.1:8080/", login()).unwrap();
+    assert!(!format!("{:?}", login()).contains("secret"));
+}
+
+#[tokio::test]
+async fn replicas_meet_at_a_database_of_documents() {
+    let (hub, one, other) = (Hub::new().await, todo().await, todo().await);
+    let database = hub.url().replace("/collections/todo", "/couch/tasks");
+    let id = one.add(titled("Milk")).await.unwrap();
+    let gone = one.add(titled("Bread")).await.unwrap();
+    assert_eq!(one.replicate(&database).await.unwrap().sent, 2);
+    other.replicate(&database).await.unwrap();
+    assert_eq!(titles(&other).await, ["Bread", "Milk"]);
+    other.change(&id, |item| *item = titled("Oat milk")).await.unwrap();
+    other.delete(&gone).await.unwrap();
+    other.replicate(&database).await.unwrap();
+    one.replicate(&database).await.unwrap();
+    assert_eq!(titles(&one).await, ["Oat milk"]);
+    assert!(matches!(one.replicate(&nowhere()).await, Err(Error::Offline { .. })));
+    assert_eq!(titles(&one).await, ["Oat milk"]);
+}
