@@ -3,7 +3,10 @@
 //! A connection belongs to the executor that opened it. The store has its own executor, so that it can be
 //! called from any other. A request runs there to its end, even if its caller drops the future.
 
+use std::pin::Pin;
+
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
 
 use crate::error::StoreError;
 
@@ -33,12 +36,19 @@ impl Threads {
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
+        let (result, received) = oneshot::channel();
+        self.spawn(async move {
+            // A caller that dropped its future needs no result.
+            let _ = result.send(work.await);
+        });
         let ended = |_| StoreError::Unknown("the work ended before its answer".to_owned());
-        self.handle.spawn(work).await.map_err(ended)?
+        received.await.map_err(ended)?
     }
 
     /// Runs a future for as long as the executor exists.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        // Boxed, because each type of task is compiled anew, and a store has more than a hundred.
+        let work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(work);
         self.handle.spawn(work);
     }
 }
