@@ -1,4 +1,4 @@
-//! Links between the documents of this repository have valid targets.
+//! Links between the documents of this repository have valid targets, and the book has every document.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -93,8 +93,59 @@ fn every_link_between_documents_leads_to_a_file_and_a_heading() {
 }
 
 #[test]
+fn the_summary_of_the_book_has_every_document_once() {
+    let folder = workspace().join("docs");
+    let summary = folder.join("SUMMARY.md");
+    let entries = links(&fs::read_to_string(&summary).unwrap());
+    let absent: Vec<_> = entries.iter().filter(|entry| !folder.join(entry).is_file()).collect();
+    assert!(absent.is_empty(), "docs/SUMMARY.md names documents that do not exist: {absent:?}");
+
+    let pages = documents().into_iter().filter(|page| page.starts_with(&folder));
+    let name = |page: PathBuf| page.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
+    let is_listed_once = |page: &String| entries.iter().filter(|it| *it == page).count() == 1;
+    let pages = pages.filter(|page| *page != summary).map(name);
+    let unlisted: Vec<_> = pages.filter(|page| !is_listed_once(page)).collect();
+    assert!(unlisted.is_empty(), "docs/SUMMARY.md does not have exactly once: {unlisted:?}");
+}
+
+#[test]
+fn pages_of_the_book_refer_only_to_what_the_book_has() {
+    let folder = workspace().join("docs");
+    let book = folder.canonicalize().unwrap();
+    let mut outside = Vec::new();
+    for page in documents().into_iter().filter(|page| page.starts_with(&folder)) {
+        let text = fs::read_to_string(&page).unwrap();
+        let beside = |name: &str| page.parent().unwrap().join(name);
+        for link in links(&text).iter().filter(|link| !link.contains("://")) {
+            let file = link.split('#').next().unwrap();
+            let target = beside(file).canonicalize();
+            if !file.is_empty() && !target.is_ok_and(|target| target.starts_with(&book)) {
+                outside.push(format!("{}: {link}", page.display()));
+            }
+        }
+        // Included files, which mdBook reads from anywhere, exist and bring no links that break.
+        for include in includes(&text) {
+            match fs::read_to_string(beside(&include)) {
+                Ok(included) if !include.ends_with(".md") || links(&included).is_empty() => {}
+                _ => outside.push(format!("{}: {include}", page.display())),
+            }
+        }
+    }
+    assert!(outside.is_empty(), "links that lead out of the book:\n{}", outside.join("\n"));
+}
+
+/// Returns the files that a page includes.
+fn includes(text: &str) -> Vec<String> {
+    let directives = text.split("{{#include ").skip(1);
+    let file = |rest: &str| rest.split(['}', ':']).next().unwrap().trim().to_owned();
+    directives.map(file).collect()
+}
+
+#[test]
 fn anchors_and_links_are_found() {
     let text = "# A list\n[one](a.md#b)\n```\n[two](c.md)\n```\n![three](images/d.png)";
     assert_eq!(links(text), ["a.md#b", "images/d.png"]);
     assert!(anchors("## What it *costs*, and why").contains("what-it-costs-and-why"));
+    let text = "{{#include ../a.md}}\n{{#include b.rs:3:5}}";
+    assert_eq!(includes(text), ["../a.md", "b.rs"]);
 }
