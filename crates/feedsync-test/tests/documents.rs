@@ -142,6 +142,20 @@ fn includes(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn tests_that_the_list_of_clients_names_exist() {
+    let text = fs::read_to_string(workspace().join("docs/how-to/clients.md")).unwrap();
+    let spans = text.split('`').skip(1).step_by(2).filter(|span| span.ends_with(".rs"));
+    let file = |span: &str| match span.contains('/') {
+        true => workspace().join(span),
+        false => workspace().join("crates/feedsync-cli/tests").join(span),
+    };
+    let tests: Vec<_> = spans.map(file).collect();
+    assert!(tests.len() > 20, "only {} tests were found", tests.len());
+    let absent: Vec<_> = tests.iter().filter(|test| !test.is_file()).collect();
+    assert!(absent.is_empty(), "docs/how-to/clients.md names tests that do not exist: {absent:?}");
+}
+
+#[test]
 fn anchors_and_links_are_found() {
     let text = "# A list\n[one](a.md#b)\n```\n[two](c.md)\n```\n![three](images/d.png)";
     assert_eq!(links(text), ["a.md#b", "images/d.png"]);
