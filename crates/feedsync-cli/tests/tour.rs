@@ -77,3 +77,39 @@ fn shared_list_tutorial_ends_with_both_devices_the_same() {
     let milk = laptop.iter().find(|item| item[1] == "\"Oat milk\"").unwrap();
     assert_eq!((&*milk[2], &*milk[3], &*milk[4]), ("\"three litres\"", "3", "0"));
 }
+
+#[test]
+fn newsreader_tutorial_ends_with_both_interfaces_the_same() {
+    if !has("bash") || !has("curl") {
+        return;
+    }
+    let printed = follow(&Place::new(), "docs/tutorials/newsreaders.md");
+    let (_, end) = printed.split_once("starred in both").expect(&printed);
+    // The device that follows the log has both articles as read, and one of them with a star.
+    let read: Vec<_> = end.lines().filter(|line| line.contains("  yes   ")).collect();
+    assert_eq!(read.len(), 2, "{end}");
+    assert_eq!(read.iter().filter(|line| line.contains("  yes   *")).count(), 1, "{end}");
+}
+
+#[test]
+fn vault_tutorial_keeps_both_edits_until_one_is_deleted() {
+    if !has("bash") || !has("curl") {
+        return;
+    }
+    let printed = follow(&Place::new(), "docs/tutorials/vault.md");
+    let (_, end) = printed.split_once("both edits are kept").expect(&printed);
+    assert!(end.contains(r#""_rev":"2-bb""#) && !end.contains("_conflicts"), "{end}");
+    assert!(end.contains("3 documents written"), "{end}");
+}
+
+#[test]
+fn offline_page_tutorial_delivers_the_edit_once() {
+    if !has("bash") || !has("curl") || !has("python3") {
+        return;
+    }
+    let printed = follow(&Place::new(), "docs/tutorials/offline-page.md");
+    let (offline, online) = printed.split_once("servers are tried now").expect(&printed);
+    assert!(offline.contains("queued"), "{offline}");
+    assert_eq!(online.matches(">Milk<").count(), 1, "{online}");
+    assert!(online.contains("0 edits on their way, 0 errors"), "{online}");
+}
