@@ -156,6 +156,24 @@ fn tests_that_the_list_of_clients_names_exist() {
 }
 
 #[test]
+fn files_of_crates_that_documents_name_exist() {
+    let mut absent = Vec::new();
+    let mut checked = 0;
+    for document in documents() {
+        let text = prose(&fs::read_to_string(&document).unwrap());
+        let spans = text.split('`').skip(1).step_by(2).map(str::trim);
+        for file in spans.filter(|span| span.starts_with("crates/") && !span.contains(' ')) {
+            checked += 1;
+            if !workspace().join(file).exists() {
+                absent.push(format!("{}: {file}", document.display()));
+            }
+        }
+    }
+    assert!(checked > 50, "only {checked} files were found");
+    assert!(absent.is_empty(), "files that do not exist:\n{}", absent.join("\n"));
+}
+
+#[test]
 fn anchors_and_links_are_found() {
     let text = "# A list\n[one](a.md#b)\n```\n[two](c.md)\n```\n![three](images/d.png)";
     assert_eq!(links(text), ["a.md#b", "images/d.png"]);
