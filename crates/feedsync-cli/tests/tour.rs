@@ -113,3 +113,14 @@ fn offline_page_tutorial_delivers_the_edit_once() {
     assert_eq!(online.matches(">Milk<").count(), 1, "{online}");
     assert!(online.contains("0 edits on their way, 0 errors"), "{online}");
 }
+
+#[test]
+fn rust_tutorial_list_is_a_feed_that_the_command_line_syncs() {
+    if !has("bash") || !has("curl") {
+        return;
+    }
+    let printed = follow(&Place::new(), "docs/tutorials/rust.md");
+    let (feed, synced) = printed.split_once("tablet is the endpoint").expect(&printed);
+    assert!(feed.contains(r#""title":"To do""#), "{feed}");
+    assert!(synced.contains("received: nothing new"), "{synced}");
+}
